@@ -1,0 +1,49 @@
+//! What this room asks of storage. `store` implements it, once for each database.
+
+use jiff::Timestamp;
+
+use super::account::Account;
+use super::credits::Cycle;
+use super::key::{KeyHash, KeyRecord};
+use crate::base::ids::{AccountId, KeyId};
+use crate::base::storage::StorageError;
+
+/// Keeps accounts, keys and the use of credits. (Charges are booked by `runs::journal::Journal::start`,
+/// in the transaction that creates the run.)
+pub trait Ledger: Send + Sync {
+    /// Adds an account. `false`: one with this email address exists.
+    fn add_account(&self, account: &Account) -> Result<bool, StorageError>;
+
+    /// The account of that id.
+    fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError>;
+
+    /// The account with that (lower-cased) email address.
+    fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError>;
+
+    /// All accounts, oldest first.
+    fn accounts(&self) -> Result<Vec<Account>, StorageError>;
+
+    /// Changes the plan. `false`: no such account.
+    fn set_plan(&self, id: AccountId, plan: &str) -> Result<bool, StorageError>;
+
+    /// Adds a key.
+    fn add_key(&self, key: &KeyRecord) -> Result<(), StorageError>;
+
+    /// The key with that hash and its owner; revoked keys too.
+    fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError>;
+
+    /// All keys of an account, oldest first; of every account for `None`.
+    fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError>;
+
+    /// Revokes a key; a revoked one keeps its first date. `false`: no such key.
+    fn revoke_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StorageError>;
+
+    /// Notes when keys were last seen; never moves a date back.
+    fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError>;
+
+    /// Credits used by an account in the cycle that starts at `cycle.start`.
+    fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError>;
+
+    /// Whether the database answers.
+    fn ping(&self) -> Result<(), StorageError>;
+}

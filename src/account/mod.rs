@@ -1,0 +1,16 @@
+//! WHO may do how much. Pure: accounts, keys, plans, credits, rate limits. No sockets, no SQL.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`plan`] | the plan table: credits a month, API access, premium |
+//! | [`account`] | an account, its billing anchor |
+//! | [`key`] | API keys: making, checking, hashing |
+//! | [`credits`] | billing cycles, charges, balances |
+//! | [`ledger`] | what this room asks of storage |
+
+#[expect(clippy::module_inception, reason = "the room is named after its main noun")]
+pub mod account;
+pub mod credits;
+pub mod key;
+pub mod ledger;
+pub mod plan;

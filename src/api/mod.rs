@@ -1,0 +1,1 @@
+//! The JSON contract: routes table, authentication, errors, wire types, handlers.

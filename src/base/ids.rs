@@ -1,0 +1,106 @@
+//! Identifiers. Each kind has a type of its own, so that none can stand where another belongs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// A new one. Version 7: the text order is the order of creation, to the millisecond.
+            #[expect(clippy::new_without_default, reason = "each call gives another value")]
+            pub fn new() -> Self {
+                Self(Uuid::now_v7())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+
+            /// Takes the hyphenated form alone: one run has one address.
+            fn from_str(text: &str) -> Result<Self, uuid::Error> {
+                let id = Uuid::try_parse(text)?;
+                if text.len() == 36 { Ok(Self(id)) } else { Uuid::try_parse("").map(Self) }
+            }
+        }
+    };
+}
+
+uuid_id!(
+    /// Identifies a run (`run_id` of the contract).
+    RunId
+);
+uuid_id!(
+    /// Identifies an account (`user_id` of the contract).
+    AccountId
+);
+uuid_id!(
+    /// Identifies an API key; never the key itself.
+    KeyId
+);
+
+/// Identifies one HTTP request: the caller's own `X-Request-Id` or one that we made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The caller's id if it is 1 to 64 of `[A-Za-z0-9._-]`, else a new one.
+    pub fn accept(offered: Option<&str>) -> Self {
+        match offered {
+            Some(id)
+                if (1..=64).contains(&id.len())
+                    && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) =>
+            {
+                Self(id.to_owned())
+            }
+            _ => Self(Uuid::new_v4().simple().to_string()),
+        }
+    }
+
+    /// The text that stands in headers, bodies and log lines.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_hyphenated_form_of_a_uuid_is_an_id() {
+        let id = RunId::new();
+        assert_eq!(id.to_string().parse::<RunId>().unwrap(), id);
+        for bad in ["", "x", &id.0.simple().to_string(), &format!("{{{id}}}"), &format!("urn:uuid:{id}")] {
+            assert!(bad.parse::<RunId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_request_id_of_another_form_is_replaced() {
+        assert_eq!(RequestId::accept(Some("abc.DEF-1_2")).as_str(), "abc.DEF-1_2");
+        let long = "a".repeat(65);
+        for bad in [None, Some(""), Some("a b"), Some("ä"), Some("a\n"), Some(long.as_str())] {
+            assert_eq!(RequestId::accept(bad).as_str().len(), 32, "{bad:?}");
+        }
+    }
+}

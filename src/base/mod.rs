@@ -1,0 +1,9 @@
+//! Bricks that every room may use: the clock, identifiers, secrets, log set-up.
+//!
+//! Nothing in here knows what Sightline does.
+
+pub mod clock;
+pub mod ids;
+pub mod log;
+pub mod secret;
+pub mod storage;

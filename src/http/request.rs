@@ -1,0 +1,37 @@
+//! One request, read whole and checked.
+
+use std::net::IpAddr;
+
+/// What a handler sees. Framing, sizes and the head's syntax have been checked.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Upper-case method, as sent.
+    pub method: String,
+    /// The path, percent-decoded, always beginning with `/`; without query.
+    pub path: String,
+    /// The raw query string without `?`; empty if there is none.
+    pub query: String,
+    /// Lower-case name and value, in order.
+    pub headers: Vec<(String, String)>,
+    /// The body; at most the configured size.
+    pub body: Vec<u8>,
+    /// The client: the peer, or what a trusted proxy says.
+    pub client: Option<IpAddr>,
+}
+
+impl Request {
+    /// The first value of a header; `name` in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of a header; `name` in lower case.
+    pub fn header_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The parameters of the query string, decoded, in order.
+    pub fn query_pairs(&self) -> Vec<(String, String)> {
+        url::form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! One answer whose body is known.
+
+use std::sync::Arc;
+
+/// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    /// Name and value, in order; values must be visible ASCII and spaces (others are dropped with a log line).
+    pub headers: Vec<(String, String)>,
+    /// The body; shared where it is cached.
+    pub body: Arc<[u8]>,
+}
+
+impl Response {
+    /// An answer without a body.
+    pub fn empty(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: Arc::from([]) }
+    }
+
+    /// An answer with a body of that type.
+    pub fn new(status: u16, content_type: &str, body: impl Into<Arc<[u8]>>) -> Self {
+        Self::empty(status).with_header("Content-Type", content_type).with_body(body)
+    }
+
+    /// The same with one more header.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The same with another body.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The first value of a header, whatever its case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+}

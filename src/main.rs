@@ -1,0 +1,2 @@
+//! Sightline: the binary.
+fn main() {}

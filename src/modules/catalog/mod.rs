@@ -1,0 +1,1 @@
+//! The catalogue: loading, validating and indexing entries.

@@ -1,0 +1,1 @@
+//! Sockets out: the one ureq agent, the guarding resolver, the HTTP prober.

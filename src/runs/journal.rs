@@ -1,0 +1,194 @@
+//! What this room asks of storage. `store` implements it, once for each database.
+//!
+//! Every call is one transaction. An instance names itself by an [`InstanceId`]; whoever drives a run
+//! holds its lease, and every write of a driver is fenced by it: where the lease was lost, nothing is
+//! written and the answer is [`Write::LeaseLost`].
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::query::SearchType;
+
+/// One process: a new value at every start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstanceId(pub Uuid);
+
+/// A run to be created.
+#[derive(Debug, Clone)]
+pub struct NewRun {
+    /// `run_id`.
+    pub id: RunId,
+    /// Owner.
+    pub account: AccountId,
+    /// What kind of search.
+    pub search_type: SearchType,
+    /// What the caller sent.
+    pub query: String,
+    /// Whether browser modules take part.
+    pub premium: bool,
+    /// Ids of the modules that will be asked, in catalogue order.
+    pub modules: Vec<String>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// Who will drive it.
+    pub owner: InstanceId,
+    /// Until when the lease holds.
+    pub lease_until: Timestamp,
+    /// The caller's `Idempotency-Key`, if any.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// An `Idempotency-Key` and what it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    /// Up to 255 printable ASCII characters.
+    pub key: String,
+    /// SHA-256 of the request's canonical body.
+    pub body_hash: [u8; 32],
+    /// Keys noted before this moment are forgotten (24 hours ago).
+    pub valid_since: Timestamp,
+}
+
+/// What became of [`Journal::start`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Started {
+    /// Charged and created.
+    Created,
+    /// The idempotency key is known, with the same body: this run, nothing charged.
+    Repeated(RunId),
+    /// The idempotency key is known, with another body: nothing charged.
+    Mismatch,
+    /// Not enough credits: nothing charged, nothing created.
+    InsufficientCredits {
+        /// Used in the cycle so far.
+        used: u64,
+    },
+}
+
+/// Whether a driver's write was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Write {
+    /// It was.
+    Done,
+    /// The run is driven by another instance now, has ended, or was deleted: nothing was written.
+    LeaseLost,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ending {
+    /// `Completed` or `Failed`.
+    pub status: Status,
+    /// Why it failed. A failed run gives its credits back, once.
+    pub error: Option<RunError>,
+    /// When.
+    pub completed_at: Timestamp,
+}
+
+/// What a driver knows of the modules that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checkpoint {
+    /// Progress block.
+    pub progress: Progress,
+    /// Outcome counts.
+    pub coverage: Coverage,
+    /// Every module that ended so far.
+    pub modules: Vec<ModuleReport>,
+}
+
+/// An interrupted run, taken over with a new lease.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resumable {
+    /// As stored.
+    pub summary: RunSummary,
+    /// Modules that were to be asked.
+    pub modules: Vec<String>,
+    /// Modules that ended before the interruption.
+    pub done: Vec<ModuleReport>,
+    /// Results that were stored; their ids stay.
+    pub results: Vec<ResultRecord>,
+}
+
+/// Which runs a list shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Only this type.
+    pub search_type: Option<SearchType>,
+    /// Only this status.
+    pub status: Option<Status>,
+    /// Only runs older than this one (the last of the previous page), by `(created_at, id)`.
+    pub before: Option<(Timestamp, RunId)>,
+}
+
+/// Keeps runs, results and charges.
+pub trait Journal: Send + Sync {
+    /// Notes the idempotency key, books the charge and creates the run: all or nothing.
+    fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
+
+    /// Adds results. Each is unique in its run by (source, type, value): a known one is left as it is.
+    fn add_results(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        results: &[ResultRecord],
+    ) -> Result<Write, StorageError>;
+
+    /// Replaces the checkpoint and renews the lease.
+    fn checkpoint(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        checkpoint: &Checkpoint,
+        lease_until: Timestamp,
+    ) -> Result<Write, StorageError>;
+
+    /// Stores the last checkpoint, ends the run, releases the lease; a failed run gives its credits
+    /// back to the cycle that paid, once. All or nothing.
+    fn finish(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        checkpoint: &Checkpoint,
+        ending: &Ending,
+    ) -> Result<Write, StorageError>;
+
+    /// Lets go of the runs that `owner` drives, so that anyone may take them over at once.
+    fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError>;
+
+    /// Takes over at most `limit` running runs whose lease is over at `now`, oldest first.
+    fn take_over(
+        &self,
+        owner: InstanceId,
+        now: Timestamp,
+        lease_until: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Resumable>, StorageError>;
+
+    /// A run of that account. `None`: unknown, foreign or deleted.
+    fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError>;
+
+    /// Results of a run with an id above `after`, in order, at most `limit`.
+    fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError>;
+
+    /// The modules of a run that ended so far.
+    fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError>;
+
+    /// Newest first, at most `limit`.
+    fn list(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StorageError>;
+
+    /// Removes a run's query, results and modules; what was charged stays booked. `false`: unknown,
+    /// foreign or deleted before.
+    fn delete(&self, id: RunId, account: AccountId, now: Timestamp) -> Result<bool, StorageError>;
+
+    /// Forgets idempotency keys noted before `before`.
+    fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError>;
+}

@@ -1,0 +1,1 @@
+//! A simulated web that plays every module of the catalogue.

@@ -1,0 +1,1 @@
+//! SQL lives only here: `open(url)`, errors, migrations, one folder for each database.

@@ -1,0 +1,15 @@
+//! The one integration-test binary: black-box first.
+#![allow(
+    clippy::unwrap_used,
+    clippy::allow_attributes,
+    reason = "a test may panic; its helpers are no tests to clippy"
+)]
+
+mod catalog;
+mod checks;
+mod http;
+mod layers;
+mod net;
+mod sandbox;
+mod store;
+mod support;
