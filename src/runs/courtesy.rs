@@ -140,7 +140,10 @@ mod tests {
     fn counting() -> (Waker, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        (Arc::new(move || drop(counted.fetch_add(1, Ordering::SeqCst))), count)
+        let waker = move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        };
+        (Arc::new(waker), count)
     }
 
     fn ask(courtesy: &Courtesy, hosts: &[&str], waker: &Waker) -> Option<Permit> {

@@ -128,6 +128,8 @@ struct Driver<'a> {
     ceiling: Instant,
     seen: HashSet<(String, String, Option<String>)>,
     next_id: u32,
+    /// When the newest check ended: results are dated by it, so that their dates follow their ids.
+    newest: Timestamp,
     ready: Vec<ResultRecord>,
     reports: Vec<ModuleReport>,
     retry: Retry,
@@ -141,7 +143,7 @@ struct UnderWay {
 }
 
 enum Message {
-    Ended { place: usize, report: Box<Report>, took: Duration },
+    Ended { place: usize, report: Box<Report>, took: Duration, at: Timestamp },
     HostFree,
 }
 
@@ -171,6 +173,7 @@ impl<'a> Driver<'a> {
             ceiling: now + workshop.limits.run_timeout,
             seen: results.iter().map(|result| identity(&result.record)).collect(),
             next_id: results.last().map_or(1, |last| last.record.id + 1),
+            newest: workshop.clock.now(),
             ready: Vec::new(),
             reports: Vec::new(),
             retry: Retry::default(),
@@ -255,7 +258,8 @@ impl<'a> Driver<'a> {
             // The host is free for others before the driver gets round to the answer.
             drop(permit);
             // The driver may have given the check up.
-            let _ = sender.send(Message::Ended { place, report, took: began.elapsed() });
+            let (took, at) = (began.elapsed(), workshop.clock.now());
+            let _ = sender.send(Message::Ended { place, report, took, at });
         });
     }
 
@@ -281,7 +285,8 @@ impl<'a> Driver<'a> {
     }
 
     fn take(&mut self, message: Message) {
-        let Message::Ended { place, report, took } = message else { return };
+        let Message::Ended { place, report, took, at } = message else { return };
+        self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
             self.workshop.health.note(check.module.id(), report.outcome, took);
             self.note(&check.module, *report, took);
@@ -323,7 +328,7 @@ impl<'a> Driver<'a> {
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
         for finding in report.findings {
-            let record = number(finding, self.next_id, module.id(), self.workshop.clock.now());
+            let record = number(finding, self.next_id, module.id(), self.newest);
             if self.seen.insert(identity(&record)) {
                 self.next_id += 1;
                 self.ready.push(record);

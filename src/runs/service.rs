@@ -28,8 +28,6 @@ use crate::modules::check::Checker;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 
-/// How long a run that has ended stays in memory: its readers of the last minute find it there.
-const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// How often runs without a driver are looked for.
 const TAKE_OVER_EVERY: Duration = Duration::from_secs(5);
 /// Runs taken over at once.
@@ -48,6 +46,8 @@ pub struct RunsConfig {
     pub max_waiting: usize,
     /// Deadlines.
     pub limits: Limits,
+    /// How long a run that has ended stays in memory, for its last readers.
+    pub keep_ended: Duration,
     /// Whether sign-in-page checks take part.
     pub discovery: bool,
 }
@@ -337,7 +337,7 @@ impl Runs {
     fn drop_ended(&self) {
         let now = Instant::now();
         self.live.write().retain(|_, run| {
-            let ended = run.ended_at().is_some_and(|at| now.duration_since(at) >= KEEP_ENDED);
+            let ended = run.ended_at().is_some_and(|at| now.duration_since(at) >= self.config.keep_ended);
             !ended && !matches!(run.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
         });
     }
