@@ -4,83 +4,31 @@
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::{error, warn};
 
-use super::courtesy::{Admission, Courtesy, Pace, Permit, Waker};
-use super::health::HealthTable;
-use super::journal::{Ending, InstanceId, Journal, Write};
+use super::courtesy::{Admission, Pace, Permit, Waker};
+use super::journal::{Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
-use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunError, Status};
-use crate::base::clock::Clock;
+use super::workshop::Workshop;
 use crate::base::storage::StorageError;
-use crate::modules::check::Checker;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Finding, Outcome, Report};
 use crate::modules::query::Query;
 
 /// How often a driver checkpoints and renews its lease.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
-/// The fewest checks that a run may have under way, however many runs there are.
-const LEAST_WINDOW: usize = 8;
 /// How long checks may outlive the run's ceiling before they are given up.
 const CEILING_GRACE: Duration = Duration::from_secs(5);
 /// How long a finished run waits for a store that does not answer before its readers are told.
 const STORE_PATIENCE: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
-
-/// How long things may take.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// One check, all its probes and retries.
-    pub check_timeout: Duration,
-    /// A whole run; what has not been asked by then is `timeout`.
-    pub run_timeout: Duration,
-    /// How long a lease holds without a renewal.
-    pub lease: Duration,
-}
-
-/// What all drivers share.
-pub struct Workshop {
-    /// Storage.
-    pub journal: Arc<dyn Journal>,
-    /// Runs checks.
-    pub checker: Arc<Checker>,
-    /// Check workers.
-    pub pool: CheckPool,
-    /// Places at hosts.
-    pub courtesy: Courtesy,
-    /// What is known of each module.
-    pub health: Arc<HealthTable>,
-    /// Time of day.
-    pub clock: Arc<dyn Clock>,
-    /// This process.
-    pub instance: InstanceId,
-    /// Deadlines.
-    pub limits: Limits,
-    /// Runs that are driven now.
-    pub driving: AtomicUsize,
-}
-
-impl Workshop {
-    /// How many checks a run may have under way: its fair share of the pool.
-    fn window(&self) -> usize {
-        (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
-    }
-
-    /// The end of a lease taken or renewed now.
-    pub fn lease_until(&self) -> Timestamp {
-        let now = self.clock.now();
-        now.saturating_add(self.limits.lease).unwrap_or(now)
-    }
-}
 
 /// Drives `run` to its end, or until it is stopped. `modules` are those that have not ended yet.
 pub fn drive(workshop: &Arc<Workshop>, run: &Arc<LiveRun>, query: &Query, modules: Vec<Arc<Module>>) {

@@ -12,8 +12,10 @@
 //! | [`health`] | what real runs teach about each module |
 //! | [`lanes`] | in which order a run asks its modules |
 //! | [`pool`] | the check workers that all runs share |
+//! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | [`scheduler`] | which runs are driven now, which wait |
+//! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
 //! | [`service`] | the use cases: start, read, follow, take over, shut down |
 //!
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
@@ -32,3 +34,5 @@ pub mod ring;
 pub mod run;
 pub mod scheduler;
 pub mod service;
+pub mod unrecorded;
+pub mod workshop;

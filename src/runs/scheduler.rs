@@ -11,8 +11,9 @@ use std::time::Instant;
 use log::error;
 use parking_lot::{Condvar, Mutex};
 
-use super::driver::{self, Workshop};
+use super::driver;
 use super::live::LiveRun;
+use super::workshop::Workshop;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 

@@ -11,7 +11,6 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
 use super::courtesy::Courtesy;
-use super::driver::{Limits, Workshop};
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable, Started};
@@ -19,6 +18,7 @@ use super::live::{self, LiveRun, Stopped};
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use super::scheduler::{Job, Scheduler};
+use super::workshop::{Limits, Workshop};
 use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
