@@ -91,8 +91,14 @@ struct UnderWay {
 }
 
 enum Message {
-    Ended { place: usize, report: Box<Report>, took: Duration, at: Timestamp },
-    HostFree,
+    Ended {
+        place: usize,
+        report: Box<Report>,
+        took: Duration,
+        at: Timestamp,
+    },
+    /// A host may have a place, or the run was stopped: look again.
+    Wake,
 }
 
 impl<'a> Driver<'a> {
@@ -104,6 +110,9 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let (sender, receiver) = channel();
         let wake = sender.clone();
+        // A driver that has ended needs no waking.
+        let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
+        run.set_driver(Arc::clone(&waker));
         let (_, results, _) = run.snapshot();
         let now = Instant::now();
         Self {
@@ -115,8 +124,7 @@ impl<'a> Driver<'a> {
             in_tail: 0,
             sender,
             receiver,
-            // A driver that has ended needs no waking.
-            waker: Arc::new(move || drop(wake.send(Message::HostFree))),
+            waker,
             not_before: None,
             ceiling: now + workshop.limits.run_timeout,
             seen: results.iter().map(|result| identity(&result.record)).collect(),

@@ -11,6 +11,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
+use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData, RunData};
 use super::journal::{Checkpoint, Ending, Resumable};
 use super::ring::Ring;
@@ -40,6 +41,7 @@ struct State {
     ring: Ring<Event>,
     done: Option<Frame>,
     stopped: Option<Stopped>,
+    wake_driver: Option<Waker>,
     ended_at: Option<Instant>,
     version: u64,
 }
@@ -246,6 +248,14 @@ impl LiveRun {
         let mut state = self.state.lock();
         state.stopped.get_or_insert(why);
         self.announce(&mut state);
+        if let Some(wake) = &state.wake_driver {
+            wake();
+        }
+    }
+
+    /// What wakes the driver when the run is stopped.
+    pub fn set_driver(&self, waker: Waker) {
+        self.state.lock().wake_driver = Some(waker);
     }
 
     /// Waits until the run has ended (`true`), or was stopped or the moment has come (`false`).
@@ -374,6 +384,7 @@ impl State {
             ring: Ring::new(RING_EVENTS),
             done: None,
             stopped: None,
+            wake_driver: None,
             ended_at: None,
             version: 0,
         }
