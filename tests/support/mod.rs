@@ -1,3 +1,4 @@
 //! What several test files need.
 
 pub mod server;
+pub mod source;
