@@ -43,8 +43,9 @@ pub(super) fn address_list(addrs: impl IntoIterator<Item = std::net::SocketAddr>
 
 impl Resolver for Approved {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        // A request is never for `socks5:`: only the SOCKS connector asks so, for the proxy itself.
-        let list = if uri.scheme_str() == Some("socks5") { &self.proxy } else { &self.target };
+        // A request is never for `SOCKS5:`: only the SOCKS connector asks so, for the proxy itself.
+        let is_for_proxy = uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("socks5"));
+        let list = if is_for_proxy { &self.proxy } else { &self.target };
         if list.is_empty() { Err(Error::HostNotFound) } else { Ok(list.clone()) }
     }
 }

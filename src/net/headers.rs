@@ -61,13 +61,13 @@ fn unsendable() -> ProbeError {
 
 /// Adds the cookies of the jar to those that the module wrote.
 pub(super) fn add_cookies(headers: &mut HeaderMap, from_jar: &str) {
-    let own = headers.get(COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let joined = if own.is_empty() { from_jar.to_owned() } else { format!("{own}; {from_jar}") };
+    let mut joined = headers.get(COOKIE).map_or_else(Vec::new, |own| [own.as_bytes(), b"; "].concat());
+    joined.extend_from_slice(from_jar.as_bytes());
     if joined.len() > MAX_COOKIE_BYTES {
         return;
     }
     // A cookie may hold bytes that no header takes: then the jar's are left out.
-    if let Ok(value) = HeaderValue::from_bytes(joined.as_bytes()) {
+    if let Ok(value) = HeaderValue::from_bytes(&joined) {
         headers.insert(COOKIE, value);
     }
 }
