@@ -11,7 +11,7 @@ use log::LevelFilter;
 
 use super::checked::{checked, secret};
 use super::keys::{self, KeySetting, ModuleKeys};
-use super::value::{self, DatabaseUrl, Network};
+use super::value::{self, DatabaseAddress, Network};
 use crate::account::plan::PlanTable;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
@@ -37,6 +37,10 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_STREAMS", value_name = "N", default_value = "2000")]
     #[arg(value_parser = checked(value::number(1, 12_000)))]
     pub max_streams: usize,
+    /// Searches under way at once; more wait their turn
+    #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
+    #[arg(value_parser = checked(value::number(1, 4096)))]
+    pub max_runs: usize,
     /// The longest that a request with wait=true is kept waiting
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]
@@ -76,10 +80,10 @@ impl ServerConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageConfig {
-    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS by sslmode=require or verify-full)
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS by ?sslmode=require or verify-full)
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", default_value = "sqlite:data/sightline.db")]
     #[arg(value_parser = secret(value::database))]
-    pub database: DatabaseUrl,
+    pub database: DatabaseAddress,
 }
 
 /// Which modules are loaded.
@@ -87,7 +91,13 @@ pub struct StorageConfig {
 #[command(next_help_heading = "Catalogue")]
 pub struct CatalogConfig {
     /// File with more modules (repeatable; variable: separated by colons)
-    #[arg(long = "catalog", env = "SIGHTLINE_CATALOG", value_name = "FILE", value_delimiter = ':')]
+    #[arg(
+        id = "catalog_files",
+        long = "catalog",
+        env = "SIGHTLINE_CATALOG",
+        value_name = "FILE",
+        value_delimiter = ':'
+    )]
     #[arg(value_parser = checked(value::readable_file))]
     pub files: Vec<PathBuf>,
     /// Leave out the built-in modules
@@ -118,10 +128,6 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 4096)))]
     pub check_workers: usize,
-    /// Searches under way at once; more wait their turn
-    #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 4096)))]
-    pub max_runs: usize,
     /// The longest that one check may take
     #[arg(long, env = "SIGHTLINE_CHECK_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "10m")))]
@@ -144,7 +150,7 @@ pub struct EngineConfig {
     pub outbound_proxy: Option<Secret<String>>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
-    #[arg(long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
+    #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
     #[arg(help_heading = "Searches")]
     key_settings: Vec<KeySetting>,
     /// Keys of modules, from both sources.
@@ -178,15 +184,30 @@ pub struct AccountConfig {
 #[command(next_help_heading = "Rate limits")]
 pub struct RateLimitConfig {
     /// Searches a minute and account
-    #[arg(long = "rate-limit-search", env = "SIGHTLINE_RATE_LIMIT_SEARCH", value_name = "N")]
+    #[arg(
+        id = "rate_limit_search",
+        long = "rate-limit-search",
+        env = "SIGHTLINE_RATE_LIMIT_SEARCH",
+        value_name = "N"
+    )]
     #[arg(default_value = "30", value_parser = checked(value::per_minute))]
     pub search: u32,
     /// Streams a minute and account
-    #[arg(long = "rate-limit-stream", env = "SIGHTLINE_RATE_LIMIT_STREAM", value_name = "N")]
+    #[arg(
+        id = "rate_limit_stream",
+        long = "rate-limit-stream",
+        env = "SIGHTLINE_RATE_LIMIT_STREAM",
+        value_name = "N"
+    )]
     #[arg(default_value = "60", value_parser = checked(value::per_minute))]
     pub stream: u32,
     /// Reads a minute and account
-    #[arg(long = "rate-limit-read", env = "SIGHTLINE_RATE_LIMIT_READ", value_name = "N")]
+    #[arg(
+        id = "rate_limit_read",
+        long = "rate-limit-read",
+        env = "SIGHTLINE_RATE_LIMIT_READ",
+        value_name = "N"
+    )]
     #[arg(default_value = "120", value_parser = checked(value::per_minute))]
     pub read: u32,
 }
@@ -196,11 +217,23 @@ pub struct RateLimitConfig {
 #[command(next_help_heading = "Log")]
 pub struct LogConfig {
     /// Log lines of this level and above: off, error, warn, info, debug or trace
-    #[arg(long = "log-level", env = "SIGHTLINE_LOG_LEVEL", value_name = "LEVEL", default_value = "info")]
+    #[arg(
+        id = "log_level",
+        long = "log-level",
+        env = "SIGHTLINE_LOG_LEVEL",
+        value_name = "LEVEL",
+        default_value = "info"
+    )]
     #[arg(value_parser = checked(log_level))]
     pub level: LevelFilter,
     /// How a log line is written: text or json
-    #[arg(long = "log-format", env = "SIGHTLINE_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    #[arg(
+        id = "log_format",
+        long = "log-format",
+        env = "SIGHTLINE_LOG_FORMAT",
+        value_name = "FORMAT",
+        default_value = "text"
+    )]
     #[arg(value_parser = checked(log_format))]
     pub format: LogFormat,
 }

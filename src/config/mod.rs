@@ -22,13 +22,16 @@ mod value;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Command, FromArgMatches};
 
+pub(crate) use checked::checked;
+use checked::secret;
 pub use groups::{
     AccountConfig, CatalogConfig, EngineConfig, LogConfig, RateLimitConfig, ServerConfig, StorageConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
-pub use value::{DatabaseUrl, Network};
+pub use value::{DatabaseAddress, Network};
 
 /// Options that do not fit together, or a module key's variable that holds no key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,6 +141,31 @@ pub fn with_environment(command: Command) -> Command {
             if is_empty { arg.env(None::<&str>) } else { arg }
         })
         .mut_subcommands(with_environment)
+}
+
+/// For an option that holds a database's address: never repeated in a refusal.
+pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseAddress> {
+    secret(value::database)
+}
+
+/// Variables of the process that begin like ours and belong to no option of `command`: misspelt ones,
+/// most likely. Names only.
+pub fn unknown_variables(command: &Command) -> Vec<String> {
+    let mut known = Vec::new();
+    collect_variables(command, &mut known);
+    let mut unknown: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
+        .filter(|name| !known.contains(name))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+fn collect_variables(command: &Command, known: &mut Vec<String>) {
+    let variables = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned));
+    known.extend(variables);
+    command.get_subcommands().for_each(|command| collect_variables(command, known));
 }
 
 #[cfg(test)]

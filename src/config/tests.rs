@@ -12,12 +12,12 @@ fn the_defaults_are_the_documented_ones() {
     let config = parse(&[]).unwrap();
     let server = &config.server;
     assert_eq!(server.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!((server.request_workers, server.max_streams), (16, 2000));
+    assert_eq!((server.request_workers, server.max_streams, server.max_runs), (16, 2000, 64));
     assert_eq!(server.wait_timeout, Duration::from_secs(30));
     assert_eq!(server.stream_timeout, Duration::from_secs(180));
     assert_eq!(config.storage.database.expose(), "sqlite:data/sightline.db");
     let engine = &config.engine;
-    assert_eq!((engine.check_workers, engine.max_runs), (512, 64));
+    assert_eq!(engine.check_workers, 512);
     assert_eq!(engine.check_timeout, Duration::from_secs(10));
     assert_eq!(engine.run_timeout, Duration::from_secs(120));
     assert!(!engine.sandbox && !engine.discovery && !engine.allow_private_targets);

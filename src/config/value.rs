@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use url::Url;
@@ -16,25 +16,20 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 
 /// Where the data is kept. Shows itself without the credentials it may hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DatabaseUrl(Secret<String>);
+pub struct DatabaseAddress(Secret<String>);
 
-impl DatabaseUrl {
+impl DatabaseAddress {
     /// The whole address, credentials included: for whoever opens it.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
-
-    /// The path of an SQLite file; `None` for PostgreSQL.
-    pub fn sqlite_path(&self) -> Option<&Path> {
-        self.expose().strip_prefix("sqlite:").map(Path::new)
-    }
 }
 
-impl fmt::Display for DatabaseUrl {
+impl fmt::Display for DatabaseAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.sqlite_path() {
-            Some(path) => write!(f, "sqlite:{}", path.display()),
-            None => f.write_str("postgres://[redacted]"),
+        match self.expose() {
+            file if file.starts_with("sqlite:") => f.write_str(file),
+            _ => f.write_str("postgres://[redacted]"),
         }
     }
 }
@@ -106,14 +101,10 @@ fn read_duration(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(millis).map(Duration::from_millis)
 }
 
-/// `10s`, `500ms`: the largest unit that leaves a whole number.
+/// `10s`, `500ms`: in seconds where they are whole, as people write timeouts.
 pub(crate) fn show_duration(duration: Duration) -> String {
-    let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let fits = |(_, unit): &(&str, u64)| millis >= *unit && millis.is_multiple_of(*unit);
-    match UNITS.into_iter().find(fits) {
-        Some((name, unit)) => format!("{}{name}", millis / unit),
-        None => "0s".to_owned(),
-    }
+    let millis = duration.as_millis();
+    if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
 }
 
 /// What a switch may be set to by its variable.
@@ -168,11 +159,11 @@ fn is_plain_web_address(url: &Url) -> bool {
 }
 
 /// Where the data is kept. The errors never repeat the text.
-pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
+pub(crate) fn database(text: &str) -> Parsed<DatabaseAddress> {
     let rest = ["sqlite:", "postgres://", "postgresql://"].iter().find_map(|start| text.strip_prefix(start));
     match rest {
         Some(rest) if !rest.is_empty() && !text.contains(char::is_control) => {
-            Ok(DatabaseUrl(Secret::new(text.to_owned())))
+            Ok(DatabaseAddress(Secret::new(text.to_owned())))
         }
         _ => Err("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=… is allowed".to_owned()),
     }
@@ -297,8 +288,7 @@ mod tests {
     #[test]
     fn a_database_never_shows_its_credentials() {
         let url = database("postgres://u:hunter2@h/db").unwrap();
-        assert_eq!(format!("{url} {url:?}"), "postgres://[redacted] DatabaseUrl([redacted])");
-        assert_eq!(url.sqlite_path(), None);
+        assert_eq!(format!("{url} {url:?}"), "postgres://[redacted] DatabaseAddress([redacted])");
         assert_eq!(database("sqlite:data/a.db").unwrap().to_string(), "sqlite:data/a.db");
         assert!(!database("postgres:/u:hunter2@h").unwrap_err().contains("hunter2"));
         assert!(!outbound_proxy("ftp://u:hunter2@h").unwrap_err().contains("hunter2"));
@@ -306,7 +296,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_shown_duration_reads_back(millis in 1u64..=400 * 86_400_000) {
+        fn a_shown_duration_reads_back(millis in 0u64..=400 * 86_400_000) {
             let duration = Duration::from_millis(millis);
             prop_assert_eq!(read_duration(&show_duration(duration)), Some(duration));
         }
