@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::AppError;
 use crate::base::clock::Clock;
-use crate::config::{EngineConfig, SandboxProfile};
+use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::check::Checker;
 use crate::modules::keys::OperatorKeys;
@@ -60,7 +60,8 @@ impl Engine {
         })
         .map_err(|error| AppError::Config(error.to_string()))?;
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let checker = Checker::new(Arc::new(prober), OperatorKeys::new(keys)).with_control_ttl(config.control_ttl);
+        let checker =
+            Checker::new(Arc::new(prober), OperatorKeys::new(keys)).with_control_ttl(config.control_ttl);
         let runs = Runs::new(
             journal,
             catalog,
@@ -85,9 +86,9 @@ impl Engine {
 
 fn start_sandbox(config: &EngineConfig, catalog: &Catalog) -> Result<Option<Sandbox>, AppError> {
     let options = match config.sandbox {
-        None => return Ok(None),
-        Some(SandboxProfile::Realistic) => SandboxOptions::default(),
-        Some(SandboxProfile::Perfect) => SandboxOptions::perfect(),
+        SandboxMode::Off => return Ok(None),
+        SandboxMode::Realistic => SandboxOptions::default(),
+        SandboxMode::Perfect => SandboxOptions::perfect(),
     };
     Sandbox::start(catalog.modules().to_vec(), options)
         .map(Some)

@@ -30,7 +30,8 @@ pub fn serve(config: ServeConfig) -> Result<(), AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
     let url = url.map_err(|error| AppError::Config(error.to_string()))?;
-    let store = store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
+    let store =
+        store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
     let engine = Engine::build(&config.engine, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
@@ -55,7 +56,8 @@ pub fn serve(config: ServeConfig) -> Result<(), AppError> {
         Arc::clone(&clock),
     ));
     let first_key = welcome::first_key(&accounts)?;
-    let handle = server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
+    let handle =
+        server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
     let load = handle.load_probe();
     api.set_load_probe(Box::new(move || {
         let load = load.read();
@@ -99,10 +101,11 @@ fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiCon
 /// output stops no server.
 fn announce(url: &str, first_key: Option<&crate::account::key::ApiKey>, base_url: &str) {
     let mut out = io::stdout().lock();
-    let written = writeln!(out, "listening on {url}").and_then(|()| out.flush()).and_then(|()| match first_key {
-        Some(key) => welcome::show(&mut out, base_url, key),
-        None => Ok(()),
-    });
+    let written =
+        writeln!(out, "listening on {url}").and_then(|()| out.flush()).and_then(|()| match first_key {
+            Some(key) => welcome::show(&mut out, base_url, key),
+            None => Ok(()),
+        });
     if written.is_err() {
         warn!("standard output is closed");
     }
