@@ -36,7 +36,7 @@ pub struct ApiConfig {
     pub sandbox: bool,
     /// Whether premium searches can be run (a browser is configured, or the web is simulated).
     pub premium_available: bool,
-    /// Origins that browsers may call from.
+    /// Origins that browsers may call from; `*` is any.
     pub cors_origins: Vec<String>,
 }
 
@@ -188,7 +188,7 @@ impl Api {
             request_id: RequestId::accept(offered),
             counted: Vec::new(),
             cors_origin: origin
-                .filter(|origin| self.config.cors_origins.iter().any(|known| known == origin))
+                .filter(|origin| self.config.cors_origins.iter().any(|known| known == "*" || known == origin))
                 .map(str::to_owned),
         }
     }

@@ -40,9 +40,10 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Loads the catalogue and starts the workers.
+    /// Loads the catalogue and starts the workers; at most `max_runs` runs are driven at once.
     pub(super) fn build(
         config: &EngineConfig,
+        max_runs: usize,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
@@ -69,7 +70,7 @@ impl Engine {
             clock,
             RunsConfig {
                 check_workers: config.check_workers,
-                max_runs: config.max_runs,
+                max_runs,
                 max_waiting: MAX_WAITING_RUNS,
                 limits: Limits {
                     check_timeout: config.check_timeout,

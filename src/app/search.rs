@@ -54,7 +54,7 @@ pub fn search(
     mut sink: impl FnMut(SearchEvent) -> ControlFlow<()>,
 ) -> Result<SearchReport, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = Engine::build(&request.engine, Arc::new(Unrecorded), Arc::clone(&clock))?;
+    let engine = Engine::build(&request.engine, 1, Arc::new(Unrecorded), Arc::clone(&clock))?;
     if request.premium && engine.premium == Premium::Unavailable {
         return Err(AppError::Config("premium searches need a browser, and none is configured".to_owned()));
     }

@@ -33,7 +33,7 @@ pub fn serve(config: ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, store, Arc::clone(&clock))?;
+    let engine = Engine::build(&config.engine, config.server.max_runs, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits));
