@@ -1,1 +1,3 @@
 //! What several test files need.
+
+pub(crate) mod databases;
