@@ -31,6 +31,7 @@ pub use groups::{
     AccountConfig, CatalogConfig, EngineConfig, LogConfig, RateLimitConfig, ServerConfig, StorageConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
+pub(crate) use value::readable_file;
 pub use value::{DatabaseAddress, Network};
 
 /// Options that do not fit together, or a module key's variable that holds no key.
