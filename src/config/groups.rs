@@ -49,6 +49,10 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_STREAM_TIMEOUT", value_name = "DURATION", default_value = "180s")]
     #[arg(value_parser = checked(value::duration("100ms", "1d")))]
     pub stream_timeout: Duration,
+    /// A stream that has nothing to say for this long gets a comment, so that no proxy takes it for dead
+    #[arg(long, env = "SIGHTLINE_KEEP_ALIVE", value_name = "DURATION", default_value = "15s")]
+    #[arg(value_parser = checked(value::duration("10ms", "10m")))]
+    pub keep_alive: Duration,
     /// How long a shutdown waits for requests in flight
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
@@ -105,6 +109,17 @@ pub struct CatalogConfig {
     pub no_builtin: bool,
 }
 
+/// Whether and how the web is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// The real web is asked.
+    Off,
+    /// Delays and faults as on the real web.
+    Realistic,
+    /// Every site answers as its module expects, at once.
+    Perfect,
+}
+
 /// The runs and checks, and sockets out.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Searches")]
@@ -112,10 +127,12 @@ pub struct EngineConfig {
     /// Which modules are loaded.
     #[command(flatten)]
     pub catalog: CatalogConfig,
-    /// Answer from a simulated web: nothing outside is asked
-    #[arg(long, env = "SIGHTLINE_SANDBOX", value_parser = checked(value::switch))]
-    #[arg(help_heading = "Searches")]
-    pub sandbox: bool,
+    /// Answer from a simulated web, nothing outside is asked: `realistic` (also without a value) has delays
+    /// and faults as the real one, `perfect` has neither
+    #[arg(long, env = "SIGHTLINE_SANDBOX", value_name = "WEB", default_value = "off")]
+    #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::sandbox))]
+    pub sandbox: SandboxMode,
     /// Use modules that touch a sign-in page too (never with a password)
     #[arg(long, env = "SIGHTLINE_DISCOVERY", value_parser = checked(value::switch))]
     #[arg(help_heading = "Searches")]

@@ -28,7 +28,8 @@ use clap::{Args, Command, FromArgMatches};
 pub(crate) use checked::checked;
 use checked::secret;
 pub use groups::{
-    AccountConfig, CatalogConfig, EngineConfig, LogConfig, RateLimitConfig, ServerConfig, StorageConfig,
+    AccountConfig, CatalogConfig, EngineConfig, LogConfig, RateLimitConfig, SandboxMode, ServerConfig,
+    StorageConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub(crate) use value::readable_file;

@@ -20,7 +20,7 @@ fn the_defaults_are_the_documented_ones() {
     assert_eq!(engine.check_workers, 512);
     assert_eq!(engine.check_timeout, Duration::from_secs(10));
     assert_eq!(engine.run_timeout, Duration::from_secs(120));
-    assert!(!engine.sandbox && !engine.discovery && !engine.allow_private_targets);
+    assert!(engine.sandbox == SandboxMode::Off && !engine.discovery && !engine.allow_private_targets);
     assert!(!engine.catalog.no_builtin && engine.catalog.files.is_empty() && engine.keys.is_empty());
     let limits = &config.rate_limits;
     assert_eq!((limits.search, limits.stream, limits.read), (30, 60, 120));

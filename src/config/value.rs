@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use url::Url;
 
+use super::groups::SandboxMode;
 use crate::base::secret::Secret;
 
 type Parsed<T> = Result<T, String>;
@@ -113,6 +114,16 @@ pub(crate) fn switch(text: &str) -> Parsed<bool> {
         "true" | "1" | "yes" | "on" => Ok(true),
         "false" | "0" | "no" | "off" => Ok(false),
         _ => Err("true, 1, yes, on, false, 0, no or off is allowed".to_owned()),
+    }
+}
+
+/// How the web is simulated, or not.
+pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
+    match (text, switch(text)) {
+        ("realistic", _) | (_, Ok(true)) => Ok(SandboxMode::Realistic),
+        ("perfect", _) => Ok(SandboxMode::Perfect),
+        (_, Ok(false)) => Ok(SandboxMode::Off),
+        _ => Err("realistic, perfect or off is allowed".to_owned()),
     }
 }
 

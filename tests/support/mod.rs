@@ -1,3 +1,4 @@
 //! What several test files need.
 
-pub(crate) mod source;
+pub mod server;
+pub mod source;
