@@ -14,6 +14,7 @@
 //! `Action`, a line in the README.
 
 mod account;
+mod catalog;
 mod exit;
 mod key;
 mod search;
@@ -58,6 +59,7 @@ enum Action {
     Search(Box<search::SearchArgs>),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
+    Catalog(catalog::CatalogArgs),
 }
 
 /// The whole command line, as clap knows it: for help, and for the README's table.
@@ -96,6 +98,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Search(args) => search::run(*args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
+        Action::Catalog(args) => catalog::run(args, out),
     }
 }
 

@@ -32,6 +32,7 @@ pub use groups::{
     StorageConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
+pub(crate) use value::readable_file;
 pub use value::{DatabaseAddress, Network};
 
 /// Options that do not fit together, or a module key's variable that holds no key.

@@ -42,6 +42,10 @@ fn every_command_explains_itself_with_an_example() {
             "key create",
             "key list",
             "key revoke",
+            "catalog list",
+            "catalog show",
+            "catalog check-syntax",
+            "catalog format",
         ]
     );
     for mut words in commands {

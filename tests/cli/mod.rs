@@ -1,6 +1,7 @@
 //! The binary, from outside: what it refuses, what it prints, how it ends.
 
 mod accounts;
+mod catalog;
 mod help;
 mod refusals;
 

@@ -65,7 +65,8 @@ enum Format {
     Csv,
 }
 
-fn search_type(text: &str) -> Result<SearchType, String> {
+/// Reads a type of search.
+pub(crate) fn search_type(text: &str) -> Result<SearchType, String> {
     SearchType::from_name(text).ok_or_else(|| "domain, email or username is allowed".to_owned())
 }
 
