@@ -5,6 +5,12 @@
 //! index, so nothing is ever retried. Rows are locked in one order (run, idempotency key, credits), so two
 //! transactions never wait for each other.
 //!
+//! # Time
+//! Waiting for a connection, connecting, and the check before each use are bounded here; a statement and a
+//! lock by the server (`statement_timeout`, `lock_timeout`); a machine or a network that vanished by TCP
+//! (`tcp_user_timeout`, keep-alive). What is not bounded: a statement under way on a server whose machine
+//! still acknowledges packets while the server itself stands still. It goes on when the server does.
+//!
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
