@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
-use crate::runs::run::{ModuleReport, ResultRecord};
+use crate::runs::run::{ModuleReport, ResultRecord, RunError};
 
 /// A value as JSON text.
 pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, StorageError> {
@@ -65,6 +65,14 @@ fn flatten(value: &mut Value, levels: usize) {
         Value::Array(items) => items.iter_mut().for_each(|item| flatten(item, levels - 1)),
         Value::Object(members) => members.values_mut().for_each(|item| flatten(item, levels - 1)),
         _ => {}
+    }
+}
+
+/// Why a run fails whose documents cannot be read.
+pub(super) fn unreadable() -> RunError {
+    RunError {
+        code: "store_failed".into(),
+        message: "what was stored of this search can no longer be read".into(),
     }
 }
 

@@ -2,3 +2,4 @@
 
 pub mod server;
 pub mod source;
+pub(crate) mod databases;

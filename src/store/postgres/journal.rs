@@ -16,7 +16,9 @@ use crate::runs::journal::{
     Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
 };
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::store::document::{decode, decode_reports, dedup_key, encode, encode_reports, encode_result};
+use crate::store::document::{
+    decode, decode_reports, dedup_key, encode, encode_reports, encode_result, unreadable,
+};
 use crate::store::row::{RUN_COLUMNS, limit, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 AND account = $2");
@@ -153,7 +155,15 @@ impl Journal for Database {
     ) -> Result<Vec<Resumable>, StorageError> {
         self.write(|work| {
             let rows = work.query(TAKE_OVER, &[&owner.0, &at(now), &at(lease_until), &limit(count)])?;
-            rows.iter().map(|row| resumable(work, row)).collect()
+            let mut taken = Vec::new();
+            for row in &rows {
+                match resumable(work, row) {
+                    Ok(run) => taken.push(run),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => end_unreadable(work, row, now, &error)?,
+                }
+            }
+            Ok(taken)
         })
     }
 
@@ -223,4 +233,21 @@ fn resumable(work: &mut Work<'_>, row: &postgres::Row) -> Result<Resumable, Stor
         done: decode_reports(text(row, RUN_COLUMNS + 1)?)?,
         results: results.iter().map(result).collect::<Result<_, _>>()?,
     })
+}
+
+/// A run that cannot be read can never go on, and must not keep the others from it: it fails.
+fn end_unreadable(
+    work: &mut Work<'_>,
+    row: &postgres::Row,
+    now: Timestamp,
+    error: &StorageError,
+) -> Result<(), StorageError> {
+    let run = RunId(row.try_get(0).map_err(storage)?);
+    log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+    work.execute(
+        "UPDATE runs SET status = 'failed', error = $2::text::json, completed_at = $3, owner = NULL, \
+         lease_until = NULL WHERE id = $1",
+        &[&run.0, &encode(&unreadable())?, &at(now)],
+    )?;
+    refund(work, run, now)
 }

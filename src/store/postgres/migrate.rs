@@ -18,6 +18,12 @@ const VERSION_TABLE: &str = "CREATE TABLE schema_version (
 /// Taken until the end of a migration's transaction; one for each schema of a database.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1397507138, hashtext(current_schema()))";
 
+/// Whether there is a table of versions. Not by `to_regclass`: that may answer from a cache of before the
+/// lock was waited for.
+const NOTED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c \
+     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+     WHERE n.nspname = current_schema() AND c.relname = 'schema_version')";
+
 /// Runs what is missing.
 pub(super) fn run(mut session: Session, target: &PostgresTarget) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
@@ -48,10 +54,8 @@ fn lock(transaction: &mut Transaction<'_>) -> Result<(), postgres::Error> {
 
 /// What the database has noted, by version; `None`: nothing yet, not even where to note it.
 fn applied(transaction: &mut Transaction<'_>) -> Result<Option<Vec<(i64, String)>>, StorageError> {
-    let noted = transaction
-        .query_one("SELECT to_regclass('schema_version') IS NOT NULL", &[])
-        .and_then(|row| row.try_get::<_, bool>(0))
-        .map_err(storage)?;
+    let noted =
+        transaction.query_one(NOTED, &[]).and_then(|row| row.try_get::<_, bool>(0)).map_err(storage)?;
     if !noted {
         return Ok(None);
     }

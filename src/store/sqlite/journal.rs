@@ -15,7 +15,7 @@ use crate::runs::journal::{
     Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
 };
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::store::document::{dedup_key, encode, encode_reports, encode_result};
+use crate::store::document::{dedup_key, encode, encode_reports, encode_result, unreadable};
 use crate::store::row::{bigint, limit, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
@@ -134,17 +134,20 @@ impl Journal for Database {
         count: usize,
     ) -> Result<Vec<Resumable>, StorageError> {
         self.write(Durability::Full, |tx| {
-            due(tx, now, count)?
-                .into_iter()
-                .map(|run| {
-                    tx.execute(
-                        "UPDATE runs SET owner = ?2, lease_until = ?3 WHERE id = ?1",
-                        params![run.0, owner.0, At(lease_until)],
-                    )
-                    .map_err(storage)?;
-                    resumable(tx, run)
-                })
-                .collect()
+            let mut taken = Vec::new();
+            for run in due(tx, now, count)? {
+                tx.execute(
+                    "UPDATE runs SET owner = ?2, lease_until = ?3 WHERE id = ?1",
+                    params![run.0, owner.0, At(lease_until)],
+                )
+                .map_err(storage)?;
+                match resumable(tx, run) {
+                    Ok(run) => taken.push(run),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => end_unreadable(tx, run, now, &error)?,
+                }
+            }
+            Ok(taken)
         })
     }
 
@@ -252,4 +255,21 @@ fn resumable(tx: &Transaction<'_>, run: RunId) -> Result<Resumable, StorageError
         done: read::reports(tx, run)?,
         results: read::results(tx, run, 0, usize::MAX)?,
     })
+}
+
+/// A run that cannot be read can never go on, and must not keep the others from it: it fails.
+fn end_unreadable(
+    tx: &Transaction<'_>,
+    run: RunId,
+    now: Timestamp,
+    error: &StorageError,
+) -> Result<(), StorageError> {
+    log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+    tx.execute(
+        "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, owner = NULL, lease_until = NULL \
+         WHERE id = ?1",
+        params![run.0, encode(&unreadable())?, At(now)],
+    )
+    .map_err(storage)?;
+    refund(tx, run, At(now))
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::At;
 use super::error::storage;
@@ -21,18 +21,18 @@ const VERSION_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
 /// Runs what is missing. `locked`: this process holds the server's lock.
 pub(super) fn run(connection: &mut Connection, path: &Path, locked: bool) -> Result<(), OpenError> {
     let opened = |error| failed(path, storage(error));
-    check_is_ours(connection, path)?;
-    if next(connection, path)?.is_none() {
+    let first_look = connection.transaction().map_err(opened)?;
+    let is_current = next(&first_look, path)?.is_none();
+    drop(first_look);
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
+    if is_current {
         return Ok(());
     }
     let _lock = if locked { None } else { Some(ServerLock::share(path)?) };
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
         // Another starter may be at it: what is missing is known only under the lock.
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opened)?;
-        check_is_ours(&transaction, path)?;
-        transaction.execute_batch(VERSION_TABLE).map_err(opened)?;
         let Some((version, migration)) = next(&transaction, path)? else { return Ok(()) };
         apply(&transaction, (version, migration))
             .and_then(|()| transaction.commit())
@@ -42,6 +42,7 @@ pub(super) fn run(connection: &mut Connection, path: &Path, locked: bool) -> Res
 }
 
 fn apply(transaction: &Transaction<'_>, (version, migration): Step) -> rusqlite::Result<()> {
+    transaction.execute_batch(VERSION_TABLE)?;
     transaction.execute_batch(migration.sqlite)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.execute(
@@ -51,42 +52,45 @@ fn apply(transaction: &Transaction<'_>, (version, migration): Step) -> rusqlite:
     Ok(())
 }
 
-fn check_is_ours(connection: &Connection, path: &Path) -> Result<(), OpenError> {
-    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(
-        |error| match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::NotADatabase) => {
-                OpenError::Foreign(format!("\"{}\" is no SQLite file, or is encrypted", path.display()))
-            }
-            _ => failed(path, storage(error)),
-        },
-    )?;
-    let is_empty = || {
-        connection
-            .query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))
-            .optional()
-            .map(|found| found.is_none())
-            .map_err(|error| failed(path, storage(error)))
-    };
-    if id == APPLICATION_ID || (id == 0 && is_empty()?) {
-        return Ok(());
+/// The next migration, of a database that is ours or empty.
+fn next(connection: &Connection, path: &Path) -> Result<Option<Step>, OpenError> {
+    match look(connection) {
+        Ok(Some(applied)) => schema::next_step(&applied),
+        Ok(None) => Err(foreign(path, "holds the tables of another program")),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            Err(foreign(path, "is no SQLite file, or is encrypted"))
+        }
+        Err(error) => Err(failed(path, storage(error))),
     }
-    Err(OpenError::Foreign(format!("\"{}\" holds the tables of another program", path.display())))
 }
 
-fn next(connection: &Connection, path: &Path) -> Result<Option<Step>, OpenError> {
-    let applied = applied(connection).map_err(|error| failed(path, storage(error)))?;
-    schema::next_step(&applied)
+/// What the database has noted, by version; `None`: this is somebody else's.
+fn look(connection: &Connection) -> rusqlite::Result<Option<Vec<(i64, String)>>> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let has = |condition: &str| {
+        connection
+            .query_row(&format!("SELECT 1 FROM sqlite_schema {condition} LIMIT 1"), [], |_| Ok(()))
+            .optional()
+            .map(|found| found.is_some())
+    };
+    let has_versions = has("WHERE type = 'table' AND name = 'schema_version'")?;
+    // A database that was restored from a dump has lost its mark.
+    let is_ours = id == APPLICATION_ID || (id == 0 && (has_versions || !has("")?));
+    if !is_ours {
+        return Ok(None);
+    }
+    if has_versions { applied(connection).map(Some) } else { Ok(Some(Vec::new())) }
 }
 
 fn applied(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
-    let noted = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_version'";
-    if connection.query_row(noted, [], |_| Ok(())).optional()?.is_none() {
-        return Ok(Vec::new());
-    }
     connection
         .prepare("SELECT version, name FROM schema_version ORDER BY version")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect()
+}
+
+fn foreign(path: &Path, why: &str) -> OpenError {
+    OpenError::Foreign(format!("\"{}\" {why}", path.display()))
 }
 
 fn failed(path: &Path, cause: StorageError) -> OpenError {
