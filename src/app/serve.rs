@@ -24,7 +24,7 @@ use crate::store;
 ///
 /// # Errors
 /// It could not start.
-pub fn serve(config: ServeConfig) -> Result<(), AppError> {
+pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     // Taken first: a signal that comes while the parts are put together is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -49,7 +49,7 @@ pub fn serve(config: ServeConfig) -> Result<(), AppError> {
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
     let api = Arc::new(Api::new(
-        api_config(&config, &engine, base_url.clone()),
+        api_config(config, &engine, base_url.clone()),
         Arc::clone(&accounts),
         Arc::clone(&limiter),
         Arc::clone(&engine.runs),
