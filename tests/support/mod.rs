@@ -1,5 +1,5 @@
 //! What several test files need.
 
-pub(crate) mod databases;
+pub mod databases;
 pub mod server;
 pub mod source;
