@@ -152,3 +152,38 @@ fn no_announced_length_ends_the_process() {
         413,
     );
 }
+
+/// Whatever comes is answered or cut off, and the next client is served.
+#[test]
+fn damaged_requests_hurt_nobody_else() {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, TestRunner};
+
+    let house = House::new();
+    let whole = "POST /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\nabc\
+                 POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+    let damage = (0..whole.len(), any::<u8>(), 0..3u8);
+    let mut runner = TestRunner::new(Config { cases: 300, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&proptest::collection::vec(damage, 1..4), |damages| {
+        let mut bytes = whole.as_bytes().to_vec();
+        for (place, byte, kind) in damages {
+            let place = place.min(bytes.len() - 1);
+            match kind {
+                0 => bytes[place] = byte,
+                1 => bytes.insert(place, byte),
+                _ => drop(bytes.drain(place..(place + usize::from(byte % 16)).min(bytes.len() - 1))),
+            }
+        }
+        let mut client = house.connect();
+        client.try_send(&bytes);
+        let _ = client.stream().shutdown(std::net::Shutdown::Write);
+        let said = String::from_utf8_lossy(&client.until_closed()).into_owned();
+        let statuses: Vec<_> =
+            said.match_indices("HTTP/1.1 ").filter_map(|(at, _)| said.get(at + 9..at + 12)).collect();
+        let known = ["200", "400", "413", "417"];
+        prop_assert!(statuses.iter().all(|status| known.contains(status)), "{}", said);
+        prop_assert_eq!(house.ask(&get("/sound")).status, 200);
+        Ok(())
+    });
+    outcome.unwrap();
+}
