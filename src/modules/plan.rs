@@ -167,7 +167,7 @@ impl Plan {
         templates.extend(self.headers.iter().map(|(_, template)| template));
         match &self.body {
             Some(Body::Form(fields)) => {
-                templates.extend(fields.iter().flat_map(|(name, value)| [name, value]))
+                templates.extend(fields.iter().flat_map(|(name, value)| [name, value]));
             }
             Some(Body::Text(template)) => templates.push(template),
             Some(Body::Json(json)) => json.templates(&mut templates),

@@ -144,7 +144,9 @@ fn knows_logins(module: &Module) -> bool {
         let url = probe.url.to_ascii_lowercase();
         ["login", "signin", "sign-in", "sign_in", "log-in"].iter().any(|word| url.contains(word))
     });
-    module.entry().discovery || asks_login || rules.into_iter().any(|rule| rule.judges_redirects())
+    module.entry().discovery
+        || asks_login
+        || rules.into_iter().any(super::rule::matcher::Matcher::judges_redirects)
 }
 
 /// The longest pause that a site can ask for.
