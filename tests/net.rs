@@ -1,1 +1,69 @@
-//! (nothing yet)
+//! The HTTP prober over real sockets: every peer is a thread of the test on loopback.
+
+mod bodies;
+mod guard;
+mod heads;
+mod hops;
+mod proxy;
+mod sandbox;
+mod site;
+mod tls;
+
+use std::time::{Duration, Instant};
+
+use sightline::modules::definition::{Method, Via};
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Trace};
+use sightline::net::{HttpProber, NetConfig};
+
+/// A prober that may ask loopback.
+fn lab() -> HttpProber {
+    HttpProber::new(NetConfig { allow_private_targets: true, ..NetConfig::default() }).unwrap()
+}
+
+fn get(url: &str) -> Request {
+    Request {
+        method: Method::Get,
+        via: Via::Http,
+        url: url.parse().unwrap(),
+        headers: Vec::new(),
+        body: None,
+        max_redirects: 0,
+        body_limit: 1024 * 1024,
+        trace: Trace { module: "site".into(), probe: 1, query: "some one/é".into(), control: false },
+    }
+}
+
+fn send(prober: &HttpProber, request: &Request) -> Result<Response, ProbeError> {
+    within(prober, request, Duration::from_secs(30))
+}
+
+/// Sends with that long a deadline, and sees to it that the answer comes in five times that (or 5 s).
+fn within(prober: &HttpProber, request: &Request, limit: Duration) -> Result<Response, ProbeError> {
+    let started = Instant::now();
+    let result = prober.send(request, &mut CookieJar::default(), started + limit);
+    assert!(
+        started.elapsed() < (limit * 5).max(Duration::from_secs(5)),
+        "{:?} for a deadline of {limit:?}: {result:?}",
+        started.elapsed()
+    );
+    result
+}
+
+#[test]
+fn a_browser_request_needs_a_browser() {
+    let request = Request { via: Via::Browser, ..get("http://127.0.0.1/") };
+    assert!(matches!(send(&lab(), &request), Err(ProbeError::Unavailable(_))));
+}
+
+#[test]
+fn a_useless_setting_is_refused() {
+    for config in [
+        NetConfig { user_agent: " ".into(), ..NetConfig::default() },
+        NetConfig { user_agent: "a\nb".into(), ..NetConfig::default() },
+        NetConfig { outbound_proxy: Some("gopher://x".into()), ..NetConfig::default() },
+        NetConfig { ca_file: Some("/nonexistent/ca.pem".into()), ..NetConfig::default() },
+        NetConfig { ca_file: Some("Cargo.toml".into()), ..NetConfig::default() },
+    ] {
+        assert!(HttpProber::new(config.clone()).is_err(), "{config:?}");
+    }
+}

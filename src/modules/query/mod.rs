@@ -1,8 +1,26 @@
 //! Search types, validation and normal forms of queries.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`username`] | one leading `@` off, composed form (NFC) |
+//! | [`domain`] | host of whatever was pasted, IDNA-encoded, with a registrable part |
+//! | [`email`] | dot-atom local part, domain as above |
+//!
+//! A normal form is a fixed point: parsed again, it stays what it is.
+
+pub mod domain;
+pub mod email;
+pub mod username;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+/// The most bytes of a query that are looked at. A pasted address of a page fits; a book does not.
+pub const MAX_QUERY_BYTES: usize = 1024;
 
 /// The kinds of search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -32,6 +50,15 @@ impl SearchType {
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// What a query of this type may be, for error messages.
+    pub fn allowed(self) -> &'static str {
+        match self {
+            Self::Domain => domain::ALLOWED,
+            Self::Email => email::ALLOWED,
+            Self::Username => username::ALLOWED,
+        }
     }
 }
 
@@ -72,11 +99,9 @@ impl Query {
     /// # Errors
     /// Says what is wrong and what is allowed.
     pub fn parse(search_type: SearchType, raw: &str) -> Result<Self, QueryError> {
-        let normal = raw.trim();
-        if normal.is_empty() {
-            return Err(QueryError { message: "the query is empty".into(), allowed: "a text" });
-        }
-        Ok(Self { search_type, raw: raw.to_owned(), normal: normal.to_owned() })
+        let normal = normal_form(search_type, raw)
+            .map_err(|message| QueryError { message, allowed: search_type.allowed() })?;
+        Ok(Self { search_type, raw: raw.to_owned(), normal })
     }
 
     /// What kind of query it is.
@@ -92,6 +117,11 @@ impl Query {
     /// What is searched.
     pub fn normal(&self) -> &str {
         &self.normal
+    }
+
+    /// Whether the normal form is ASCII: modules that take no other script are skipped for the rest.
+    pub fn has_only_ascii(&self) -> bool {
+        self.normal.is_ascii()
     }
 
     /// The part before the `@` of an email address.
@@ -110,4 +140,39 @@ impl Query {
             SearchType::Username => None,
         }
     }
+
+    /// The registrable part of [`Self::domain`]: `example.co.uk` of `www.example.co.uk`.
+    pub fn registrable(&self) -> Option<&str> {
+        self.domain().and_then(domain::registrable)
+    }
+}
+
+fn normal_form(search_type: SearchType, raw: &str) -> Result<String, String> {
+    if raw.len() > MAX_QUERY_BYTES {
+        return Err(format!("the query is longer than {MAX_QUERY_BYTES} bytes"));
+    }
+    let text = raw.trim();
+    if text.is_empty() {
+        return Err("the query is empty".into());
+    }
+    if let Some(at) = text.chars().position(is_invisible) {
+        return Err(format!("the query holds a control or invisible character (character {})", at + 1));
+    }
+    match search_type {
+        SearchType::Username => username::normalize(text),
+        SearchType::Domain => domain::normalize(text),
+        SearchType::Email => email::normalize(text),
+    }
+}
+
+/// Control characters, and those that show nothing or turn the direction of text: two queries that
+/// look the same would not be the same.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{00ad}' | '\u{034f}' | '\u{061c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
 }

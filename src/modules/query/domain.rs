@@ -1,0 +1,141 @@
+//! Domain names.
+
+use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
+use psl::Type;
+
+/// The most bytes of a domain name, without a trailing dot (RFC 1035).
+pub const MAX_BYTES: usize = 253;
+
+/// The most bytes of a label (RFC 1035).
+const MAX_LABEL_BYTES: usize = 63;
+
+pub(super) const ALLOWED: &str =
+    "a public domain name such as example.com, or the http(s) address of a page there";
+
+/// Names that are no names of the public DNS: RFC 6761, 6762, 7686, 8375, 9476, ICANN's `.internal`, and
+/// `.arpa`, which holds infrastructure. (`example.com` and its like are real, registered names.)
+const SPECIAL_USE: [&str; 9] =
+    ["alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"];
+
+/// The normal form of a domain, a domain with a trailing dot, or the address of a page there.
+///
+/// # Errors
+/// Says what is wrong, without repeating the text.
+pub fn normalize(text: &str) -> Result<String, String> {
+    normalize_host(host_of(text)?)
+}
+
+/// The host of what was pasted: scheme, user, port, path, query and fragment off.
+fn host_of(text: &str) -> Result<&str, String> {
+    let (rest, is_address) = match text.split_once("://") {
+        Some((scheme, rest)) if is_scheme(scheme) => {
+            if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+                return Err("the address is neither http nor https".into());
+            }
+            (rest, true)
+        }
+        _ => text.strip_prefix("//").map_or((text, false), |rest| (rest, true)),
+    };
+    // Browsers read a backslash as a slash: so do we, else they and we would see different hosts.
+    let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let host = match authority.rsplit_once('@') {
+        Some((_, host)) if is_address => host,
+        Some(_) => return Err("the domain holds an '@', like an email address".into()),
+        None => authority,
+    };
+    strip_port(host)
+}
+
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+fn strip_port(host: &str) -> Result<&str, String> {
+    if host.starts_with('[') || host.bytes().filter(|&b| b == b':').count() > 1 {
+        return Err("the domain is an IP address".into());
+    }
+    let Some((name, port)) = host.split_once(':') else { return Ok(host) };
+    if port.is_empty() || (port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok()) {
+        Ok(name)
+    } else {
+        Err("the port is not a number from 0 to 65535".into())
+    }
+}
+
+/// The normal form of a bare host: IDNA-encoded, lower case, no trailing dot.
+pub(super) fn normalize_host(host: &str) -> Result<String, String> {
+    let ascii = Uts46::new()
+        .to_ascii(host.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Ignore)
+        .map_err(|_| {
+            "the domain holds a character or a hyphen that is not allowed there, or is no valid international name"
+                .to_owned()
+        })?;
+    let name = ascii.strip_suffix('.').unwrap_or(&ascii);
+    check_lengths(name)?;
+    let last = name.rsplit('.').next().unwrap_or_default();
+    if is_number(last) {
+        return Err("the domain is an IP address, or ends in a number".into());
+    }
+    if SPECIAL_USE.contains(&last) {
+        return Err("the domain is a special-use name, not one of the public internet".into());
+    }
+    if !name.contains('.') {
+        return Err("the domain is a single label, without a dot".into());
+    }
+    let suffix = psl::suffix(name.as_bytes()).filter(psl::Suffix::is_known);
+    match suffix {
+        None => Err("the domain does not end in a known public suffix".into()),
+        Some(_) if registrable(name).is_none() => {
+            Err("the domain is itself a public suffix, under which names are registered".into())
+        }
+        Some(_) => Ok(name.to_owned()),
+    }
+}
+
+fn check_lengths(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        return Err("the domain is empty".into());
+    }
+    if name.len() > MAX_BYTES {
+        return Err(format!(
+            "the domain has {} bytes in its encoded form, more than {MAX_BYTES}",
+            name.len()
+        ));
+    }
+    for (at, label) in name.split('.').enumerate() {
+        if label.is_empty() {
+            return Err(format!("label {} of the domain is empty", at + 1));
+        }
+        if label.len() > MAX_LABEL_BYTES {
+            return Err(format!("label {} of the domain is longer than {MAX_LABEL_BYTES} bytes", at + 1));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a last label makes the host an IPv4 address to the URL standard ("ends in a number").
+fn is_number(label: &str) -> bool {
+    label.bytes().all(|b| b.is_ascii_digit())
+        || label.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// The registrable part of a normal-form domain: `example.co.uk` of `www.example.co.uk`.
+///
+/// Names of the list's private division (`github.io`) are suffixes too, but registered by someone: asked
+/// for themselves, they count by the ICANN division. `None` for a suffix of that division.
+pub fn registrable(domain: &str) -> Option<&str> {
+    if let Some(found) = psl::domain_str(domain) {
+        return Some(found);
+    }
+    let suffix = psl::suffix(domain.as_bytes())?;
+    if suffix.typ() != Some(Type::Private) {
+        return None;
+    }
+    let (_, parent) = domain.split_once('.')?;
+    let parent_suffix = psl::suffix(parent.as_bytes())?;
+    if parent_suffix.as_bytes() == parent.as_bytes() && parent_suffix.typ() == Some(Type::Icann) {
+        return Some(domain);
+    }
+    registrable(parent)
+}

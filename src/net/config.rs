@@ -1,0 +1,224 @@
+//! Settings of outgoing traffic.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
+use url::{Host, Url};
+
+use crate::base::secret::Secret;
+
+/// How requests leave this machine.
+#[derive(Clone)]
+pub struct NetConfig {
+    /// Sent by every probe whose module names no other.
+    pub user_agent: String,
+    /// The most that TCP, the outbound proxy and TLS may take together.
+    pub connect_timeout: Duration,
+    /// Private, loopback and other special addresses may be asked: for labs and tests.
+    pub allow_private_targets: bool,
+    /// `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved here all the same,
+    /// so that the guard holds; the proxy's own address is not held against it.
+    pub outbound_proxy: Option<String>,
+    /// Every request goes here, in plain HTTP, whatever its address: nothing outside is asked.
+    pub sandbox: Option<SocketAddr>,
+    /// PEM file of the certificate authorities to trust in place of the built-in ones (Mozilla's).
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Default for NetConfig {
+    fn default() -> Self {
+        Self {
+            user_agent: concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")").into(),
+            connect_timeout: Duration::from_secs(4),
+            allow_private_targets: false,
+            outbound_proxy: None,
+            sandbox: None,
+            ca_file: None,
+        }
+    }
+}
+
+impl fmt::Debug for NetConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NetConfig")
+            .field("user_agent", &self.user_agent)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("allow_private_targets", &self.allow_private_targets)
+            // It may hold a password.
+            .field("outbound_proxy", &self.outbound_proxy.as_ref().map(Secret::new))
+            .field("sandbox", &self.sandbox)
+            .field("ca_file", &self.ca_file)
+            .finish()
+    }
+}
+
+/// Why the settings of [`NetConfig`] are of no use. No text repeats a password.
+#[derive(Debug)]
+pub enum NetError {
+    /// The user agent holds characters that no header takes.
+    UserAgent,
+    /// The outbound proxy is not of a form that is understood; says why.
+    Proxy(&'static str),
+    /// The file of certificate authorities cannot be read, or holds none.
+    CaFile(PathBuf, String),
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UserAgent => {
+                f.write_str("the user agent must be 1 to 256 visible ASCII characters and spaces")
+            }
+            Self::Proxy(why) => write!(
+                f,
+                "the outbound proxy {why}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port"
+            ),
+            Self::CaFile(path, why) => {
+                write!(f, "certificate authorities cannot be taken from {}: {why}", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetError {}
+
+/// What an outbound proxy speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProxyKind {
+    Http,
+    Socks5,
+}
+
+/// An outbound proxy.
+#[derive(Debug, Clone)]
+pub(super) struct OutboundProxy {
+    pub(super) kind: ProxyKind,
+    pub(super) host: Host<String>,
+    pub(super) port: u16,
+    /// User and password, decoded.
+    pub(super) credentials: Option<Secret<(String, String)>>,
+}
+
+impl OutboundProxy {
+    pub(super) fn parse(text: &str) -> Result<Self, NetError> {
+        let mut url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is no address"))?;
+        let kind = match url.scheme() {
+            "http" => ProxyKind::Http,
+            "socks5" => ProxyKind::Socks5,
+            _ => return Err(NetError::Proxy("has an unknown scheme")),
+        };
+        if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
+            return Err(NetError::Proxy("has something after its port"));
+        }
+        let credentials = credentials(&url)?;
+        let port = url.port_or_known_default().unwrap_or(1080);
+        // Only web schemes get their host parsed as an address.
+        if kind == ProxyKind::Socks5 {
+            url = Url::parse(&text.trim().replacen("socks5", "http", 1))
+                .map_err(|_| NetError::Proxy("has no valid host"))?;
+        }
+        let host = url.host().ok_or(NetError::Proxy("has no host"))?.to_owned();
+        Ok(Self { kind, host, port, credentials })
+    }
+}
+
+fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, NetError> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(None);
+    }
+    let decode = |text: &str| {
+        percent_decode(text)
+            .ok_or(NetError::Proxy("has a user or password that is not percent-encoded UTF-8"))
+    };
+    let (user, password) = (decode(url.username())?, decode(url.password().unwrap_or_default())?);
+    // SOCKS5 sends each behind one byte of length, and both forms forbid a colon in the user.
+    if user.len() > 255 || password.len() > 255 || user.contains(':') {
+        return Err(NetError::Proxy("has a user or password that is too long, or a user with a colon"));
+    }
+    Ok(Some(Secret::new((user, password))))
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next()?, bytes.next()?];
+            out.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+/// The certificate authorities of `config`.
+pub(super) fn root_certs(config: &NetConfig) -> Result<RootCerts, NetError> {
+    let Some(path) = &config.ca_file else { return Ok(RootCerts::WebPki) };
+    let failed = |why: String| NetError::CaFile(path.clone(), why);
+    let pem = std::fs::read(path).map_err(|e| failed(e.to_string()))?;
+    let mut certs: Vec<Certificate<'static>> = Vec::new();
+    for item in parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(cert)) => certs.push(cert),
+            Ok(_) => {}
+            Err(e) => return Err(failed(e.to_string())),
+        }
+    }
+    if certs.is_empty() {
+        return Err(failed("it holds no PEM certificate".into()));
+    }
+    Ok(RootCerts::from(certs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_parsed_and_its_password_stays_hidden() {
+        for (text, kind, host, port, user) in [
+            ("http://proxy.lan:3128", ProxyKind::Http, "proxy.lan", 3128, None),
+            ("http://proxy.lan/", ProxyKind::Http, "proxy.lan", 80, None),
+            (" socks5://127.0.0.1 ", ProxyKind::Socks5, "127.0.0.1", 1080, None),
+            ("socks5://u:p%40ss@[::1]:9050", ProxyKind::Socks5, "[::1]", 9050, Some(("u", "p@ss"))),
+            ("http://only@h:1", ProxyKind::Http, "h", 1, Some(("only", ""))),
+        ] {
+            let proxy = OutboundProxy::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(
+                (proxy.kind, proxy.host.to_string().as_str(), proxy.port),
+                (kind, host, port),
+                "{text}"
+            );
+            let found = proxy.credentials.as_ref().map(|c| (c.expose().0.as_str(), c.expose().1.as_str()));
+            assert_eq!(found, user, "{text}");
+            assert!(!format!("{proxy:?}").contains("p@ss"));
+        }
+        let config = NetConfig { outbound_proxy: Some("http://u:hunter2@h".into()), ..NetConfig::default() };
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn another_form_of_proxy_is_refused_without_its_password() {
+        for text in [
+            "",
+            "proxy.lan",
+            "ftp://u:hunter2@h:1",
+            "https://u:hunter2@h:1",
+            "socks5h://u:hunter2@h:1",
+            "http://u:hunter2@h:99999",
+            "http://u:hunter2@",
+            "http://u:hunter2@h/path",
+            "http://u:hunter2@h?x",
+            "http://u:hunter2%ff@h",
+            "socks5://u%3a:hunter2@h",
+            "socks5://u:hunter2@h h",
+        ] {
+            let error = OutboundProxy::parse(text).expect_err(text).to_string();
+            assert!(error.contains("allowed: http://") && !error.contains("hunter2"), "{text}: {error}");
+        }
+    }
+}

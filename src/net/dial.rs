@@ -1,0 +1,174 @@
+//! ureq's connector: TCP to the approved addresses or through the outbound proxy, then TLS. One of them is
+//! made for each hop, so that it carries what belongs to the hop: addresses in, times out.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use parking_lot::Mutex;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{ArrayVec, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::time::Duration as UreqDuration;
+use ureq::unversioned::transport::{
+    ConnectionDetails, Connector, NextTimeout, RustlsConnector, SocksConnector, TcpConnector, Transport,
+    TransportAdapter,
+};
+use ureq::{Error, Proxy, ProxyProtocol};
+
+use super::config::{OutboundProxy, ProxyKind};
+
+/// The most of a proxy's answer to CONNECT that is read.
+const MAX_PROXY_HEAD: usize = 8 * 1024;
+
+/// The addresses that were approved for a hop, and those of the proxy on the way.
+#[derive(Debug, Clone)]
+pub(super) struct Approved {
+    pub(super) target: ResolvedSocketAddrs,
+    pub(super) proxy: ResolvedSocketAddrs,
+}
+
+/// An address list of ureq's kind.
+pub(super) fn address_list(addrs: impl IntoIterator<Item = std::net::SocketAddr>) -> ResolvedSocketAddrs {
+    let mut list = ArrayVec::from_fn(|_| std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+    for addr in addrs {
+        if list.try_push(addr).is_err() {
+            break;
+        }
+    }
+    list
+}
+
+impl Resolver for Approved {
+    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        // A request is never for `SOCKS5:`: only the SOCKS connector asks so, for the proxy itself.
+        let is_for_proxy = uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("socks5"));
+        let list = if is_for_proxy { &self.proxy } else { &self.target };
+        if list.is_empty() { Err(Error::HostNotFound) } else { Ok(list.clone()) }
+    }
+}
+
+/// When a hop's connection stood, if it ever did.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Connected(Arc<Mutex<Option<Instant>>>);
+
+impl Connected {
+    pub(super) fn at(&self) -> Option<Instant> {
+        *self.0.lock()
+    }
+}
+
+/// See the file's head.
+#[derive(Debug)]
+pub(super) struct HopConnector {
+    pub(super) proxy: Option<Arc<OutboundProxy>>,
+    pub(super) approved: Approved,
+    /// Shared by all hops: it builds its TLS settings once.
+    pub(super) tls: Arc<RustlsConnector>,
+    pub(super) connected: Connected,
+}
+
+impl Connector<()> for HopConnector {
+    type Out = <RustlsConnector as Connector<Box<dyn Transport>>>::Out;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
+        let plain: Box<dyn Transport> = match self.proxy.as_deref() {
+            None => boxed(TcpConnector::default().connect(details, None::<()>)?)?,
+            Some(proxy) if proxy.kind == ProxyKind::Http => self.tunnel(proxy, details)?,
+            Some(_) => boxed(SocksConnector::default().connect(details, None::<()>)?)?,
+        };
+        let transport = self.tls.connect(details, Some(plain))?;
+        *self.connected.0.lock() = Some(Instant::now());
+        Ok(transport)
+    }
+}
+
+fn boxed(transport: Option<impl Transport>) -> Result<Box<dyn Transport>, Error> {
+    transport.map(|transport| Box::new(transport) as Box<dyn Transport>).ok_or(Error::ConnectionFailed)
+}
+
+impl HopConnector {
+    /// Asks an HTTP proxy for a tunnel to the first approved address. (ureq's own connector would send the
+    /// port twice for an address that was resolved here, and its wait for the answer starts anew with
+    /// every byte.)
+    fn tunnel(
+        &self,
+        proxy: &OutboundProxy,
+        details: &ConnectionDetails<'_>,
+    ) -> Result<Box<dyn Transport>, Error> {
+        let started = Instant::now();
+        let to_proxy = ConnectionDetails {
+            uri: details.uri,
+            addrs: self.approved.proxy.clone(),
+            config: details.config,
+            request_level: false,
+            resolver: details.resolver,
+            now: details.now,
+            timeout: details.timeout,
+            current_time: Arc::clone(&details.current_time),
+            run_connector: Arc::clone(&details.run_connector),
+            register_shutdown: Arc::clone(&details.register_shutdown),
+        };
+        let tcp = boxed(TcpConnector::default().connect(&to_proxy, None::<()>)?)?;
+        let mut stream = TransportAdapter::new(tcp, Arc::clone(&details.current_time));
+        let mut timeout = details.timeout;
+        timeout.after = UreqDuration::from(timeout.after.saturating_sub(started.elapsed()));
+        stream.set_timeout(timeout);
+        let target = self.approved.target.first().ok_or(Error::HostNotFound)?;
+        let authorization = match &proxy.credentials {
+            Some(credentials) => {
+                let (user, password) = credentials.expose();
+                format!(
+                    "Proxy-Authorization: Basic {}\r\n",
+                    BASE64_STANDARD.encode(format!("{user}:{password}"))
+                )
+            }
+            None => String::new(),
+        };
+        write!(stream, "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n")?;
+        let status = read_connect_status(&mut stream)?;
+        if !(200..300).contains(&status) {
+            return Err(Error::ConnectProxyFailed(format!("the outbound proxy answered {status}")));
+        }
+        Ok(stream.into_inner())
+    }
+}
+
+/// Reads a head byte by byte, so that nothing of what follows is taken, and gives its status.
+fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() == MAX_PROXY_HEAD {
+            return Err(Error::ConnectProxyFailed("the outbound proxy's answer is too long".into()));
+        }
+        match stream.read(&mut byte) {
+            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            Ok(_) => head.push(byte[0]),
+            Err(e) => return Err(e.into()),
+        }
+    }
+    let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
+    std::str::from_utf8(line)
+        .ok()
+        .filter(|line| line.starts_with("HTTP/1."))
+        .and_then(|line| line.split(' ').nth(1))
+        .and_then(|status| status.parse().ok())
+        .ok_or_else(|| Error::ConnectProxyFailed("the outbound proxy's answer is not HTTP".into()))
+}
+
+/// The form of a SOCKS5 proxy that ureq's connector takes.
+pub(super) fn socks_setting(proxy: &OutboundProxy) -> Result<Proxy, Error> {
+    let mut builder = Proxy::builder(ProxyProtocol::Socks5)
+        .host(&proxy.host.to_string())
+        .port(proxy.port)
+        // The proxy is given the approved address, never a name.
+        .resolve_target(true);
+    if let Some(credentials) = &proxy.credentials {
+        let (user, password) = credentials.expose();
+        builder = builder.username(user).password(password);
+    }
+    builder.build()
+}

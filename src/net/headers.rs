@@ -1,0 +1,162 @@
+//! What is sent along with a hop.
+
+use ureq::http::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
+};
+use url::Url;
+
+use super::body;
+use crate::modules::probe::{ProbeError, Request};
+
+const DEFAULT_ACCEPT: HeaderValue =
+    HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");
+const DEFAULT_LANGUAGE: HeaderValue = HeaderValue::from_static("en-US,en;q=0.9");
+const DEFAULT_ENCODING: HeaderValue = HeaderValue::from_static(body::ACCEPT_ENCODING);
+
+/// Headers that belong to the connection, and to ureq: what a module writes there is left out.
+const NOT_THE_MODULES: [&str; 8] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authorization",
+    "te",
+    "transfer-encoding",
+];
+
+/// Marks of the sandbox: no module can set them, no real site gets them.
+const SANDBOX_PREFIX: &str = "x-sightline-";
+
+/// A `Cookie` header longer than this is not sent: no honest site builds one.
+const MAX_COOKIE_BYTES: usize = 8 * 1024;
+
+/// The module's headers, with the service's own where the module has none.
+pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<HeaderMap, ProbeError> {
+    let mut headers = HeaderMap::with_capacity(request.headers.len() + 8);
+    for (name, value) in &request.headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
+        if NOT_THE_MODULES.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
+            continue;
+        }
+        headers.append(name, HeaderValue::from_str(value).map_err(|_| unsendable())?);
+    }
+    if let Some((content_type, _)) =
+        request.body.as_ref().filter(|(content_type, _)| !content_type.is_empty())
+    {
+        let value = HeaderValue::from_str(content_type).map_err(|_| unsendable())?;
+        headers.entry(CONTENT_TYPE).or_insert(value);
+    }
+    headers.entry(USER_AGENT).or_insert_with(|| user_agent.clone());
+    headers.entry(ACCEPT).or_insert(DEFAULT_ACCEPT);
+    headers.entry(ACCEPT_LANGUAGE).or_insert(DEFAULT_LANGUAGE);
+    headers.entry(ACCEPT_ENCODING).or_insert(DEFAULT_ENCODING);
+    Ok(headers)
+}
+
+fn unsendable() -> ProbeError {
+    ProbeError::Protocol("a header of the request cannot be sent".into())
+}
+
+/// Adds the cookies of the jar to those that the module wrote.
+pub(super) fn add_cookies(headers: &mut HeaderMap, from_jar: &str) {
+    let mut joined = headers.get(COOKIE).map_or_else(Vec::new, |own| [own.as_bytes(), b"; "].concat());
+    joined.extend_from_slice(from_jar.as_bytes());
+    if joined.len() > MAX_COOKIE_BYTES {
+        return;
+    }
+    // A cookie may hold bytes that no header takes: then the jar's are left out.
+    if let Ok(value) = HeaderValue::from_bytes(&joined) {
+        headers.insert(COOKIE, value);
+    }
+}
+
+/// Takes away what only the first host may see.
+pub(super) fn drop_credentials(headers: &mut HeaderMap) {
+    const TELLING: [&str; 6] = ["auth", "cookie", "key", "secret", "session", "token"];
+    remove_where(headers, |name| TELLING.iter().any(|part| name.contains(part)));
+}
+
+/// Takes away what describes a body, for a hop that has none.
+pub(super) fn drop_body_headers(headers: &mut HeaderMap) {
+    remove_where(headers, |name| name.starts_with("content-"));
+}
+
+fn remove_where(headers: &mut HeaderMap, mut is_gone: impl FnMut(&str) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_gone(name.as_str())).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}
+
+/// Tells the sandbox who asks for what.
+pub(super) fn add_sandbox_marks(
+    headers: &mut HeaderMap,
+    request: &Request,
+    url: &Url,
+    hop: u8,
+) -> Result<(), ProbeError> {
+    let trace = &request.trace;
+    let mut marks = vec![
+        ("x-sightline-module", trace.module.to_string()),
+        ("x-sightline-probe", trace.probe.to_string()),
+        ("x-sightline-query", percent_encode(&trace.query)),
+        ("x-sightline-hop", hop.to_string()),
+        ("x-sightline-url", url.to_string()),
+    ];
+    if trace.control {
+        marks.push(("x-sightline-control", "1".into()));
+    }
+    for (name, value) in marks {
+        headers
+            .insert(HeaderName::from_static(name), HeaderValue::from_str(&value).map_err(|_| unsendable())?);
+    }
+    Ok(())
+}
+
+/// Everything but RFC 3986's unreserved characters as `%XX`, byte by byte of UTF-8.
+fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_do_not_cross_hosts() {
+        let names =
+            ["authorization", "cookie", "x-api-key", "x-csrf-token", "accept", "user-agent", "referer"];
+        let mut headers: HeaderMap =
+            names.iter().map(|name| (HeaderName::from_static(name), HeaderValue::from_static("x"))).collect();
+        drop_credentials(&mut headers);
+        let mut left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept", "referer", "user-agent"]);
+    }
+
+    #[test]
+    fn cookies_are_joined_and_bounded() {
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, HeaderValue::from_static("a=1"));
+        add_cookies(&mut headers, "b=2; c=ü");
+        assert_eq!(headers[COOKIE].as_bytes(), "a=1; b=2; c=ü".as_bytes());
+        add_cookies(&mut headers, "d=\n");
+        add_cookies(&mut headers, &"e".repeat(MAX_COOKIE_BYTES));
+        assert_eq!(headers[COOKIE].as_bytes(), "a=1; b=2; c=ü".as_bytes());
+    }
+
+    #[test]
+    fn percent_encoding_leaves_only_unreserved_characters() {
+        assert_eq!(percent_encode("a-Z_0.~ +@/é"), "a-Z_0.~%20%2B%40%2F%C3%A9");
+    }
+}

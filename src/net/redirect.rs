@@ -1,0 +1,209 @@
+//! What the next hop is.
+
+use ureq::http::{HeaderMap, header::LOCATION};
+use url::Url;
+
+use super::headers;
+use crate::modules::definition::Method;
+use crate::modules::probe::ProbeError;
+
+/// The most bytes of an address.
+pub(super) const MAX_URL_BYTES: usize = 8 * 1024;
+
+/// One request of a chain.
+#[derive(Debug, Clone)]
+pub(super) struct Hop {
+    /// 0 is the request itself.
+    pub(super) index: u8,
+    pub(super) method: Method,
+    pub(super) url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) has_body: bool,
+    /// The chain came from `https` to `http`: cookies and credentials stay behind.
+    pub(super) is_downgraded: bool,
+}
+
+/// The hop that an answer asks for. `None`: the answer is the last one.
+pub(super) fn next(
+    hop: &Hop,
+    status: u16,
+    answer: &HeaderMap,
+    allowed: u8,
+) -> Result<Option<Hop>, ProbeError> {
+    let (true, Some(location)) = (matches!(status, 301 | 302 | 303 | 307 | 308), answer.get(LOCATION)) else {
+        return Ok(None);
+    };
+    if allowed == 0 {
+        return Ok(None);
+    }
+    if hop.index >= allowed {
+        return Err(ProbeError::Redirect(format!("more than {allowed} redirects")));
+    }
+    let url = target(&hop.url, &String::from_utf8_lossy(location.as_bytes()))?;
+    let method = method_after(status, hop.method);
+    let mut next = Hop {
+        index: hop.index + 1,
+        method,
+        headers: hop.headers.clone(),
+        has_body: hop.has_body && method == hop.method,
+        is_downgraded: hop.is_downgraded || (hop.url.scheme() == "https" && url.scheme() == "http"),
+        url,
+    };
+    if !next.has_body {
+        headers::drop_body_headers(&mut next.headers);
+    }
+    if next.is_downgraded || !is_same_site(&hop.url, &next.url) {
+        headers::drop_credentials(&mut next.headers);
+    }
+    Ok(Some(next))
+}
+
+fn target(base: &Url, location: &str) -> Result<Url, ProbeError> {
+    if location.len() > MAX_URL_BYTES {
+        return Err(ProbeError::Redirect(format!("to an address of more than {MAX_URL_BYTES} bytes")));
+    }
+    let mut url =
+        base.join(location).map_err(|_| ProbeError::Redirect("to something that is no address".into()))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(ProbeError::Redirect("to something that is neither http nor https".into()));
+    }
+    tidy(&mut url);
+    if url.as_str().len() > MAX_URL_BYTES {
+        return Err(ProbeError::Redirect(format!("to an address of more than {MAX_URL_BYTES} bytes")));
+    }
+    Ok(url)
+}
+
+/// User and fragment off: neither is sent.
+pub(super) fn tidy(url: &mut Url) {
+    // These fail only for addresses that have no host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+}
+
+/// As the Fetch standard has it.
+fn method_after(status: u16, method: Method) -> Method {
+    match (status, method) {
+        (301 | 302, Method::Post) => Method::Get,
+        (303, Method::Post | Method::Put) => Method::Get,
+        _ => method,
+    }
+}
+
+/// The same origin, or the same host one step up, from `http` to `https`.
+fn is_same_site(from: &Url, to: &Url) -> bool {
+    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
+        && from.host() == to.host()
+        && from.port().is_none()
+        && to.port().is_none();
+    from.origin() == to.origin() || is_upgrade
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ureq::http::HeaderValue;
+    use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+
+    fn hop(method: Method, url: &str) -> Hop {
+        let mut headers = HeaderMap::new();
+        for name in [AUTHORIZATION, CONTENT_TYPE, USER_AGENT] {
+            headers.insert(name, HeaderValue::from_static("x"));
+        }
+        let has_body = matches!(method, Method::Post | Method::Put);
+        Hop { index: 0, method, url: url.parse().unwrap(), headers, has_body, is_downgraded: false }
+    }
+
+    fn follow(hop: &Hop, status: u16, location: &str) -> Result<Option<Hop>, ProbeError> {
+        let mut answer = HeaderMap::new();
+        answer.insert(LOCATION, HeaderValue::from_bytes(location.as_bytes()).unwrap());
+        next(hop, status, &answer, 5)
+    }
+
+    #[test]
+    fn methods_change_as_the_fetch_standard_has_it() {
+        use Method::{Get, Head, Post, Put};
+        for (status, method, expected, has_body) in [
+            (301, Post, Get, false),
+            (302, Post, Get, false),
+            (303, Post, Get, false),
+            (303, Put, Get, false),
+            (301, Put, Put, true),
+            (302, Head, Head, false),
+            (303, Head, Head, false),
+            (307, Post, Post, true),
+            (308, Put, Put, true),
+            (308, Get, Get, false),
+        ] {
+            let next = follow(&hop(method, "https://a.example/x"), status, "/y").unwrap().unwrap();
+            assert_eq!(
+                (next.method, next.has_body, next.index),
+                (expected, has_body, 1),
+                "{status} {method:?}"
+            );
+            assert_eq!(next.headers.contains_key(CONTENT_TYPE), has_body, "{status} {method:?}");
+        }
+        for status in [200, 300, 304, 305, 306, 404] {
+            assert!(follow(&hop(Get, "https://a.example/x"), status, "/y").unwrap().is_none(), "{status}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_relative_to_the_hop_and_must_be_of_the_web() {
+        let from = hop(Method::Get, "https://a.example/x/y?z#f");
+        for (location, expected) in [
+            ("/n", "https://a.example/n"),
+            ("n", "https://a.example/x/n"),
+            ("?q=1", "https://a.example/x/y?q=1"),
+            ("//b.example", "https://b.example/"),
+            ("http://b.example:8080/é#frag", "http://b.example:8080/%C3%A9"),
+            ("https://u:p@b.example/", "https://b.example/"),
+            ("http://2130706433/", "http://127.0.0.1/"),
+        ] {
+            assert_eq!(follow(&from, 302, location).unwrap().unwrap().url.as_str(), expected, "{location}");
+        }
+        let long = format!("/{}", "a".repeat(MAX_URL_BYTES));
+        for bad in [
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "data:text/plain,x",
+            "ftp://b.example/",
+            "http://",
+            "https://[x]/",
+            "http://a b/",
+            &long,
+        ] {
+            assert!(matches!(follow(&from, 302, bad), Err(ProbeError::Redirect(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn credentials_stay_with_their_origin() {
+        for (from, to, kept) in [
+            ("https://a.example/", "/other", true),
+            ("http://a.example/", "https://a.example/", true),
+            ("https://a.example/", "http://a.example/", false),
+            ("https://a.example/", "https://b.example/", false),
+            ("https://a.example/", "https://a.example:8443/", false),
+            ("http://a.example:81/", "https://a.example/", false),
+        ] {
+            let next = follow(&hop(Method::Get, from), 302, to).unwrap().unwrap();
+            assert_eq!(next.headers.contains_key(AUTHORIZATION), kept, "{from} {to}");
+            assert!(next.headers.contains_key(USER_AGENT));
+        }
+        let down =
+            follow(&hop(Method::Get, "https://a.example/"), 302, "http://a.example/").unwrap().unwrap();
+        let on = follow(&down, 302, "http://a.example/2").unwrap().unwrap();
+        assert!(down.is_downgraded && on.is_downgraded);
+    }
+
+    #[test]
+    fn redirects_are_counted() {
+        let mut at = hop(Method::Get, "https://a.example/");
+        for _ in 0..5 {
+            at = follow(&at, 302, "/").unwrap().unwrap();
+        }
+        assert_eq!(follow(&at, 302, "/").unwrap_err(), ProbeError::Redirect("more than 5 redirects".into()));
+    }
+}

@@ -1,0 +1,171 @@
+//! Bodies: framing, decompression, limits.
+
+use std::io::Write;
+use std::sync::mpsc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use sightline::modules::probe::{ProbeError, Request, Response};
+
+use super::site::{Site, flood, ok, with_headers};
+use super::{get, lab, send};
+
+/// `hello, brotli ` 20 times; 64 MiB of zeros; 1,000 `A` with the mark of a 1 GiB window.
+const BROTLI: &str = "1b1701f81d09364e746f2486d7626568721a84858d4eb2a5bdc582f100c4ccc22f00";
+const BROTLI_BOMB: &str = "cbffff3ff82700e2b14020f7fe8fffff7ff04f00c4611180eefd1fffffffe09f0088c30200ddfb3ffeffffc13f0110870500baf77ffcffff837f02200e0b0074effff8ffff07ff04401c1600e8defff1ffff0ffe0980382c00d0bdffcbffff3ffc1300715800a07bff07";
+const BROTLI_LARGE_WINDOW: &str = "115e9c0fe097088ac60201a101";
+
+fn unhex(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+pub(super) fn brotli() -> Vec<u8> {
+    unhex(BROTLI)
+}
+
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn answer_to(bytes: impl Into<Vec<u8>>) -> Result<Response, ProbeError> {
+    let site = Site::saying(bytes);
+    send(&lab(), &get(&site.url("/")))
+}
+
+fn encoded(encoding: &str, body: &[u8]) -> Result<Response, ProbeError> {
+    answer_to(with_headers(&format!("Content-Encoding: {encoding}\r\n"), body))
+}
+
+#[test]
+fn every_framing_is_understood() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello and more that does not count",
+        "HTTP/1.1 200 OK\r\n\r\nhello",
+        "HTTP/1.0 200 OK\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3;x=y\r\nllo\r\n0\r\n\r\n",
+    ] {
+        let answer = answer_to(bytes).unwrap_or_else(|e| panic!("{bytes}: {e}"));
+        assert_eq!((answer.body.as_slice(), answer.truncated), (&b"hello"[..], false), "{bytes}");
+    }
+    for status in [204, 304] {
+        let answer = answer_to(format!("HTTP/1.1 {status} X\r\n\r\n")).unwrap();
+        assert_eq!((answer.status, answer.body.len()), (status, 0));
+    }
+}
+
+#[test]
+fn a_body_that_breaks_off_is_an_error() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n",
+    ] {
+        let error = answer_to(bytes).unwrap_err();
+        assert!(matches!(error, ProbeError::Body(_)) && !error.is_connection_error(), "{bytes}: {error:?}");
+    }
+}
+
+#[test]
+fn compressed_bodies_are_decoded() {
+    let text = b"hello, gzip ".repeat(100);
+    let two_members = [gzip(b"one "), gzip(b"two")].concat();
+    for (encoding, body, expected) in [
+        ("gzip", gzip(&text), text.as_slice()),
+        ("GZIP", gzip(&text), &text),
+        ("x-gzip", gzip(&text), &text),
+        ("gzip", two_members, b"one two"),
+        ("gzip", Vec::new(), b""),
+        ("br", brotli(), &b"hello, brotli ".repeat(20)),
+        ("br", Vec::new(), b""),
+        ("identity", b"plain".to_vec(), b"plain"),
+        ("utf-8", b"plain".to_vec(), b"plain"),
+    ] {
+        let answer = encoded(encoding, &body).unwrap_or_else(|e| panic!("{encoding}: {e}"));
+        assert_eq!((answer.body.as_slice(), answer.truncated), (expected, false), "{encoding}");
+    }
+}
+
+#[test]
+fn what_cannot_be_decoded_is_an_error() {
+    let whole = gzip(&b"hello, gzip ".repeat(100));
+    let mut wrong_sum = whole.clone();
+    let at = whole.len() - 6;
+    wrong_sum[at] ^= 1;
+    let brotli = brotli();
+    for (encoding, body) in [
+        ("gzip", &whole[..whole.len() / 2]),
+        ("gzip", &whole[..5]),
+        ("gzip", &wrong_sum),
+        ("gzip", b"<html>not gzip</html>"),
+        ("br", &brotli[..brotli.len() - 4]),
+        ("br", &[0xff; 40]),
+        ("br", &unhex(BROTLI_LARGE_WINDOW)),
+    ] {
+        let error = encoded(encoding, body).unwrap_err();
+        assert!(matches!(error, ProbeError::Body(_)), "{encoding} {body:?}: {error:?}");
+    }
+}
+
+#[test]
+fn a_bomb_is_cut_at_the_decoded_limit() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    for _ in 0..100 {
+        encoder.write_all(&[0; 1 << 20]).unwrap();
+    }
+    for (encoding, bomb) in [("gzip", encoder.finish().unwrap()), ("br", unhex(BROTLI_BOMB))] {
+        let answer = encoded(encoding, &bomb).unwrap();
+        assert_eq!((answer.body.len(), answer.truncated), (1 << 20, true), "{encoding}");
+        assert!(answer.body.capacity() <= 4 << 20, "{}", answer.body.capacity());
+    }
+}
+
+/// Compressed bytes that stand for nothing, without end.
+#[test]
+fn empty_members_without_end_are_cut_off() {
+    let (tell, told) = mpsc::channel();
+    let members = gzip(b"").repeat(1000);
+    let site = Site::start(move |stream, _| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n").unwrap();
+        let _ = tell.send(flood(stream, &members, 200 << 20));
+    });
+    let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
+    assert!(matches!(error, ProbeError::Body(_)), "{error:?}");
+    assert!(told.recv().unwrap() < 100 << 20);
+}
+
+#[test]
+fn no_more_is_read_than_asked_for() {
+    let (tell, told) = mpsc::channel();
+    let site = Site::start(move |stream, _| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n").unwrap();
+        let _ = tell.send(flood(stream, &[b'a'; 64 * 1024], 50 << 20));
+    });
+    let answer = send(&lab(), &Request { body_limit: 10_000, ..get(&site.url("/")) }).unwrap();
+    assert_eq!((answer.body.len(), answer.truncated), (10_000, true));
+    assert!(told.recv().unwrap() < 50 << 20, "the rest was left unread");
+
+    for (limit, truncated, length) in [(4, true, 4), (5, false, 5), (6, false, 5), (0, true, 0)] {
+        let site = Site::saying(ok("hello"));
+        let answer = send(&lab(), &Request { body_limit: limit, ..get(&site.url("/")) }).unwrap();
+        assert_eq!((answer.body.len(), answer.truncated), (length, truncated), "{limit}");
+    }
+}
+
+#[test]
+fn time_is_told_by_phase() {
+    let site = Site::start(|stream, _| {
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        stream.write_all(b"ok").unwrap();
+    });
+    let timing = send(&lab(), &get(&site.url("/"))).unwrap().timing;
+    for (phase, at_least) in [(timing.first_byte, 30), (timing.body, 20), (timing.connect, 0)] {
+        assert!(phase.as_millis() >= at_least, "{timing:?}");
+    }
+    assert!(timing.connect.as_nanos() > 0, "{timing:?}");
+}

@@ -1,0 +1,167 @@
+//! Connections and heads, from peers that mean no good.
+
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::time::Duration;
+
+use sightline::modules::probe::{Phase, ProbeError, Request};
+
+use super::site::{Site, closed_port, drip, flood, hold, ok};
+use super::{get, lab, send, within};
+
+#[test]
+fn no_connection_or_an_early_end_is_worth_a_retry() {
+    let refused = format!("http://127.0.0.1:{}/", closed_port());
+    let unread = Site::talking(|stream| drop(stream.shutdown(Shutdown::Both)));
+    let after_request = Site::start(|_, _| {});
+    let in_the_head = Site::saying("HTTP/1.1 200 OK\r\nContent-Ty");
+    for url in [refused, unread.url("/"), after_request.url("/"), in_the_head.url("/")] {
+        let error = send(&lab(), &get(&url)).unwrap_err();
+        assert!(matches!(error, ProbeError::Connect(_)) && error.is_connection_error(), "{url}: {error:?}");
+    }
+    // No retry of its own.
+    assert_eq!((unread.connections(), after_request.connections()), (1, 1));
+}
+
+#[test]
+fn what_is_not_http_is_a_protocol_error() {
+    for answer in [
+        &b"SSH-2.0-OpenSSH_9.9\r\n"[..],
+        b"220 mail.example ESMTP\r\n\r\n",
+        b"<html>hello</html>\r\n\r\n",
+        b"HTTP/1.1 OK\r\n\r\n",
+        b"HTTP/1.1 000 No\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nBad Name: x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: lots\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n",
+        b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\x04\0\x10\0\0",
+    ] {
+        let site = Site::saying(answer);
+        let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
+        assert!(matches!(error, ProbeError::Protocol(_)), "{:?}: {error:?}", String::from_utf8_lossy(answer));
+    }
+}
+
+#[test]
+fn a_flood_of_headers_is_cut_off() {
+    let many = "X-Header: value\r\n".repeat(10_000);
+    let few_but_long = format!("X-Long: {}\r\n", "a".repeat(40_000));
+    for headers in [many, few_but_long] {
+        let site = Site::saying(format!("HTTP/1.1 200 OK\r\n{headers}\r\n"));
+        let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
+        assert!(matches!(error, ProbeError::Protocol(_)), "{error:?}");
+    }
+    let (tell, told) = std::sync::mpsc::channel();
+    let site = Site::start(move |stream, _| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nX: ").unwrap();
+        let _ = tell.send(flood(stream, &[b'a'; 64 * 1024], 100 << 20));
+    });
+    let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
+    assert!(matches!(error, ProbeError::Protocol(_)), "{error:?}");
+    assert!(told.recv().unwrap() < 50 << 20, "it was not read to the end");
+}
+
+#[test]
+fn a_large_head_within_the_limit_is_read() {
+    let value = "a".repeat(25_000);
+    let site = Site::saying(format!("HTTP/1.1 200 OK\r\nX-Long: {value}\r\nContent-Length: 2\r\n\r\nok"));
+    let answer = send(&lab(), &get(&site.url("/"))).unwrap();
+    assert_eq!((answer.header("x-long").map(str::len), answer.body.as_slice()), (Some(25_000), &b"ok"[..]));
+}
+
+#[test]
+fn header_values_need_not_be_utf8() {
+    let site = Site::saying(
+        &b"HTTP/1.1 404 \xff\r\nX-A: caf\xe9 \xf0\x9f\r\nX-A: two\r\nX-EMPTY:\r\nContent-Length: 0\r\n\r\n"[..],
+    );
+    let answer = send(&lab(), &get(&site.url("/"))).unwrap();
+    assert_eq!(
+        (answer.status, answer.header("x-a"), answer.header("x-empty")),
+        (404, Some("caf\u{fffd} \u{fffd}"), Some(""))
+    );
+    assert_eq!(answer.headers.iter().filter(|(name, _)| name == "x-a").count(), 2);
+}
+
+#[test]
+fn informational_answers_are_passed_over() {
+    let informational = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
+    let site = Site::saying(format!("{informational}HTTP/1.1 203 Fine\r\nContent-Length: 2\r\n\r\nok"));
+    let answer = send(&lab(), &get(&site.url("/"))).unwrap();
+    assert_eq!((answer.status, answer.body.as_slice()), (203, &b"ok"[..]));
+
+    let endless = Site::start(|stream, _| {
+        flood(stream, b"HTTP/1.1 102 Processing\r\n\r\n", usize::MAX);
+    });
+    assert!(within(&lab(), &get(&endless.url("/")), Duration::from_secs(1)).is_err());
+}
+
+#[test]
+fn the_deadline_holds_whatever_the_peer_does() {
+    let peers = [
+        (Phase::FirstByte, Site::talking(hold)),
+        (Phase::FirstByte, dripping(b"", b"HTTP/1.1 200 OK\r\nX: ", b"a")),
+        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"", b"a")),
+        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"", b"1\r\na\r\n")),
+        (
+            Phase::Body,
+            dripping(
+                b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
+                b"\x1f\x8b\x08\x08\0\0\0\0\0\x03",
+                b"a",
+            ),
+        ),
+        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n", b"\xf0\xff\x1f", b"a")),
+    ];
+    let prober = lab();
+    std::thread::scope(|scope| {
+        for (phase, peer) in &peers {
+            scope.spawn(|| {
+                let error = within(&prober, &get(&peer.url("/")), Duration::from_secs(1)).unwrap_err();
+                assert_eq!(error, ProbeError::Timeout(*phase));
+            });
+        }
+    });
+}
+
+/// Says `first` at once, then `slow` and `endless` drop by drop.
+fn dripping(first: &'static [u8], slow: &'static [u8], endless: &'static [u8]) -> Site {
+    Site::start(move |stream, _| {
+        stream.write_all(first).unwrap();
+        drip(stream, slow.iter().chain(endless.iter().cycle()).copied());
+    })
+}
+
+/// Each hop is quick; the chain is not.
+#[test]
+fn the_deadline_spans_all_hops() {
+    let site = Site::start(|stream, _| {
+        drip(stream, "HTTP/1.1 302 F\r\nLocation: /\r\n\r\n".bytes());
+    });
+    let request = Request { max_redirects: 200, ..get(&site.url("/")) };
+    let error = within(&lab(), &request, Duration::from_secs(3)).unwrap_err();
+    assert!(matches!(error, ProbeError::Timeout(_)), "{error:?}");
+    assert!(site.connections() >= 2, "{}", site.connections());
+}
+
+#[test]
+fn a_deadline_in_the_past_is_a_timeout() {
+    let site = Site::saying(ok(""));
+    let error = within(&lab(), &get(&site.url("/")), Duration::ZERO);
+    assert!(matches!(error, Err(ProbeError::Timeout(_))), "{error:?}");
+}
+
+/// A request body that nobody takes.
+#[test]
+fn a_peer_that_does_not_read_is_left_at_the_deadline() {
+    let (release, gate) = std::sync::mpsc::channel::<()>();
+    let gate = std::sync::Mutex::new(gate);
+    let site = Site::talking(move |_: &mut TcpStream| {
+        let _ = gate.lock().unwrap().recv();
+    });
+    let body = Some(("text/plain".to_owned(), vec![0; 64 << 20]));
+    let request =
+        Request { method: sightline::modules::definition::Method::Post, body, ..get(&site.url("/")) };
+    let error = within(&lab(), &request, Duration::from_secs(1)).unwrap_err();
+    assert_eq!(error, ProbeError::Timeout(Phase::FirstByte));
+    drop(release);
+}

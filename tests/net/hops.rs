@@ -1,0 +1,212 @@
+//! Methods, bodies, headers, cookies and redirects.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use sightline::modules::definition::Method;
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request};
+use sightline::net::{HttpProber, NetConfig};
+
+use super::site::{Site, ok, to};
+use super::{get, lab, send};
+
+#[test]
+fn defaults_are_sent_and_a_module_may_replace_them() {
+    let site = Site::saying(ok("yes"));
+    let config =
+        NetConfig { allow_private_targets: true, user_agent: "Lab/1 (test)".into(), ..NetConfig::default() };
+    let prober = HttpProber::new(config).unwrap();
+    let answer = send(&prober, &get(&site.url("/a%20b?c=d#frag"))).unwrap();
+    assert_eq!((answer.status, answer.body.as_slice(), answer.truncated), (200, &b"yes"[..], false));
+    assert_eq!(answer.header("content-length"), Some("3"));
+    let own = [
+        ("User-Agent", "Own/2"),
+        ("accept", "application/json"),
+        ("Accept-Language", "de"),
+        ("Accept-Encoding", "identity"),
+        ("X-Custom", "1"),
+        // These are not the module's to set.
+        ("Host", "evil.example"),
+        ("Content-Length", "999"),
+        ("Transfer-Encoding", "chunked"),
+        ("Connection", "upgrade"),
+        ("X-Sightline-Module", "x"),
+        ("x-sightline-Other", "x"),
+    ];
+    let headers = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    send(&prober, &Request { headers, ..get(&site.url("/")) }).unwrap();
+
+    let [first, second] = &site.received()[..] else { panic!("two requests") };
+    assert_eq!(first.line(), "GET /a%20b?c=d HTTP/1.1");
+    assert_eq!(first.header("host"), Some(site.addr.to_string()));
+    assert_eq!(first.header("user-agent").as_deref(), Some("Lab/1 (test)"));
+    assert_eq!(first.header("accept-language").as_deref(), Some("en-US,en;q=0.9"));
+    assert!(first.header("accept").unwrap().contains("text/html"));
+    assert_eq!(first.header("accept-encoding").as_deref(), Some("gzip"));
+    for (name, value) in &own[..5] {
+        assert_eq!(second.header(name).as_deref(), Some(*value));
+    }
+    assert_eq!(second.header("host"), Some(site.addr.to_string()));
+    assert_eq!((second.header("content-length"), second.header("transfer-encoding")), (None, None));
+    assert!(!second.head.to_lowercase().contains("x-sightline"), "{}", second.head);
+}
+
+#[test]
+fn a_header_that_would_split_the_request_is_refused() {
+    let site = Site::saying(ok(""));
+    for (name, value) in [("X-A", "b\r\nX-Evil: 1"), ("X A", "b"), ("", "b"), ("X-A", "b\0")] {
+        let request = Request { headers: vec![(name.into(), value.into())], ..get(&site.url("/")) };
+        assert!(matches!(send(&lab(), &request), Err(ProbeError::Protocol(_))), "{name:?}: {value:?}");
+    }
+    assert_eq!(site.connections(), 0);
+}
+
+#[test]
+fn bodies_are_sent_with_their_type_and_length() {
+    let site = Site::saying(ok(""));
+    let form = Some(("application/x-www-form-urlencoded".to_owned(), b"a=1&b=%26".to_vec()));
+    let json = Some(("application/json".to_owned(), vec![b'x'; 100_000]));
+    for (method, body) in
+        [(Method::Post, form.clone()), (Method::Put, json), (Method::Get, form), (Method::Post, None)]
+    {
+        send(&lab(), &Request { method, body: body.clone(), ..get(&site.url("/")) }).unwrap();
+        let received = site.received().pop().unwrap();
+        let (kind, bytes) = body.map_or((None, Vec::new()), |(kind, bytes)| (Some(kind), bytes));
+        assert!(received.line().starts_with(method.as_str()));
+        assert_eq!((received.header("content-type"), received.body.len()), (kind, bytes.len()));
+        assert_eq!(received.header("content-length"), Some(bytes.len().to_string()));
+        assert!(received.body == bytes);
+    }
+}
+
+#[test]
+fn head_has_no_body() {
+    let site = Site::saying("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\nX-There: yes\r\n\r\n");
+    let answer = send(&lab(), &Request { method: Method::Head, ..get(&site.url("/")) }).unwrap();
+    assert_eq!((answer.status, answer.body.len(), answer.truncated), (200, 0, false));
+    assert_eq!(answer.header("x-there"), Some("yes"));
+}
+
+#[test]
+fn a_redirect_is_an_answer_unless_it_is_to_be_followed() {
+    let site = Site::start(|stream, request| {
+        let answer = match request.path() {
+            "/a/start" => to(301, "next?x=1"),
+            "/a/next?x=1" => to(307, "//LOCALHOST:PORT/end"),
+            "/none" => b"HTTP/1.1 302 Found\r\nContent-Length: 2\r\n\r\nhi".to_vec(),
+            _ => ok("end"),
+        };
+        let port = stream.local_addr().unwrap().port().to_string();
+        let answer = String::from_utf8(answer).unwrap().replace("PORT", &port);
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let answer = send(&lab(), &get(&site.url("/a/start"))).unwrap();
+    assert_eq!(
+        (answer.status, answer.header("location"), answer.body.as_slice()),
+        (301, Some("next?x=1"), &b"gone"[..])
+    );
+    assert_eq!(answer.final_url.as_str(), site.url("/a/start"));
+
+    let answer = send(&lab(), &Request { max_redirects: 2, ..get(&site.url("/a/start")) }).unwrap();
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"end"[..]));
+    assert_eq!(answer.final_url.as_str(), format!("http://localhost:{}/end", site.addr.port()));
+
+    let error = send(&lab(), &Request { max_redirects: 1, ..get(&site.url("/a/start")) }).unwrap_err();
+    assert_eq!(error, ProbeError::Redirect("more than 1 redirects".into()));
+
+    let answer = send(&lab(), &Request { max_redirects: 5, ..get(&site.url("/none")) }).unwrap();
+    assert_eq!((answer.status, answer.body.as_slice()), (302, &b"hi"[..]));
+}
+
+#[test]
+fn loops_end_and_other_schemes_are_refused() {
+    let site = Site::start(|stream, request| {
+        let answer = match request.path().strip_prefix("/to/") {
+            Some("file") => to(302, "file:///etc/passwd"),
+            Some("script") => to(302, "javascript:alert(1)"),
+            Some("junk") => to(302, "http://[not an address/"),
+            _ => to(302, "/loop"),
+        };
+        stream.write_all(&answer).unwrap();
+    });
+    for path in ["/to/file", "/to/script", "/to/junk"] {
+        let error = send(&lab(), &Request { max_redirects: 5, ..get(&site.url(path)) }).unwrap_err();
+        assert!(matches!(error, ProbeError::Redirect(_)), "{path}: {error:?}");
+    }
+    let before = site.connections();
+    let error = send(&lab(), &Request { max_redirects: 20, ..get(&site.url("/loop")) }).unwrap_err();
+    assert_eq!(error, ProbeError::Redirect("more than 20 redirects".into()));
+    assert_eq!(site.connections() - before, 21);
+}
+
+#[test]
+fn a_post_becomes_a_get_or_is_sent_again() {
+    let site = Site::start(|stream, request| {
+        let answer = match request.path() {
+            "/see" => to(303, "/end"),
+            "/again" => to(308, "/end"),
+            _ => ok(""),
+        };
+        stream.write_all(&answer).unwrap();
+    });
+    for (path, line, body) in [("/see", "GET /end HTTP/1.1", ""), ("/again", "POST /end HTTP/1.1", "{}")] {
+        let body_sent = Some(("application/json".to_owned(), b"{}".to_vec()));
+        let request =
+            Request { method: Method::Post, body: body_sent, max_redirects: 1, ..get(&site.url(path)) };
+        send(&lab(), &request).unwrap();
+        let last = site.received().pop().unwrap();
+        assert_eq!((last.line(), last.body.as_slice()), (line, body.as_bytes()));
+        assert_eq!(last.header("content-type").is_some(), !body.is_empty());
+    }
+}
+
+#[test]
+fn cookies_go_to_the_host_that_set_them_and_credentials_stay_behind() {
+    let site = Site::start(|stream, request| {
+        let port = stream.local_addr().unwrap().port();
+        let answer = match request.path() {
+            "/start" => "HTTP/1.1 302 F\r\nSet-Cookie: sid=1; Path=/; HttpOnly\r\nSet-Cookie: b=2\r\nLocation: /same\r\nContent-Length: 0\r\n\r\n".into(),
+            "/same" => to(302, &format!("http://localhost:{port}/other")),
+            "/other" => to(302, &format!("http://127.0.0.1:{port}/back")),
+            _ => ok("end"),
+        };
+        stream.write_all(&answer).unwrap();
+    });
+    let headers = [("Cookie", "own=0"), ("Authorization", "Bearer x"), ("X-Api-Key", "k"), ("X-Plain", "p")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let request = Request { headers: headers.to_vec(), max_redirects: 5, ..get(&site.url("/start")) };
+    let mut jar = CookieJar::default();
+    let prober = lab();
+    let deadline = || Instant::now() + Duration::from_secs(30);
+    prober.send(&request, &mut jar, deadline()).unwrap();
+    // A later probe of the same check has the cookies; another check has none.
+    prober.send(&get(&site.url("/later")), &mut jar, deadline()).unwrap();
+    send(&prober, &get(&site.url("/fresh"))).unwrap();
+
+    let seen: Vec<_> = site
+        .received()
+        .iter()
+        .map(|r| {
+            (
+                r.path().to_owned(),
+                r.header("cookie"),
+                r.header("authorization").is_some() && r.header("x-api-key").is_some(),
+                r.header("x-plain").is_some(),
+            )
+        })
+        .collect();
+    let row = |path: &str, cookie: Option<&str>, auth, plain| {
+        (path.to_owned(), cookie.map(str::to_owned), auth, plain)
+    };
+    assert_eq!(
+        seen,
+        [
+            row("/start", Some("own=0"), true, true),
+            row("/same", Some("own=0; sid=1; b=2"), true, true),
+            row("/other", None, false, true),
+            row("/back", Some("sid=1; b=2"), false, true),
+            row("/later", Some("sid=1; b=2"), false, false),
+            row("/fresh", None, false, false),
+        ]
+    );
+}

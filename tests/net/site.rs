@@ -1,0 +1,184 @@
+//! A peer that does what its test tells it, byte by byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A request as it came over the wire.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Received {
+    /// Request line and headers, without the empty line.
+    pub(super) head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Received {
+    pub(super) fn line(&self) -> &str {
+        self.head.lines().next().unwrap_or_default()
+    }
+
+    pub(super) fn path(&self) -> &str {
+        self.line().split(' ').nth(1).unwrap_or_default()
+    }
+
+    /// The values of a header, joined.
+    pub(super) fn header(&self, name: &str) -> Option<String> {
+        let values: Vec<&str> = self
+            .head
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.split_once(':'))
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.trim())
+            .collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+}
+
+/// Listens on loopback until it is dropped; each connection has a thread.
+pub(super) struct Site {
+    pub(super) addr: SocketAddr,
+    pub(super) connections: Arc<AtomicUsize>,
+    received: Arc<Mutex<Vec<Received>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Site {
+    /// Reads one request of each connection and lets `answer` do the rest; the connection ends with it.
+    pub(super) fn start(answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static) -> Self {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&received);
+        Self::raw(received, move |stream| {
+            let Some(request) = read_request(stream) else { return };
+            log.lock().unwrap().push(request.clone());
+            answer(stream, &request);
+        })
+    }
+
+    /// Gives every connection to `talk`, unread.
+    pub(super) fn talking(talk: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::raw(Arc::default(), talk)
+    }
+
+    /// Answers each request with the same bytes.
+    pub(super) fn saying(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self::start(move |stream, _| {
+            let _ = stream.write_all(&bytes);
+        })
+    }
+
+    fn raw(
+        received: Arc<Mutex<Vec<Received>>>,
+        talk: impl Fn(&mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = listener.local_addr().unwrap();
+        let (connections, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (counter, stopped, talk) = (Arc::clone(&connections), Arc::clone(&stop), Arc::new(talk));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let Ok(mut stream) = stream else { continue };
+                counter.fetch_add(1, Ordering::SeqCst);
+                let talk = Arc::clone(&talk);
+                std::thread::spawn(move || talk(&mut stream));
+            }
+        });
+        Self { addr, connections, received, stop }
+    }
+
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.addr)
+    }
+
+    pub(super) fn received(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+
+    pub(super) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.addr);
+    }
+}
+
+/// A port of loopback where nothing listens.
+pub(super) fn closed_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A plain answer with that body.
+pub(super) fn ok(body: &str) -> Vec<u8> {
+    with_headers("", body.as_bytes())
+}
+
+/// A plain answer with more headers (each with its line end).
+pub(super) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes =
+        format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+/// A redirect.
+pub(super) fn to(status: u16, location: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 4\r\n\r\ngone").into_bytes()
+}
+
+/// Writes `bytes` again and again until the other end has gone; gives how many were taken.
+pub(super) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usize {
+    let mut sent = 0;
+    while sent < at_most && stream.write_all(bytes).is_ok() {
+        sent += bytes.len();
+    }
+    sent
+}
+
+/// Writes a byte every 50 ms until the other end has gone, or for good.
+pub(super) fn drip(stream: &mut TcpStream, bytes: impl IntoIterator<Item = u8>) {
+    for byte in bytes {
+        if stream.write_all(&[byte]).is_err() {
+            return;
+        }
+        // The peer's own slowness: nothing waits for it.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// Reads until the other end has gone.
+pub(super) fn hold(stream: &mut TcpStream) {
+    let _ = std::io::copy(stream, &mut std::io::sink());
+}
+
+pub(super) fn read_request(stream: &mut impl Read) -> Option<Received> {
+    // One byte at a time behind the buffer: what follows the request stays unread.
+    let mut reader = BufReader::with_capacity(1, stream);
+    let mut request = Received::default();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end_matches(['\r', '\n']);
+        if line.is_empty() {
+            break;
+        }
+        if !request.head.is_empty() {
+            request.head.push('\n');
+        }
+        request.head.push_str(line);
+    }
+    let length = request.header("content-length").map_or(0, |length| length.parse().unwrap());
+    request.body = vec![0; length];
+    reader.read_exact(&mut request.body).ok()?;
+    Some(request)
+}
