@@ -14,12 +14,16 @@
 //! | 3 | [`http`] | sockets in: knows no product |
 //! | 4 | [`api`] | the JSON contract |
 //! | 5 | [`sandbox`] | a simulated web for tests and demos |
-//! | 6 | [`cli`] | commands |
+//! | 6 | [`app`] | the composition root: parts put together |
+//! | 6 | [`config`] | flags and environment, typed |
+//! | 7 | [`cli`] | commands |
 
 pub mod account;
 pub mod api;
+pub mod app;
 pub mod base;
 pub mod cli;
+pub mod config;
 pub mod http;
 pub mod modules;
 pub mod net;

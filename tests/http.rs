@@ -1,1 +1,9 @@
-//! (nothing yet)
+//! The server room, over raw sockets.
+
+mod framing;
+mod kit;
+mod load;
+mod plain;
+mod shutdown;
+mod slow;
+mod streams;

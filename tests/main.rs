@@ -7,6 +7,7 @@
 
 mod catalog;
 mod checks;
+mod cli;
 mod http;
 mod layers;
 mod net;

@@ -1,1 +1,199 @@
-//! (nothing yet)
+//! The store's contract, held against both databases: one suite, each test on a fresh database.
+
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Map;
+use sightline::account::account::Account;
+use sightline::account::credits::{Charge, Cycle};
+use sightline::base::ids::{AccountId, RunId};
+use sightline::modules::outcome::Outcome;
+use sightline::modules::query::SearchType;
+use sightline::runs::journal::{Checkpoint, Ending, Idempotency, InstanceId, NewRun, Started, Write};
+use sightline::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
+use uuid::Uuid;
+
+use crate::support::databases::TestDatabase;
+
+/// Makes two tests of each function: `name::sqlite` and `name::postgres`.
+macro_rules! on_both {
+    ($(fn $name:ident($fixture:ident) $body:block)*) => { $(
+        fn $name($fixture: &crate::store::Fixture) $body
+
+        mod $name {
+            #[test]
+            fn sqlite() {
+                super::$name(&crate::store::Fixture::new(crate::support::databases::sqlite()));
+            }
+
+            #[test]
+            fn postgres() {
+                super::$name(&crate::store::Fixture::new(crate::support::databases::postgres()));
+            }
+        }
+    )* };
+}
+
+mod driving;
+mod hostile;
+mod ledger;
+mod opening;
+mod outages;
+mod reading;
+mod starting;
+
+/// An open store on a fresh database, with one account.
+struct Fixture {
+    store: Arc<Store>,
+    account: Account,
+    me: InstanceId,
+    database: TestDatabase,
+}
+
+impl Fixture {
+    fn new(database: TestDatabase) -> Self {
+        let store = open(&database.url, Options::server()).unwrap();
+        let account = new_account("owner@example.com");
+        assert!(store.add_account(&account).unwrap());
+        Self { store, account, me: new_instance(), database }
+    }
+
+    /// A second instance on the same database.
+    fn another(&self) -> Arc<Store> {
+        let options = match self.database.name {
+            "sqlite" => Options::command(),
+            _ => Options::server(),
+        };
+        open(&self.database.url, options).unwrap()
+    }
+
+    fn new_run(&self) -> NewRun {
+        NewRun {
+            id: RunId::new(),
+            account: self.account.id,
+            search_type: SearchType::Username,
+            query: " @Someone ".into(),
+            premium: false,
+            modules: vec!["github".into(), "mastodon".into()],
+            created_at: at("2026-03-01T12:00:00.123Z"),
+            owner: self.me,
+            lease_until: at("2026-03-01T12:00:30Z"),
+            idempotency: None,
+        }
+    }
+
+    /// Starts a run that costs one credit of a hundred.
+    fn started(&self) -> NewRun {
+        let run = self.new_run();
+        assert_eq!(self.store.start(&run, &charge(1, Some(100))).unwrap(), Started::Created);
+        run
+    }
+
+    fn summary(&self, run: &NewRun) -> RunSummary {
+        self.store.run(run.id, run.account).unwrap().unwrap()
+    }
+
+    fn used(&self) -> u64 {
+        self.store.credits_used(self.account.id, cycle()).unwrap()
+    }
+
+    fn finish(&self, run: &NewRun, ending: &Ending) -> Write {
+        self.store.finish(run.id, self.me, &checkpoint(), ending).unwrap()
+    }
+}
+
+fn open(url: &str, options: Options) -> Result<Arc<Store>, OpenError> {
+    store::open(&url.parse::<DatabaseUrl>().unwrap(), options)
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn cycle() -> Cycle {
+    Cycle { start: at("2026-02-15T10:00:00Z"), end: at("2026-03-15T10:00:00Z") }
+}
+
+fn charge(credits: u64, allowed: Option<u64>) -> Charge {
+    Charge { credits, allowed, cycle: cycle() }
+}
+
+fn new_instance() -> InstanceId {
+    InstanceId(Uuid::now_v7())
+}
+
+fn new_account(email: &str) -> Account {
+    Account {
+        id: AccountId::new(),
+        email: email.into(),
+        plan: "pro".into(),
+        anchor: at("2026-01-15T10:00:00.001Z"),
+        created_at: at("2026-01-15T10:00:00.001Z"),
+    }
+}
+
+fn with_key(run: NewRun, key: &str, body: u8) -> NewRun {
+    let valid_since = run.created_at - Duration::from_secs(24 * 3600);
+    NewRun { idempotency: Some(Idempotency { key: key.into(), body_hash: [body; 32], valid_since }), ..run }
+}
+
+fn result(id: u32, value: &str) -> ResultRecord {
+    ResultRecord {
+        id,
+        result_type: "profile".into(),
+        entity_type: "profile".into(),
+        platform: Some("GitHub".into()),
+        value: Some(value.into()),
+        confidence: 0.87,
+        source: "github".into(),
+        metadata: Map::new(),
+        created_at: at("2026-03-01T12:00:01.5Z"),
+    }
+}
+
+fn checkpoint() -> Checkpoint {
+    let report = |module: &str, status, reason: Option<&str>, http_status| ModuleReport {
+        module: module.into(),
+        platform: module.to_uppercase(),
+        status,
+        reason: reason.map(Into::into),
+        http_status,
+        elapsed_ms: 345,
+    };
+    Checkpoint {
+        progress: Progress { modules_total: 2, modules_completed: 2, modules_with_hits: 1 },
+        coverage: Coverage::of([Outcome::Hit, Outcome::Timeout]),
+        modules: vec![
+            report("github", Outcome::Hit, None, Some(200)),
+            report("mastodon", Outcome::Timeout, Some("timeout_connect"), None),
+        ],
+    }
+}
+
+fn completed() -> Ending {
+    Ending { status: Status::Completed, error: None, completed_at: at("2026-03-01T12:01:00.250Z") }
+}
+
+fn failed() -> Ending {
+    let error = RunError { code: "no_conclusion".into(), message: "no module came to a conclusion".into() };
+    Ending { status: Status::Failed, error: Some(error), completed_at: at("2026-03-01T12:01:00.250Z") }
+}
+
+/// Runs `work` on so many threads that start at the same moment; gives what they gave.
+fn race<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (work, barrier) = (&work, &Barrier::new(threads));
+    thread::scope(|scope| {
+        let runners: Vec<_> = (0..threads)
+            .map(|index| {
+                scope.spawn(move || {
+                    barrier.wait();
+                    work(index)
+                })
+            })
+            .collect();
+        runners.into_iter().map(|runner| runner.join().unwrap()).collect()
+    })
+}

@@ -6,7 +6,9 @@
 //! | [`account`] | an account, its billing anchor |
 //! | [`key`] | API keys: making, checking, hashing |
 //! | [`credits`] | billing cycles, charges, balances |
+//! | [`rate_limit`] | requests a minute |
 //! | [`ledger`] | what this room asks of storage |
+//! | [`service`] | the use cases: create, authenticate, balance |
 
 #[expect(clippy::module_inception, reason = "the room is named after its main noun")]
 pub mod account;
@@ -14,3 +16,5 @@ pub mod credits;
 pub mod key;
 pub mod ledger;
 pub mod plan;
+pub mod rate_limit;
+pub mod service;

@@ -1,10 +1,58 @@
 //! Sockets in. Knows no product: a [`Handler`] turns a [`Request`] into a [`Reply`], the server does the
 //! rest. No tiny_http type leaves this room.
+//!
+//! # A request's way
+//! The kernel's backlog → tiny_http's accept loop and connection threads (`generation`) → the receiving
+//! thread gives a connection's requests their turn (`connections`, `core`) → a body that did not come with
+//! the head is read on threads of its own (`body`) → a request worker checks the head (`head`, `target`,
+//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`) and written
+//! (`writing`); waits and streams go on threads of their own (`streams`, `sink`).
+//!
+//! # What stands beside it
+//! tiny_http has faults; `supervisor` (`watchlist`, `probe`) cures from outside what makes it stall or die,
+//! `closing` (`farewell`, `sockets`, `disposal`) does what it can't: close a connection, bound a read. The
+//! listening socket's options (`listener`) and the process's limits (`limits`) do the rest; `config` has
+//! every figure with its reason.
+//!
+//! # What only a reverse proxy stops
+//! tiny_http reads a head of any size before anyone else sees it, leaves a connection hanging on
+//! `HTTP/2.0` in the request line, takes a folded header for a header of its own, and answers a broken
+//! request line with a bare 400 of its own.
 
+mod answer;
+mod body;
+mod closing;
+mod config;
+mod connections;
+mod core;
+mod disposal;
+mod exchange;
+mod farewell;
+mod forwarded;
+mod generation;
 mod handler;
+mod head;
+mod limits;
+mod listener;
+mod load;
+mod probe;
 mod request;
 mod response;
+mod server;
+mod sink;
+mod sockets;
+mod streams;
+mod supervisor;
+mod target;
+mod watchlist;
+mod workers;
+mod writing;
 
+pub use config::ServerConfig;
+pub use forwarded::Network;
 pub use handler::{Handler, Refusal, Reply, StreamBody, StreamEnd, StreamSink};
+pub use listener::activated_listener;
+pub use load::{Gauge, Load};
 pub use request::Request;
 pub use response::Response;
+pub use server::{Drained, RunningServer, Server};

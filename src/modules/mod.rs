@@ -7,13 +7,53 @@
 //! | file | holds |
 //! |---|---|
 //! | [`definition`] | the rule language as serde types: the reference for catalogue authors |
+//! | [`catalog`] | loading, validating, formatting, choosing entries |
+//! | [`module`] | a compiled entry |
 //! | [`query`] | search types, validation, normal forms |
 //! | [`probe`] | request, response, the `Prober` trait |
+//! | [`check`] | a module applied to a query: prepare, send, judge, extract |
+//! | [`judge`](mod@judge) | barrier, then miss and hit, then unknown |
 //! | [`outcome`] | how a check ended, with its evidence; findings |
-//! | [`catalog`] | loading, validating, indexing entries |
+//! | [`confidence`] | how sure a hit is |
+//! | [`control`] | the made-up name that a module must miss |
+//! | [`sample`](mod@sample) | a text that a regex matches |
+//! | [`keys`] | the operator's keys for services that want one |
+//! | [`mistake`] | what is wrong with an entry |
+//!
+//! Inside: `template` (escaping by place), `answer` (text, JSON, HTML of a response), `html` (selectors
+//! in one streaming pass), `pointer`, `rule` (matchers), `extract` (extractors), `barrier` (the global
+//! list), `plan` (a compiled probe), `inquiry` (its probes sent in order), `scope` and `lint` (what makes no sense).
+//!
+//! # To add
+//! - **a condition** to rules: its field in [`definition`], its line in `catalog::shape`, its test in
+//!   `rule::matcher` (or `rule::json`), its contradictions in `rule::contradiction`.
+//! - **an extractor kind**: `extract::source`, and the table at the top of [`definition`].
+//! - **a transform**: [`definition::Transform`], `extract::transform`, `catalog::shape`.
+//! - **a wall**: one line in `barrier::walls`, a case in its tests.
 
+mod answer;
+mod barrier;
 pub mod catalog;
+pub mod check;
+pub mod confidence;
+pub mod control;
 pub mod definition;
+mod extract;
+mod html;
+mod inquiry;
+pub mod judge;
+pub mod keys;
+mod lint;
+pub mod mistake;
+pub mod module;
 pub mod outcome;
+mod pattern;
+mod plan;
+mod pointer;
 pub mod probe;
 pub mod query;
+mod rule;
+pub mod sample;
+mod scope;
+mod template;
+mod text;

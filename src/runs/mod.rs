@@ -2,8 +2,37 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`run`] | status, progress, coverage, results: the state of one search |
+//! | [`run`] | status, progress, coverage, results: what is known of one search |
 //! | [`journal`] | what this room asks of storage |
+//! | [`event`] | what a stream carries: frames, serialized once, shared by all readers |
+//! | [`ring`] | the last events of a run |
+//! | [`live`] | a run in memory: its state, and readers that wait on it |
+//! | [`follow`] | readers of a run, live or stored |
+//! | [`courtesy`] | how often a host and a module may be asked |
+//! | [`health`] | what real runs teach about each module |
+//! | [`lanes`] | in which order a run asks its modules |
+//! | [`pool`] | the check workers that all runs share |
+//! | [`workshop`] | what all drivers share |
+//! | [`driver`] | the thread that takes one run from its start to its end |
+//! | [`scheduler`] | which runs are driven now, which wait |
+//! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
+//! | [`service`] | the use cases: start, read, follow, take over, shut down |
+//!
+//! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
+//! them, so that an id once shown never changes.
 
+pub mod courtesy;
+pub mod driver;
+pub mod event;
+pub mod follow;
+pub mod health;
 pub mod journal;
+pub mod lanes;
+pub mod live;
+pub mod pool;
+pub mod ring;
 pub mod run;
+pub mod scheduler;
+pub mod service;
+pub mod unrecorded;
+pub mod workshop;

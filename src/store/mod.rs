@@ -1,1 +1,88 @@
-//! SQL lives only here: `open(url)`, errors, migrations, one folder for each database.
+//! SQL lives only here: [`open`], errors, migrations, one folder for each database.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`url`] | database addresses: reading them, showing them without their password |
+//! | [`limits`] | every timeout and size, with its reason |
+//! | [`error`] | why a database could not be opened |
+//! | `schema` | the list of migrations, which schemas are refused |
+//! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
+//! | `row` | a row of `runs`, as both databases give it |
+//! | `sqlite/`, `postgres/` | the two databases: same behaviour, one contract suite (`tests/store.rs`) |
+//!
+//! # To change the schema
+//! Add `sql/sqlite/NNNN_name.sql` and `sql/postgres/NNNN_name.sql` and one line in `schema.rs`. A file
+//! that was released never changes.
+//!
+//! # To add a question to the store
+//! Add it to the trait of the room that asks (`account::ledger`, `runs::journal`), to the file of that
+//! name in both folders, and to the contract suite.
+
+mod document;
+pub mod error;
+pub mod limits;
+mod postgres;
+mod row;
+mod schema;
+mod sqlite;
+pub mod url;
+
+use std::sync::Arc;
+
+use crate::account::ledger::Ledger;
+use crate::runs::journal::Journal;
+
+pub use error::OpenError;
+pub use limits::DEFAULT_POOL_SIZE;
+pub use url::{DatabaseUrl, UrlError};
+
+/// Everything that the rooms below ask of storage.
+pub trait Storage: Ledger + Journal + 'static {}
+
+impl<T: Ledger + Journal + 'static> Storage for T {}
+
+/// An open database. `Arc<Store>` becomes `Arc<dyn Ledger>` or `Arc<dyn Journal>` where one is asked for.
+pub type Store = dyn Storage;
+
+/// Who opens the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A server. An SQLite file takes one at a time; PostgreSQL takes any number.
+    Server,
+    /// A short command, which works beside a running server.
+    Command,
+}
+
+/// How a database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Who opens it.
+    pub role: Role,
+    /// The most connections at once, at least 1 (PostgreSQL; SQLite: for reading, beside one that writes).
+    /// They are opened when they are needed.
+    pub pool_size: u32,
+}
+
+impl Options {
+    /// For a server.
+    pub fn server() -> Self {
+        Self { role: Role::Server, pool_size: DEFAULT_POOL_SIZE }
+    }
+
+    /// For a command, which does one thing after the other.
+    pub fn command() -> Self {
+        Self { role: Role::Command, pool_size: 1 }
+    }
+}
+
+/// Opens the database and brings its schema up to date.
+///
+/// # Errors
+/// Each [`OpenError`] says what to do; none holds a password.
+pub fn open(url: &DatabaseUrl, options: Options) -> Result<Arc<Store>, OpenError> {
+    let options = Options { pool_size: options.pool_size.max(1), ..options };
+    Ok(match url.target() {
+        url::Target::Sqlite(path) => Arc::new(sqlite::Database::open(path, options)?),
+        url::Target::Postgres(target) => Arc::new(postgres::Database::open(target, options)?),
+    })
+}

@@ -1,1 +1,5 @@
 //! What several test files need.
+
+pub mod databases;
+pub mod server;
+pub mod source;

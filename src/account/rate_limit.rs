@@ -1,0 +1,223 @@
+//! Rate limits: how many requests of a kind an account may make in any 60 seconds.
+//!
+//! Counted exactly: of each account and policy the moments of the last minute are kept (at most as many
+//! as the limit), so that no burst over a window's edge gets through. Counted per account, so that more
+//! keys give no more quota.
+
+use std::collections::{HashMap, VecDeque};
+
+use jiff::Timestamp;
+use parking_lot::Mutex;
+
+use crate::base::ids::AccountId;
+
+/// The window that all limits count in.
+pub const WINDOW_SECS: i64 = 60;
+const WINDOW_MS: i64 = WINDOW_SECS * 1000;
+
+/// What is counted apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Policy {
+    /// `POST /v1/searches`.
+    Search,
+    /// Streams, started or attached.
+    Stream,
+    /// Everything else that needs a key.
+    Read,
+}
+
+impl Policy {
+    /// The name in the `RateLimit` headers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Stream => "stream",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// Requests a minute, by policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "one limit for each policy, named after it")]
+pub struct RateLimits {
+    pub search: u32,
+    pub stream: u32,
+    pub read: u32,
+}
+
+impl Default for RateLimits {
+    /// The contract's figures (section 8).
+    fn default() -> Self {
+        Self { search: 30, stream: 60, read: 120 }
+    }
+}
+
+impl RateLimits {
+    /// The limit of one policy.
+    pub fn of(&self, policy: Policy) -> u32 {
+        match policy {
+            Policy::Search => self.search,
+            Policy::Stream => self.stream,
+            Policy::Read => self.read,
+        }
+    }
+}
+
+/// Where an account stands with one policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Which policy.
+    pub policy: Policy,
+    /// Requests a minute.
+    pub limit: u32,
+    /// How many more may come now.
+    pub remaining: u32,
+    /// Whole seconds, at least 1, until the oldest counted request no longer counts.
+    pub reset_secs: u64,
+}
+
+/// Counts requests.
+#[derive(Debug)]
+pub struct RateLimiter {
+    limits: RateLimits,
+    windows: Mutex<HashMap<(AccountId, Policy), VecDeque<i64>>>,
+}
+
+impl RateLimiter {
+    /// Nothing counted yet.
+    pub fn new(limits: RateLimits) -> Self {
+        Self { limits, windows: Mutex::new(HashMap::new()) }
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> &RateLimits {
+        &self.limits
+    }
+
+    /// Counts one request under each of `policies`, or under none if one of them is used up.
+    ///
+    /// # Errors
+    /// The standing of the policy that is used up; its `reset_secs` is the time to wait.
+    pub fn count(
+        &self,
+        account: AccountId,
+        policies: &[Policy],
+        now: Timestamp,
+    ) -> Result<Vec<Standing>, Standing> {
+        let now = now.as_millisecond();
+        let mut windows = self.windows.lock();
+        for &policy in policies {
+            let window = windows.entry((account, policy)).or_default();
+            forget_old(window, now);
+            if window.len() >= self.limits.of(policy) as usize {
+                return Err(self.standing(policy, window, now));
+            }
+        }
+        let mut standings = Vec::with_capacity(policies.len());
+        for &policy in policies {
+            let window = windows.entry((account, policy)).or_default();
+            window.push_back(now);
+            standings.push(self.standing(policy, window, now));
+        }
+        Ok(standings)
+    }
+
+    /// Frees the memory of accounts that made no request for a minute.
+    pub fn sweep(&self, now: Timestamp) {
+        let now = now.as_millisecond();
+        self.windows.lock().retain(|_, window| {
+            forget_old(window, now);
+            !window.is_empty()
+        });
+    }
+
+    fn standing(&self, policy: Policy, window: &VecDeque<i64>, now: i64) -> Standing {
+        let limit = self.limits.of(policy);
+        let used = u32::try_from(window.len()).unwrap_or(u32::MAX);
+        let left_ms = window.front().map_or(WINDOW_MS, |oldest| oldest + WINDOW_MS - now);
+        let reset_secs = u64::try_from(left_ms).unwrap_or(0).div_ceil(1000).max(1);
+        Standing { policy, limit, remaining: limit.saturating_sub(used), reset_secs }
+    }
+}
+
+fn forget_old(window: &mut VecDeque<i64>, now: i64) {
+    // A clock that was set back leaves moments in the future: they would block for longer than a minute.
+    window.retain(|moment| *moment <= now && *moment > now - WINDOW_MS);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_millisecond(1_800_000_000_000 + ms).unwrap()
+    }
+
+    fn limiter(search: u32) -> RateLimiter {
+        RateLimiter::new(RateLimits { search, stream: 2, read: 120 })
+    }
+
+    #[test]
+    fn the_last_place_is_given_and_comes_back_after_a_minute() {
+        let (limiter, account) = (limiter(2), AccountId::new());
+        let first = limiter.count(account, &[Policy::Search], at(0)).unwrap()[0];
+        assert_eq!((first.limit, first.remaining, first.reset_secs), (2, 1, 60));
+        assert_eq!(limiter.count(account, &[Policy::Search], at(30_000)).unwrap()[0].remaining, 0);
+        let refused = limiter.count(account, &[Policy::Search], at(59_001)).unwrap_err();
+        assert_eq!((refused.remaining, refused.reset_secs), (0, 1));
+        assert!(limiter.count(account, &[Policy::Search], at(60_000)).is_ok());
+        assert!(limiter.count(account, &[Policy::Search], at(60_001)).is_err());
+    }
+
+    #[test]
+    fn accounts_and_policies_are_counted_apart() {
+        let (limiter, account) = (limiter(1), AccountId::new());
+        limiter.count(account, &[Policy::Search], at(0)).unwrap();
+        limiter.count(account, &[Policy::Read], at(0)).unwrap();
+        limiter.count(AccountId::new(), &[Policy::Search], at(0)).unwrap();
+        assert_eq!(limiter.count(account, &[Policy::Search], at(0)).unwrap_err().policy, Policy::Search);
+    }
+
+    #[test]
+    fn a_request_under_two_policies_counts_under_both_or_neither() {
+        let (limiter, account) = (limiter(10), AccountId::new());
+        for _ in 0..2 {
+            limiter.count(account, &[Policy::Search, Policy::Stream], at(0)).unwrap();
+        }
+        let refused = limiter.count(account, &[Policy::Search, Policy::Stream], at(0)).unwrap_err();
+        assert_eq!(refused.policy, Policy::Stream);
+        assert_eq!(limiter.count(account, &[Policy::Search], at(0)).unwrap()[0].remaining, 7);
+    }
+
+    #[test]
+    fn a_sweep_frees_quiet_accounts_alone() {
+        let limiter = limiter(10);
+        limiter.count(AccountId::new(), &[Policy::Search], at(0)).unwrap();
+        limiter.count(AccountId::new(), &[Policy::Search], at(50_000)).unwrap();
+        limiter.sweep(at(60_000));
+        assert_eq!(limiter.windows.lock().len(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_minute_ever_holds_more_than_the_limit(steps in prop::collection::vec(0i64..20_000, 1..200), limit in 1u32..8) {
+            let (limiter, account) = (limiter(limit), AccountId::new());
+            let (mut now, mut taken) = (0, Vec::new());
+            for step in steps {
+                now += step;
+                if limiter.count(account, &[Policy::Search], at(now)).is_ok() {
+                    taken.push(now);
+                } else {
+                    let in_window = taken.iter().filter(|moment| **moment > now - WINDOW_MS).count();
+                    prop_assert_eq!(in_window, limit as usize, "refused though there was room");
+                }
+            }
+            for (index, from) in taken.iter().enumerate() {
+                let within = taken[index..].iter().filter(|moment| **moment < from + WINDOW_MS).count();
+                prop_assert!(within <= limit as usize);
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Reading runs: one, its modules, the list.
+
+use std::time::UNIX_EPOCH;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::cache::Snapshot;
+use super::decode;
+use super::error::ApiError;
+use super::searches::{find, parse_run_id};
+use super::service::{Api, Call, json_response};
+use super::wire::{RunBody, RunHead, RunModules, SearchList};
+use crate::base::ids::RunId;
+use crate::http::{Reply, Request, Response};
+use crate::modules::query::SearchType;
+use crate::runs::journal::ListFilter;
+use crate::runs::live::LiveRun;
+use crate::runs::run::{ResultRecord, RunSummary, Status};
+use crate::runs::service::Found;
+
+/// `GET /v1/searches/{run_id}`.
+///
+/// # Errors
+/// 404, 503.
+pub fn run(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let snapshot = snapshot(api, call)?;
+    let mut response = Response::new(200, "application/json", snapshot.body);
+    if none_match(call.request, &snapshot.etag) {
+        response = Response::empty(304);
+    }
+    response = response.with_header("ETag", snapshot.etag).with_header("Cache-Control", "private, no-cache");
+    if let Some(moment) = snapshot.last_modified {
+        response = response.with_header("Last-Modified", moment);
+    }
+    Ok(Reply::Now(response))
+}
+
+fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
+    let account = call.caller()?.account.id;
+    let id = parse_run_id(call)?;
+    if api.runs.live(id).is_none()
+        && let Some(snapshot) = api.snapshots.stored(id).filter(|snapshot| snapshot.account == account)
+    {
+        return Ok(snapshot);
+    }
+    match find(api, call)? {
+        Found::Live(run) => Ok(snapshot_of_live(api, &run)),
+        Found::Stored(summary) => {
+            let results = api.runs.stored_results(id)?;
+            let snapshot = Snapshot::stored(
+                account,
+                body_of(&summary, results.iter().collect()),
+                last_modified(&summary),
+            );
+            if summary.status.is_terminal() {
+                api.snapshots.keep(id, &snapshot);
+            }
+            Ok(snapshot)
+        }
+    }
+}
+
+fn snapshot_of_live(api: &Api, run: &LiveRun) -> Snapshot {
+    if let Some(snapshot) = api.snapshots.at_version(run.id(), run.version()) {
+        return snapshot;
+    }
+    let (summary, results, version) = run.snapshot();
+    let body = body_of(&summary, results.iter().map(|result| &result.record).collect());
+    let snapshot = Snapshot::live(summary.account, body, last_modified(&summary), version);
+    api.snapshots.keep(summary.id, &snapshot);
+    snapshot
+}
+
+fn body_of(summary: &RunSummary, results: Vec<&ResultRecord>) -> Vec<u8> {
+    json_response(200, &RunBody { head: RunHead::from(summary), results }).body.to_vec()
+}
+
+fn last_modified(summary: &RunSummary) -> Option<String> {
+    let moment = summary.completed_at?;
+    let since_1970 = std::time::Duration::from_secs(u64::try_from(moment.as_second()).ok()?);
+    Some(httpdate::fmt_http_date(UNIX_EPOCH + since_1970))
+}
+
+/// Whether `If-None-Match` names this tag: compared weakly (RFC 9110, 13.1.2).
+fn none_match(request: &Request, etag: &str) -> bool {
+    request
+        .header_values("if-none-match")
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
+}
+
+/// `GET /v1/searches/{run_id}/modules`.
+///
+/// # Errors
+/// 404, 503.
+pub fn modules(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let found = find(api, call)?;
+    let modules = api.runs.reports(&found)?;
+    let (run_id, status) = match &found {
+        Found::Live(run) => (run.id(), run.summary().status),
+        Found::Stored(summary) => (summary.id, summary.status),
+    };
+    Ok(api.json(&RunModules { run_id, status, count: modules.len(), modules }))
+}
+
+/// `GET /v1/searches`.
+///
+/// # Errors
+/// 400 for bad parameters, 503.
+pub fn list(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    let request = call.request;
+    let limit = decode::number_parameter(request, "limit", 1, 100, 20)? as usize;
+    let types = SearchType::ALL.map(SearchType::as_str);
+    let filter = ListFilter {
+        search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
+        status: decode::choice_parameter(
+            request,
+            "status",
+            Status::from_name,
+            &["running", "completed", "failed"],
+        )?,
+        before: cursor_parameter(request)?,
+    };
+    // One more than asked for tells whether there are more.
+    let mut runs = api.runs.list(account, &filter, limit + 1)?;
+    let has_more = runs.len() > limit;
+    runs.truncate(limit);
+    let next_cursor = runs.last().filter(|_| has_more).map(|run| write_cursor(run.created_at, run.id));
+    let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
+    Ok(api.json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
+}
+
+fn cursor_parameter(request: &Request) -> Result<Option<(Timestamp, RunId)>, ApiError> {
+    let Some(text) = decode::parameter(request, "cursor")? else { return Ok(None) };
+    let cursor = read_cursor(&text).ok_or_else(|| {
+        ApiError::invalid_request(
+            "cursor",
+            "the cursor is not one of ours",
+            "the next_cursor of an earlier answer",
+        )
+    })?;
+    Ok(Some(cursor))
+}
+
+fn write_cursor(at: Timestamp, id: RunId) -> String {
+    format!("{:x}.{}", at.as_millisecond(), id.0.simple())
+}
+
+fn read_cursor(text: &str) -> Option<(Timestamp, RunId)> {
+    let (at, id) = text.split_once('.')?;
+    if at.len() > 12 || id.len() != 32 {
+        return None;
+    }
+    let at = Timestamp::from_millisecond(i64::from_str_radix(at, 16).ok()?).ok()?;
+    Some((at, RunId(Uuid::try_parse(id).ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_reads_as_it_was_written_and_nothing_else_does() {
+        let (at, id) = ("2026-05-06T07:08:09.010Z".parse().unwrap(), RunId::new());
+        assert_eq!(read_cursor(&write_cursor(at, id)), Some((at, id)));
+        for bad in
+            ["", ".", "x.y", "-1.00", "ffffffffffffffff.00000000000000000000000000000000", &id.to_string()]
+        {
+            assert_eq!(read_cursor(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        let request = |value: &str| Request {
+            method: "GET".into(),
+            path: "/".into(),
+            query: String::new(),
+            headers: vec![("if-none-match".into(), value.into())],
+            body: vec![],
+            client: None,
+        };
+        for (value, want) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", \"a\"", true),
+            ("*", true),
+            ("\"b\"", false),
+            ("a", false),
+        ] {
+            assert_eq!(none_match(&request(value), "\"a\""), want, "{value}");
+        }
+    }
+}

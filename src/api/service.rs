@@ -1,0 +1,302 @@
+//! [`Api`]: finds the route, authenticates, counts, calls the handler, dresses the answer.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use log::{debug, warn};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::auth::authenticate;
+use super::cache::Snapshots;
+use super::decode::asks_for_stream;
+use super::error::ApiError;
+use super::routes::{self, Access, Counts, Match, Route};
+use super::service_pages::PingCache;
+use crate::account::rate_limit::{Policy, RateLimiter, Standing};
+use crate::account::service::{Accounts, Caller};
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, RequestId};
+use crate::http::{Handler, Refusal, Reply, Request, Response};
+use crate::runs::service::Runs;
+
+/// What the operator decides.
+#[derive(Debug, Clone)]
+pub struct ApiConfig {
+    /// `{base_url}` of the contract, without a slash at its end.
+    pub base_url: String,
+    /// Longest inline wait.
+    pub sync_wait: Duration,
+    /// Stream ceiling.
+    pub stream_timeout: Duration,
+    /// Silence after which a stream gets a comment.
+    pub keep_alive: Duration,
+    /// Answers come from the simulated web: every one says so.
+    pub sandbox: bool,
+    /// Whether premium searches can be run (a browser is configured, or the web is simulated).
+    pub premium_available: bool,
+    /// Origins that browsers may call from; `*` is any.
+    pub cors_origins: Vec<String>,
+}
+
+/// Numbers for health's `load`, from rooms that this one does not know.
+pub type LoadProbe = Box<dyn Fn() -> serde_json::Value + Send + Sync>;
+
+/// The whole `/v1`.
+pub struct Api {
+    pub(super) config: ApiConfig,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) limiter: Arc<RateLimiter>,
+    pub(super) runs: Arc<Runs>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) snapshots: Snapshots,
+    pub(super) ping: PingCache,
+    pub(super) load: OnceLock<LoadProbe>,
+    /// Idempotency keys of requests that are being worked on.
+    pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
+}
+
+/// One request on its way through a handler.
+pub struct Call<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// Its id.
+    pub request_id: &'a RequestId,
+    /// What stands for `{run_id}`, as it was sent.
+    pub run_id: Option<&'a str>,
+    caller: Option<Caller>,
+}
+
+impl Call<'_> {
+    /// Who calls. The route table lets none but callers with a key reach a handler that asks for them.
+    ///
+    /// # Errors
+    /// 500, for a route that forgot to ask for a key.
+    pub fn caller(&self) -> Result<&Caller, ApiError> {
+        self.caller.as_ref().ok_or_else(ApiError::internal)
+    }
+}
+
+impl Api {
+    /// The contract over these parts.
+    pub fn new(
+        config: ApiConfig,
+        accounts: Arc<Accounts>,
+        limiter: Arc<RateLimiter>,
+        runs: Arc<Runs>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            config,
+            accounts,
+            limiter,
+            runs,
+            clock,
+            snapshots: Snapshots::default(),
+            ping: PingCache::default(),
+            load: OnceLock::new(),
+            in_flight: Arc::default(),
+        }
+    }
+
+    /// Where health's `load` gets the server's own numbers from.
+    pub fn set_load_probe(&self, probe: LoadProbe) {
+        // Set once, right after the server was bound.
+        let _ = self.load.set(probe);
+    }
+
+    /// 200 with a JSON body that is never cached.
+    pub(super) fn json(&self, body: &impl Serialize) -> Reply {
+        Reply::Now(json_response(200, body))
+    }
+
+    fn route(
+        &self,
+        request: &Request,
+        request_id: &RequestId,
+        counted: &mut Vec<Standing>,
+    ) -> Result<Reply, ApiError> {
+        match routes::find(&request.method, &request.path) {
+            Match::Route(route, run_id) => self.call(route, run_id, request, request_id, counted),
+            Match::OtherMethods(allow) if request.method == "OPTIONS" => {
+                Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
+            }
+            Match::OtherMethods(allow) => Err(ApiError::method_not_allowed(&allow)),
+            Match::Nothing => Err(ApiError::no_such_path()),
+        }
+    }
+
+    fn call(
+        &self,
+        route: &'static Route,
+        run_id: Option<&str>,
+        request: &Request,
+        request_id: &RequestId,
+        counted: &mut Vec<Standing>,
+    ) -> Result<Reply, ApiError> {
+        let caller = match route.access {
+            Access::Public => None,
+            Access::Key(counts) => {
+                let caller = authenticate(&self.accounts, request)?;
+                *counted = self.count(&caller, counts, request, counted)?;
+                Some(caller)
+            }
+        };
+        (route.handler)(self, &Call { request, request_id, run_id, caller })
+    }
+
+    fn count(
+        &self,
+        caller: &Caller,
+        counts: Counts,
+        request: &Request,
+        counted: &mut Vec<Standing>,
+    ) -> Result<Vec<Standing>, ApiError> {
+        let policies: &[Policy] = match counts {
+            Counts::As(Policy::Search) => &[Policy::Search],
+            Counts::As(Policy::Stream) => &[Policy::Stream],
+            Counts::As(Policy::Read) => &[Policy::Read],
+            Counts::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
+            Counts::SearchOrStream => &[Policy::Search],
+        };
+        self.limiter.count(caller.account.id, policies, self.clock.now()).map_err(|refused| {
+            counted.push(refused);
+            ApiError::rate_limited(&refused)
+        })
+    }
+
+    fn dress(&self, response: Response, dress: &Dress) -> Response {
+        let mut response = response.with_header("X-Request-Id", dress.request_id.as_str());
+        response = with_rate_limits(response, &dress.counted);
+        if self.config.sandbox {
+            response = response.with_header("X-Sightline-Sandbox", "true");
+        }
+        if let Some(origin) = &dress.cors_origin {
+            response = with_cors(response, origin);
+        }
+        if response.header("Cache-Control").is_none() {
+            response = response.with_header("Cache-Control", "no-store");
+        }
+        response.with_header("X-Content-Type-Options", "nosniff")
+    }
+
+    fn dress_for(&self, request: Option<&Request>) -> Dress {
+        let offered = request.and_then(|request| request.header("x-request-id"));
+        let origin = request.and_then(|request| request.header("origin"));
+        Dress {
+            request_id: RequestId::accept(offered),
+            counted: Vec::new(),
+            cors_origin: origin
+                .filter(|origin| self.config.cors_origins.iter().any(|known| known == "*" || known == origin))
+                .map(str::to_owned),
+        }
+    }
+}
+
+/// What every answer to a request wears.
+#[derive(Clone)]
+struct Dress {
+    request_id: RequestId,
+    counted: Vec<Standing>,
+    cors_origin: Option<String>,
+}
+
+/// The handler that the server calls: an [`Api`] that replies from other threads can share.
+#[derive(Clone)]
+pub struct ApiHandler(pub Arc<Api>);
+
+impl Handler for ApiHandler {
+    fn handle(&self, request: Request) -> Reply {
+        let api = &self.0;
+        let mut dress = api.dress_for(Some(&request));
+        let as_problem = wants_problem(&request);
+        let mut counted = Vec::new();
+        let routed = api.route(&request, &dress.request_id, &mut counted);
+        dress.counted = counted;
+        debug!("{} {} {}", dress.request_id, request.method, route_name(&request));
+        match routed {
+            Ok(Reply::Now(response)) => Reply::Now(api.dress(response, &dress)),
+            Ok(Reply::Later(answer)) => {
+                let api = Arc::clone(api);
+                Reply::Later(Box::new(move || api.dress(answer(), &dress)))
+            }
+            Ok(Reply::Stream(head, body)) => Reply::Stream(api.dress(head, &dress), body),
+            Err(error) => {
+                if error.status() >= 500 {
+                    warn!("{} {} answers {}", dress.request_id, route_name(&request), error.status());
+                }
+                Reply::Now(api.dress(error.into_response(&dress.request_id, as_problem), &dress))
+            }
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
+        let dress = self.0.dress_for(request);
+        let as_problem = request.is_some_and(wants_problem);
+        let error = ApiError::from(refusal);
+        if error.status() >= 500 {
+            warn!("{} refused: {refusal:?}", dress.request_id);
+        }
+        self.0.dress(error.into_response(&dress.request_id, as_problem), &dress)
+    }
+}
+
+/// A JSON answer.
+pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => Response::new(status, "application/json", bytes),
+        // Our types have string keys and finite numbers alone: this cannot be.
+        Err(_) => Response::empty(500),
+    }
+}
+
+/// The route's pattern, for logs: a path may hold a run id, and a wrong one may hold anything.
+fn route_name(request: &Request) -> &'static str {
+    match routes::find(&request.method, &request.path) {
+        Match::Route(route, _) => route.path,
+        _ => "(no route)",
+    }
+}
+
+fn wants_problem(request: &Request) -> bool {
+    request
+        .header_values("accept")
+        .any(|value| value.to_ascii_lowercase().contains("application/problem+json"))
+}
+
+fn with_rate_limits(response: Response, counted: &[Standing]) -> Response {
+    // The older headers know one limit: the one that is nearest to its end.
+    let Some(tightest) = counted.iter().min_by_key(|standing| standing.remaining) else { return response };
+    let policies: Vec<String> =
+        counted.iter().map(|at| format!("\"{}\";q={};w=60", at.policy.as_str(), at.limit)).collect();
+    let limits: Vec<String> = counted
+        .iter()
+        .map(|at| format!("\"{}\";r={};t={}", at.policy.as_str(), at.remaining, at.reset_secs))
+        .collect();
+    response
+        .with_header("RateLimit-Policy", policies.join(", "))
+        .with_header("RateLimit", limits.join(", "))
+        .with_header("X-RateLimit-Limit", tightest.limit.to_string())
+        .with_header("X-RateLimit-Remaining", tightest.remaining.to_string())
+        .with_header("X-RateLimit-Reset", tightest.reset_secs.to_string())
+}
+
+fn with_cors(response: Response, origin: &str) -> Response {
+    const EXPOSED: &str = "X-Request-Id, X-Run-Id, Location, ETag, Retry-After, RateLimit, RateLimit-Policy, \
+        X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied";
+    const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, Last-Event-ID";
+    let is_preflight = response.status == 204 && response.header("Allow").is_some();
+    let methods = response.header("Allow").map(str::to_owned);
+    let mut response = response
+        .with_header("Access-Control-Allow-Origin", origin)
+        .with_header("Vary", "Origin")
+        .with_header("Access-Control-Expose-Headers", EXPOSED);
+    if let (true, Some(methods)) = (is_preflight, methods) {
+        response = response
+            .with_header("Access-Control-Allow-Methods", methods)
+            .with_header("Access-Control-Allow-Headers", ALLOWED)
+            .with_header("Access-Control-Max-Age", "600");
+    }
+    response
+}

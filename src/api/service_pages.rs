@@ -1,0 +1,155 @@
+//! What the service says of itself: health, capabilities, the catalogue.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::searches::{PREMIUM_COST, STANDARD_COST};
+use super::service::{Api, Call};
+use crate::base::clock::rfc3339_millis;
+use crate::http::Reply;
+use crate::modules::query::SearchType;
+
+/// How long a ping's answer is believed: health may be asked thousands of times a second.
+const PING_TTL: Duration = Duration::from_millis(500);
+/// Premium modules of a full catalogue (section 8).
+const PREMIUM_MODULES: u32 = 27;
+
+/// The last answer of the database to a ping.
+#[derive(Default)]
+pub struct PingCache {
+    last: Mutex<Option<(Instant, bool)>>,
+    pinging: Mutex<()>,
+}
+
+impl PingCache {
+    /// Whether the database answers; asks it at most every [`PING_TTL`], one caller at a time. While one
+    /// asks, the others take the last answer rather than queue up behind a database that hangs.
+    fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
+        let last = *self.last.lock();
+        if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
+            return ok;
+        }
+        let _turn = match (self.pinging.try_lock(), last) {
+            (Some(turn), _) => turn,
+            (None, Some((_, ok))) => return ok,
+            (None, None) => self.pinging.lock(),
+        };
+        let ok = ping();
+        *self.last.lock() = Some((Instant::now(), ok));
+        ok
+    }
+}
+
+/// `GET /v1/health`.
+///
+/// # Errors
+/// Never: a database that does not answer is `degraded`.
+pub fn health(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+    let ok = api.ping.is_ok(|| api.accounts.ping().is_ok());
+    let (driving, waiting) = api.runs.counts();
+    let (busy, workers) = api.runs.workers();
+    let mut load = json!({
+        "runs_driven": driving, "runs_waiting": waiting, "check_workers_busy": busy, "check_workers": workers,
+    });
+    if let (Some(probe), Some(members)) = (api.load.get(), load.as_object_mut())
+        && let Value::Object(more) = probe()
+    {
+        members.extend(more);
+    }
+    let mut body = json!({
+        "status": if ok { "ok" } else { "degraded" },
+        "service": "sightline",
+        "version": "v1",
+        "database": if ok { "ok" } else { "unavailable" },
+        "streaming": true,
+        "time": rfc3339_millis(api.clock.now()),
+        "release": env!("CARGO_PKG_VERSION"),
+        "load": load,
+    });
+    if api.config.sandbox {
+        body["sandbox"] = true.into();
+    }
+    Ok(api.json(&body))
+}
+
+/// `GET /v1/capabilities`.
+///
+/// # Errors
+/// Never.
+pub fn capabilities(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+    let limits = api.limiter.limits();
+    let plans = api.accounts.plans();
+    let base_url = &api.config.base_url;
+    Ok(api.json(&json!({
+        "version": "v1",
+        "search_types": SearchType::ALL,
+        "modes": {
+            "async": "POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id} every 2 to 5 seconds until status is completed or failed",
+            "sync": "POST /v1/searches with wait=true answers with the results if the run ends in time, else with status running; then poll",
+            "stream": "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream, answers with text/event-stream: run, result and progress, done",
+        },
+        "result_fields": {
+            "id": "integer, sequential per run",
+            "type": "string, entity type",
+            "entity_type": "string, same value as type",
+            "platform": "string or null",
+            "value": "string or null",
+            "confidence": "number, 0.0 to 1.0",
+            "source": "string, module id",
+            "metadata": "object",
+            "created_at": "string, ISO 8601 timestamp",
+        },
+        "limits": {
+            "rate_limit_per_minute": limits.search,
+            "read_rate_limit_per_minute": limits.read,
+            "stream_rate_limit_per_minute": limits.stream,
+            "credits_per_search": STANDARD_COST,
+            "premium_credits_per_search": PREMIUM_COST,
+            "sync_wait_seconds": api.config.sync_wait.as_secs(),
+            "stream_timeout_seconds": api.config.stream_timeout.as_secs(),
+        },
+        "auth": {
+            "scheme": "bearer",
+            "header": "Authorization: Bearer <API_KEY>",
+            "plan_required": plans.names_where(|plan| plan.api),
+        },
+        "premium": {
+            "applies_to": "username",
+            "credits": PREMIUM_COST,
+            "module_count": PREMIUM_MODULES,
+            "available": api.config.premium_available,
+            "plan_required": plans.names_where(|plan| plan.premium),
+        },
+        "docs_url": format!("{base_url}/docs"),
+        "openapi_url": format!("{base_url}/openapi.json"),
+    })))
+}
+
+/// `GET /v1/modules`.
+///
+/// # Errors
+/// Never.
+pub fn modules(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+    let health = api.runs.module_health();
+    let modules: Vec<Value> = api
+        .runs
+        .catalog()
+        .modules()
+        .iter()
+        .map(|module| {
+            json!({
+                "id": &**module.id(),
+                "platform": module.platform(),
+                "type": module.search_type(),
+                "category": module.entry().category,
+                "premium": module.is_premium(),
+                "enabled": module.entry().enabled,
+                "health": health.of(module.id()),
+            })
+        })
+        .collect();
+    Ok(api.json(&json!({"count": modules.len(), "modules": modules})))
+}

@@ -1,0 +1,39 @@
+//! The composition root: turns the configuration into parts, and puts them together.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
+//! | `serve` | the server, from its start to its end |
+//! | `search` | one search without a server |
+//! | `welcome` | the first account and its key |
+//! | `housekeeper` | what has to be done every now and then |
+
+mod housekeeper;
+mod parts;
+mod search;
+mod serve;
+mod welcome;
+
+use std::fmt;
+
+pub use search::{SearchEvent, SearchReport, SearchRequest, search};
+pub use serve::serve;
+
+/// Why a command could not be carried out. The text never holds a secret.
+#[derive(Debug)]
+pub enum AppError {
+    /// What was configured cannot be used: a catalogue file with mistakes, say.
+    Config(String),
+    /// It went wrong: the address is taken, the store is not reachable, …
+    Failed(String),
+}
+
+impl fmt::Display for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(message) | Self::Failed(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for AppError {}

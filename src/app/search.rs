@@ -1,0 +1,100 @@
+//! One search without a server: the same engine, in this process, kept nowhere.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::AppError;
+use super::parts::{Engine, Premium};
+use crate::account::credits::{Charge, Cycle};
+use crate::base::clock::{Clock, SystemClock};
+use crate::base::ids::AccountId;
+use crate::config::EngineConfig;
+use crate::modules::query::Query;
+use crate::runs::live::LiveRun;
+use crate::runs::run::{Progress, ResultRecord, RunSummary};
+use crate::runs::service::{Order, Receipt};
+use crate::runs::unrecorded::Unrecorded;
+
+/// One search without a server.
+#[derive(Debug, Clone)]
+pub struct SearchRequest {
+    /// Which modules, and how they are asked.
+    pub engine: EngineConfig,
+    /// What is searched.
+    pub query: Query,
+    /// Whether browser modules take part.
+    pub premium: bool,
+}
+
+/// What happens during a search.
+#[derive(Debug, Clone)]
+pub enum SearchEvent {
+    /// A result was numbered.
+    Result(ResultRecord),
+    /// Modules came to their end.
+    Progress(Progress),
+}
+
+/// How a search ended.
+#[derive(Debug, Clone)]
+pub struct SearchReport {
+    /// The run, ended, or as far as it came.
+    pub summary: RunSummary,
+    /// All its results.
+    pub results: Vec<ResultRecord>,
+}
+
+/// Runs one search to its end, or until `sink` breaks it off.
+///
+/// # Errors
+/// It could not start. A run that fails is a report, not an error.
+pub fn search(
+    request: SearchRequest,
+    mut sink: impl FnMut(SearchEvent) -> ControlFlow<()>,
+) -> Result<SearchReport, AppError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let engine = Engine::build(&request.engine, 1, Arc::new(Unrecorded), Arc::clone(&clock))?;
+    if request.premium && engine.premium == Premium::Unavailable {
+        return Err(AppError::Config("premium searches need a browser, and none is configured".to_owned()));
+    }
+    let now = clock.now();
+    let order = Order {
+        account: AccountId::new(),
+        query: request.query,
+        premium: request.premium,
+        charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
+        idempotency: None,
+    };
+    let Ok(Receipt::Started(run)) = engine.runs.start(order) else {
+        return Err(AppError::Failed("the search could not be started".to_owned()));
+    };
+    follow(&run, &mut sink);
+    let (summary, results, _) = run.snapshot();
+    engine.runs.shut_down(Instant::now());
+    Ok(SearchReport { summary, results: results.iter().map(|result| result.record.clone()).collect() })
+}
+
+/// Hands on what the run publishes, until it ends or the sink has had enough.
+fn follow(run: &LiveRun, sink: &mut impl FnMut(SearchEvent) -> ControlFlow<()>) {
+    let (mut shown, mut completed) = (0, None);
+    loop {
+        let (summary, results, version) = run.snapshot();
+        for result in &results[shown..] {
+            if sink(SearchEvent::Result(result.record.clone())).is_break() {
+                return;
+            }
+        }
+        shown = results.len();
+        if completed != Some(summary.progress.modules_completed) {
+            completed = Some(summary.progress.modules_completed);
+            if sink(SearchEvent::Progress(summary.progress)).is_break() {
+                return;
+            }
+        }
+        if summary.status.is_terminal() || run.stopped().is_some() {
+            return;
+        }
+        run.wait_for_change(version, Instant::now() + Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,155 @@
+//! `account create`, `list`, `set-plan`; and how accounts are opened.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use super::text;
+use crate::account::account::Account;
+use crate::account::plan::PlanTable;
+use crate::account::service::Accounts;
+use crate::base::clock::{SystemClock, millis, rfc3339_millis};
+use crate::base::ids::AccountId;
+use crate::config::{AccountConfig, StorageConfig};
+use crate::store;
+
+/// Create accounts, list them, change their plan
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct AccountArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Create(CreateArgs),
+    List(ListArgs),
+    SetPlan(SetPlanArgs),
+}
+
+/// Create an account; its first billing cycle starts now
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline account create --email me@example.org --plan pro")]
+struct CreateArgs {
+    /// Email address of its owner: the account's name in other commands
+    #[arg(long)]
+    email: String,
+    /// Name of a plan: free, basic, pro or unlimited, unless --plans says otherwise
+    #[arg(long)]
+    plan: String,
+    #[command(flatten)]
+    accounts: AccountConfig,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+/// List all accounts, oldest first
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline account list --format json | jq -r '.[].email'")]
+struct ListArgs {
+    /// How the list is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: ListFormat,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+/// Change an account's plan; a running server follows within seconds
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline account set-plan --email me@example.org --plan unlimited")]
+struct SetPlanArgs {
+    /// Email address of the account
+    #[arg(long)]
+    email: String,
+    /// Name of the new plan
+    #[arg(long)]
+    plan: String,
+    #[command(flatten)]
+    accounts: AccountConfig,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+/// How a list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// For people
+    Table,
+    /// One JSON array
+    Json,
+}
+
+/// An account as `--format json` shows it.
+#[derive(Serialize)]
+struct AccountLine<'a> {
+    id: AccountId,
+    email: &'a str,
+    plan: &'a str,
+    #[serde(with = "millis")]
+    created_at: jiff::Timestamp,
+}
+
+pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match args.action {
+        Action::Create(args) => {
+            let accounts = open(&args.storage, args.accounts.plans)?;
+            let account = accounts.create_account(&args.email, &args.plan)?;
+            writeln!(out, "created {} on plan {} ({})", account.email, account.plan, account.id)?;
+        }
+        Action::List(args) => list(&args, out)?,
+        Action::SetPlan(args) => {
+            let accounts = open(&args.storage, args.accounts.plans)?;
+            let account = accounts.set_plan(&args.email, &args.plan)?;
+            writeln!(out, "{} is on plan {} now", account.email, account.plan)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The accounts of a database, which is created where it does not exist. A server may be running on it.
+pub(crate) fn open(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
+    let url: store::DatabaseUrl = storage.database.expose().parse().map_err(|error| {
+        Failure::Usage(format!("invalid value for --database (SIGHTLINE_DATABASE): {error}"))
+    })?;
+    let store =
+        store::open(&url, store::Options::command()).map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(Accounts::new(store, plans, Arc::new(SystemClock)))
+}
+
+fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let accounts = open(&args.storage, PlanTable::default())?.accounts()?;
+    match args.format {
+        ListFormat::Json => {
+            let lines: Vec<AccountLine<'_>> = accounts.iter().map(line).collect();
+            text::write_json(out, &lines)?;
+        }
+        ListFormat::Table => {
+            let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
+            text::write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
+        }
+    }
+    Ok(())
+}
+
+fn line(account: &Account) -> AccountLine<'_> {
+    AccountLine { id: account.id, email: &account.email, plan: &account.plan, created_at: account.created_at }
+}
+
+fn row(account: &Account) -> Vec<String> {
+    vec![
+        account.email.clone(),
+        account.plan.clone(),
+        rfc3339_millis(account.created_at),
+        account.id.to_string(),
+    ]
+}

@@ -1,0 +1,77 @@
+//! `catalog format`: one form for all files, so that a diff shows one site a change.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::faults;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::text::plain;
+use crate::config::{checked, readable_file};
+use crate::modules::catalog::Catalog;
+
+/// Sort and indent catalogue files, in place
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 done, 1 mistakes, or with --check: not in form, 2 usage, 3 failed.
+
+Examples:
+  sightline catalog format src/modules/catalog/sites/*.json
+  sightline catalog format --check my-sites.json")]
+pub(super) struct FormatArgs {
+    /// Files in Sightline's own format
+    #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
+    files: Vec<PathBuf>,
+    /// Change nothing: name the files that are not in form
+    #[arg(long)]
+    check: bool,
+}
+
+pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    for file in &args.files {
+        let shown = file.display().to_string();
+        let shown = plain(&shown);
+        let fail = |what: &str, why: &dyn std::fmt::Display| {
+            Failure::Failed(format!("{shown} {what}: {}", plain(&why.to_string())))
+        };
+        let text = fs::read_to_string(file).map_err(|error| fail("cannot be read", &error))?;
+        let formatted = match Catalog::format(&text) {
+            Ok(formatted) => formatted,
+            Err(error) => {
+                writeln!(out, "{shown} has mistakes:\n{}", faults(&error))?;
+                exit = Exit::NothingFound;
+                continue;
+            }
+        };
+        if formatted == text {
+            continue;
+        }
+        if args.check {
+            writeln!(out, "{shown} is not in form")?;
+            exit = Exit::NothingFound;
+        } else {
+            replace(file, &formatted).map_err(|error| fail("cannot be written", &error))?;
+            writeln!(out, "formatted {shown}")?;
+        }
+    }
+    Ok(exit)
+}
+
+/// Writes beside the file, then takes its place: whatever happens, one of both is there whole.
+fn replace(file: &Path, text: &str) -> io::Result<()> {
+    // The file that a link leads to, not the link.
+    let file = file.canonicalize()?;
+    let mut beside = file.clone().into_os_string();
+    beside.push(format!(".{}.new", std::process::id()));
+    let written = fs::write(&beside, text)
+        .and_then(|()| fs::set_permissions(&beside, fs::metadata(&file)?.permissions()))
+        .and_then(|()| fs::rename(&beside, &file));
+    if written.is_err() {
+        // It may not even exist; the first error is the one to tell.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}

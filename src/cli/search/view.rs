@@ -1,0 +1,166 @@
+//! The forms in which results are written. What sites say reaches no terminal and no spreadsheet as it is.
+
+use std::io::Write;
+
+use super::Format;
+use crate::cli::exit::Failure;
+use crate::cli::text::{cell, json, plain, write_json};
+use crate::runs::run::{ResultRecord, RunSummary};
+
+/// Widths of the columns that come before the value: results are written before the last one is known.
+const TYPE_WIDTH: usize = 12;
+const PLATFORM_WIDTH: usize = 20;
+
+const CSV_HEAD: [&str; 8] =
+    ["id", "type", "platform", "value", "confidence", "source", "created_at", "metadata"];
+
+/// Writes results as they come, and what comes at the end.
+pub(super) struct View {
+    format: Format,
+    has_head: bool,
+}
+
+impl View {
+    pub(super) fn new(format: Format) -> Self {
+        Self { format, has_head: false }
+    }
+
+    /// One result, flushed at once: whoever reads a pipe wants it now.
+    pub(super) fn result(&mut self, out: &mut dyn Write, result: &ResultRecord) -> Result<(), Failure> {
+        self.head(out)?;
+        match self.format {
+            Format::Json => return Ok(()),
+            Format::Table => writeln!(out, "{}", table_line(result))?,
+            Format::Ndjson => writeln!(out, "{}", json(&serde_json::to_string(result)?))?,
+            Format::Csv => write_csv(out, &csv_row(result)?)?,
+        }
+        Ok(out.flush()?)
+    }
+
+    /// After the last result.
+    pub(super) fn finish(
+        &mut self,
+        out: &mut dyn Write,
+        run: &RunSummary,
+        results: &[ResultRecord],
+    ) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            write_json(out, &run_record(run, results))?;
+        } else if self.format == Format::Csv {
+            self.head(out)?;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.has_head {
+            return Ok(());
+        }
+        self.has_head = true;
+        match self.format {
+            Format::Table => writeln!(out, "{}", columns("CONF", "TYPE", "PLATFORM", "VALUE"))?,
+            Format::Csv => write_csv(out, &CSV_HEAD)?,
+            Format::Json | Format::Ndjson => {}
+        }
+        Ok(())
+    }
+}
+
+fn columns(confidence: &str, kind: &str, platform: &str, value: &str) -> String {
+    let line = format!("{confidence:<4}  {kind:<TYPE_WIDTH$}  {platform:<PLATFORM_WIDTH$}  {value}");
+    line.trim_end().to_owned()
+}
+
+fn table_line(result: &ResultRecord) -> String {
+    columns(
+        &format!("{:.2}", result.confidence),
+        &plain(&result.result_type),
+        &plain(result.platform.as_deref().unwrap_or("-")),
+        &plain(result.value.as_deref().unwrap_or("-")),
+    )
+}
+
+fn csv_row(result: &ResultRecord) -> Result<[String; 8], Failure> {
+    Ok([
+        result.id.to_string(),
+        cell(&result.result_type),
+        cell(result.platform.as_deref().unwrap_or("")),
+        cell(result.value.as_deref().unwrap_or("")),
+        format!("{:.2}", result.confidence),
+        cell(&result.source),
+        crate::base::clock::rfc3339_millis(result.created_at),
+        if result.metadata.is_empty() {
+            String::new()
+        } else {
+            cell(&json(&serde_json::to_string(&result.metadata)?))
+        },
+    ])
+}
+
+fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+    writer.write_record(row)?;
+    Ok(writer.flush()?)
+}
+
+fn run_record(run: &RunSummary, results: &[ResultRecord]) -> serde_json::Value {
+    serde_json::json!({ "run_id": run.id, "status": run.status, "results": results })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(id: u32, value: &str) -> ResultRecord {
+        serde_json::from_value(json!({
+            "id": id, "type": "profile", "entity_type": "profile", "platform": "Git\u{1b}Hub", "value": value,
+            "confidence": 0.9, "source": "github", "metadata": {"bio": "=cmd()\u{9b}"},
+            "created_at": "2026-01-01T00:00:00.000Z",
+        }))
+        .unwrap()
+    }
+
+    fn shown(format: Format) -> String {
+        let mut out = Vec::new();
+        let mut view = View::new(format);
+        view.result(&mut out, &result(1, "=HYPERLINK(1)\n")).unwrap();
+        view.result(&mut out, &result(2, "octocat")).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_table_has_a_head_and_a_line_each() {
+        assert_eq!(
+            shown(Format::Table),
+            "CONF  TYPE          PLATFORM              VALUE\n\
+             0.90  profile       Git\u{fffd}Hub               =HYPERLINK(1)\n\
+             0.90  profile       Git\u{fffd}Hub               octocat\n"
+        );
+    }
+
+    #[test]
+    fn csv_cells_are_quoted_and_neutralised() {
+        let shown = shown(Format::Csv);
+        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
+        let mut rows = csv::Reader::from_reader(shown.as_bytes());
+        assert_eq!(rows.headers().unwrap().iter().collect::<Vec<_>>(), CSV_HEAD);
+        let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+        assert_eq!((rows.len(), &rows[0][3], &rows[1][3]), (2, "'=HYPERLINK(1) ", "octocat"));
+        let metadata: serde_json::Value = serde_json::from_str(&rows[0][7]).unwrap();
+        assert_eq!(metadata["bio"], "=cmd()\u{9b}");
+    }
+
+    #[test]
+    fn ndjson_is_one_result_a_line_and_means_the_same() {
+        let shown = shown(Format::Ndjson);
+        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
+        let back: Vec<ResultRecord> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(back, [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")]);
+    }
+
+    #[test]
+    fn json_waits_for_the_end() {
+        assert_eq!(shown(Format::Json), "");
+    }
+}

@@ -1,0 +1,126 @@
+//! Text from outside, made fit for a terminal, a spreadsheet, a table.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// What stands in for a character that a terminal would obey.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// Whether a terminal obeys the character or shows what follows in another order.
+fn is_obeyed(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` in one line, without anything that a terminal would obey.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if text.contains(is_obeyed) {
+        let shown = text.chars().map(|c| match c {
+            '\n' | '\r' | '\t' => ' ',
+            c if is_obeyed(c) => REPLACEMENT,
+            c => c,
+        });
+        Cow::Owned(shown.collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// A CSV cell: [`plain`], and neutralised where a spreadsheet would run it.
+pub(crate) fn cell(text: &str) -> String {
+    let text = plain(text);
+    // The full-width forms count: some spreadsheets fold them.
+    let is_formula = text
+        .trim_start()
+        .starts_with(['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+    if is_formula { format!("'{text}") } else { text.into_owned() }
+}
+
+/// JSON in which what a terminal would obey is written as `\u…`: it can only stand inside strings.
+/// (The line ends of a pretty form stay.)
+pub(crate) fn json(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| c != '\n' && is_obeyed(c);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_escaped(c) {
+            // All of them lie below U+FFFF.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// One JSON document, indented, with a line end.
+pub(crate) fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(document)?;
+    writeln!(out, "{}", json(&text))
+}
+
+/// A table for people: columns as wide as their widest cell, two spaces between.
+pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
+    let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(plain(cell).chars().count());
+        }
+    }
+    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+        let mut text = String::new();
+        for (cell, width) in cells.zip(&widths) {
+            let _ = write!(text, "{:width$}  ", plain(cell));
+        }
+        writeln!(out, "{}", text.trim_end())
+    };
+    line(&mut head.iter().copied())?;
+    rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_replaced() {
+        assert_eq!(
+            plain("a\x1b[31mb\u{9b}c\u{202e}d\ne\u{7f}"),
+            "a\u{fffd}[31mb\u{fffd}c\u{fffd}d e\u{fffd}"
+        );
+        assert_eq!(json("{\"a\":\"\u{9b}\u{2066}é\"}"), "{\"a\":\"\\u009b\\u2066é\"}");
+    }
+
+    #[test]
+    fn what_a_spreadsheet_would_run_is_neutralised() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "\u{ff1d}1", "|x", "%0A"] {
+            assert!(cell(formula).starts_with('\''), "{formula:?}");
+        }
+        for harmless in ["", "a=b", "https://a.example/?q=-1", "名前"] {
+            assert_eq!(cell(harmless), harmless);
+        }
+    }
+
+    #[test]
+    fn a_table_lines_up_and_has_no_trailing_spaces() {
+        let mut out = Vec::new();
+        let rows = vec![vec!["a".to_owned(), String::new()], vec!["long\x1bname".to_owned(), "x".to_owned()]];
+        write_table(&mut out, &["NAME", "B"], &rows).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "NAME       B\na\nlong\u{fffd}name  x\n");
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_json_means_the_same_and_obeys_nothing(text in any::<String>()) {
+            let plain_json = serde_json::to_string(&text).unwrap();
+            let escaped = json(&plain_json);
+            prop_assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text.clone());
+            prop_assert!(!escaped.contains(is_obeyed));
+            prop_assert!(!cell(&text).contains(is_obeyed));
+        }
+    }
+}

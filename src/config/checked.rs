@@ -1,0 +1,91 @@
+//! Value parsers for clap that name the option and its variable, and never repeat a secret.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::marker::PhantomData;
+
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+
+/// The most characters of a refused value that a message repeats.
+const SHOWN_CHARS: usize = 80;
+
+/// Reads a value with a function whose error says what is allowed.
+#[derive(Clone)]
+pub(crate) struct Checked<F, T> {
+    parse: F,
+    secret: bool,
+    value: PhantomData<fn() -> T>,
+}
+
+/// For a value that a message may repeat.
+pub(crate) fn checked<F, T>(parse: F) -> Checked<F, T>
+where
+    F: Fn(&str) -> Result<T, String>,
+{
+    Checked { parse, secret: false, value: PhantomData }
+}
+
+/// For a value that no message may repeat; `parse` keeps it out of its errors.
+pub(crate) fn secret<F, T>(parse: F) -> Checked<F, T>
+where
+    F: Fn(&str) -> Result<T, String>,
+{
+    Checked { parse, secret: true, value: PhantomData }
+}
+
+impl<F, T> TypedValueParser for Checked<F, T>
+where
+    F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let parsed = match value.to_str() {
+            Some(text) => (self.parse)(text),
+            None => Err("it is not UTF-8".to_owned()),
+        };
+        parsed.map_err(|reason| {
+            let given = if self.secret { None } else { Some(value.to_string_lossy()) };
+            let message = refusal(&option_name(arg), given.as_deref(), &reason);
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(cmd)
+        })
+    }
+}
+
+/// `--listen <ADDRESS> (SIGHTLINE_LISTEN)`.
+fn option_name(arg: Option<&Arg>) -> String {
+    let Some(arg) = arg else { return "an option".to_owned() };
+    match arg.get_env().and_then(OsStr::to_str) {
+        Some(variable) => format!("{arg} ({variable})"),
+        None => arg.to_string(),
+    }
+}
+
+/// The one wording of "this value is refused". Without `given` for secrets.
+pub(crate) fn refusal(option: &str, given: Option<&str>, reason: &str) -> String {
+    let mut text = String::from("invalid value ");
+    if let Some(given) = given {
+        // Debug form: what a terminal would obey is escaped.
+        let shown: String = given.chars().take(SHOWN_CHARS).collect();
+        let rest = if shown.len() < given.len() { "…" } else { "" };
+        let _ = write!(text, "{shown:?}{rest} ");
+    }
+    let _ = write!(text, "for {option}: {reason}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_escapes_and_cuts_what_was_given() {
+        assert_eq!(refusal("--x", Some("a\x1b[2J"), "no"), "invalid value \"a\\u{1b}[2J\" for --x: no");
+        let long = "é".repeat(SHOWN_CHARS + 1);
+        assert!(refusal("--x", Some(&long), "no").contains("é\"… for"));
+        assert_eq!(refusal("--x", None, "no"), "invalid value for --x: no");
+    }
+}

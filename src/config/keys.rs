@@ -1,0 +1,104 @@
+//! Keys that modules need (`config.NAME` of the rule language): `--key NAME=VALUE`, `SIGHTLINE_KEY_NAME`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use super::ConfigError;
+use super::checked::refusal;
+use crate::base::secret::Secret;
+
+/// What the variables of module keys start with.
+pub const VARIABLE_PREFIX: &str = "SIGHTLINE_KEY_";
+
+/// Lower-case name to key.
+pub type ModuleKeys = BTreeMap<String, Secret<String>>;
+
+/// One `--key NAME=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeySetting {
+    /// Lower case.
+    pub name: String,
+    /// The key.
+    pub value: Secret<String>,
+}
+
+/// Reads `NAME=VALUE`. The errors never repeat the value.
+pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
+    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is allowed")?;
+    Ok(KeySetting { name: key_name(name)?, value: key_value(value)? })
+}
+
+/// The keys of the environment, overruled by those of the command line.
+///
+/// # Errors
+/// A variable that holds no key; names the variable, never its value.
+pub(crate) fn collect(
+    settings: &[KeySetting],
+    environment: impl IntoIterator<Item = (OsString, OsString)>,
+) -> Result<ModuleKeys, ConfigError> {
+    let mut keys = ModuleKeys::new();
+    for (variable, value) in environment {
+        let Some(variable) = variable.to_str() else { continue };
+        let Some(name) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
+        if value.is_empty() {
+            continue;
+        }
+        let key = value.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(key_value);
+        let refuse = |reason: String| ConfigError::new(refusal(variable, None, &reason));
+        keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
+    }
+    keys.extend(settings.iter().map(|key| (key.name.clone(), key.value.clone())));
+    Ok(keys)
+}
+
+fn key_name(text: &str) -> Result<String, String> {
+    let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !fits {
+        return Err("the name is not 1 to 64 letters, digits and _".to_owned());
+    }
+    Ok(text.to_ascii_lowercase())
+}
+
+fn key_value(text: &str) -> Result<Secret<String>, String> {
+    let fits = (1..=4096).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    if !fits {
+        return Err("the key is not 1 to 4096 visible ASCII characters".to_owned());
+    }
+    Ok(Secret::new(text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    #[test]
+    fn the_command_line_overrules_the_environment_and_case_does_not_count() {
+        let settings = [setting("Shodan=from-flag").unwrap(), setting("other=a=b").unwrap()];
+        let variables = environment(&[
+            ("SIGHTLINE_KEY_SHODAN", "from-env"),
+            ("SIGHTLINE_KEY_HIBP", "k1"),
+            ("SIGHTLINE_KEY_EMPTY", ""),
+            ("UNRELATED", "x"),
+        ]);
+        let keys = collect(&settings, variables).unwrap();
+        let shown: Vec<_> = keys.iter().map(|(name, key)| (name.as_str(), key.expose().as_str())).collect();
+        assert_eq!(shown, [("hibp", "k1"), ("other", "a=b"), ("shodan", "from-flag")]);
+    }
+
+    #[test]
+    fn a_refused_key_is_never_repeated() {
+        for bad in ["hunter2", "=hunter2", "a b=hunter2", "a=", "a=hunter2\n", "ä=hunter2"] {
+            let error = setting(bad).unwrap_err();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        let error = collect(&[], environment(&[("SIGHTLINE_KEY_A", "hunter2\t")])).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "invalid value for SIGHTLINE_KEY_A: the key is not 1 to 4096 visible ASCII characters"
+        );
+    }
+}

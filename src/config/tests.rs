@@ -1,0 +1,144 @@
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use super::*;
+
+fn parse(flags: &[&str]) -> Result<ServeConfig, String> {
+    ServeConfig::from_flags(flags).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let config = parse(&[]).unwrap();
+    let server = &config.server;
+    assert_eq!(server.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!((server.request_workers, server.max_streams, server.max_runs), (16, 2000, 64));
+    assert_eq!(server.wait_timeout, Duration::from_secs(30));
+    assert_eq!(server.stream_timeout, Duration::from_secs(180));
+    assert_eq!(config.storage.database.expose(), "sqlite:data/sightline.db");
+    let engine = &config.engine;
+    assert_eq!(engine.check_workers, 512);
+    assert_eq!(engine.check_timeout, Duration::from_secs(10));
+    assert_eq!(engine.run_timeout, Duration::from_secs(120));
+    assert!(engine.sandbox == SandboxMode::Off && !engine.discovery && !engine.allow_private_targets);
+    assert!(!engine.catalog.no_builtin && engine.catalog.files.is_empty() && engine.keys.is_empty());
+    let limits = &config.rate_limits;
+    assert_eq!((limits.search, limits.stream, limits.read), (30, 60, 120));
+    assert_eq!(config.accounts.plans.all().len(), 4);
+    assert_eq!(config.log.level, log::LevelFilter::Info);
+}
+
+#[test]
+fn the_base_url_follows_the_address_that_was_bound() {
+    let bound = |text: &str| -> SocketAddr { text.parse().unwrap() };
+    let server = parse(&[]).unwrap().server;
+    assert_eq!(server.base_url_at(bound("127.0.0.1:4711")), "http://127.0.0.1:4711");
+    assert_eq!(server.base_url_at(bound("[::1]:1")), "http://[::1]:1");
+    assert_eq!(server.base_url_at(bound("0.0.0.0:80")), "http://localhost:80");
+    let server = parse(&["--base-url", "https://s.example.org/"]).unwrap().server;
+    assert_eq!(server.base_url_at(bound("127.0.0.1:4711")), "https://s.example.org");
+}
+
+#[test]
+fn every_option_refuses_what_it_does_not_allow() {
+    for (flags, want) in [
+        (
+            &["--listen", "localhost"][..],
+            "\"localhost\" for --listen <ADDRESS>: an IP address and a port is allowed",
+        ),
+        (&["--listen", "127.0.0.1:99999"], "for --listen"),
+        (&["--base-url", "ftp://x"], "\"ftp://x\" for --base-url <URL>: an http:// or https:// address"),
+        (&["--base-url", "http://x/?a=b"], "for --base-url"),
+        (&["--base-url", "http://u@x"], "for --base-url"),
+        (&["--base-url", "http://x/#a"], "for --base-url"),
+        (&["--request-workers", "0"], "\"0\" for --request-workers <N>: a whole number from 1 to 1024"),
+        (&["--max-streams", "12001"], "a whole number from 1 to 12000 is allowed"),
+        (&["--max-streams", "+5"], "a whole number from 1 to 12000 is allowed"),
+        (&["--wait-timeout", "30"], "\"30\" for --wait-timeout <DURATION>: a number with its unit"),
+        (&["--stream-timeout", "0s"], "from 100ms to 1d"),
+        (&["--drain-timeout", "2h"], "from 0s to 1h"),
+        (&["--cors-origin", "https://a.example/x"], "for --cors-origin <ORIGIN>: a scheme, host and port"),
+        (&["--cors-origin", "https://a.example,b"], "\"b\" for --cors-origin"),
+        (&["--trusted-proxy", "10.0.0.0/33"], "for --trusted-proxy <NETWORK>: an IP address or network"),
+        (&["--database", "mysql://u:hunter2@h/d"], "value for --database <URL>: sqlite:PATH or postgres://"),
+        (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
+        (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: it cannot be read"),
+        (&["--catalog", "/"], "for --catalog <FILE>: it is not a file"),
+        (&["--no-builtin"], "--no-builtin leaves no modules: it is allowed together with --catalog FILE"),
+        (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),
+        (&["--max-runs", "-1"], "for --max-runs"),
+        (&["--check-timeout", "1h"], "from 100ms to 10m"),
+        (&["--run-timeout", "2h"], "from 100ms to 1h"),
+        (&["--run-timeout", "5s"], "--check-timeout 10s is longer than --run-timeout 5s: at most the same"),
+        (&["--control-ttl", "31d"], "from 0s to 30d"),
+        (&["--user-agent", "a\nb"], "\"a\\nb\" for --user-agent <TEXT>: 1 to 256 visible ASCII characters"),
+        (&["--outbound-proxy", "ftp://u:hunter2@h"], "value for --outbound-proxy <URL>: http://[USER"),
+        (&["--outbound-proxy", "socks5://"], "value for --outbound-proxy"),
+        (&["--key", "shodan:hunter2"], "value for --key <NAME=VALUE>: NAME=VALUE is allowed"),
+        (&["--key", "a-b=hunter2"], "value for --key <NAME=VALUE>: the name is not"),
+        (
+            &["--plans", "pro=x"],
+            "for --plans <TABLE>: credits of plan \"pro\": a whole number or \"unlimited\"",
+        ),
+        (&["--rate-limit-search", "0"], "for --rate-limit-search <N>: a whole number from 1 to 1000000"),
+        (&["--rate-limit-stream", "x"], "for --rate-limit-stream <N>: a whole number"),
+        (&["--rate-limit-read", "1000001"], "for --rate-limit-read <N>: a whole number"),
+        (
+            &["--log-level", "loud"],
+            "\"loud\" for --log-level <LEVEL>: off, error, warn, info, debug or trace",
+        ),
+        (&["--log-format", "xml"], "\"xml\" for --log-format <FORMAT>: text or json is allowed"),
+        (&["--listn", "x"], "unexpected argument '--listn'"),
+    ] {
+        // `--max-runs -1` must reach the parser, not be taken for an option.
+        let flags = [format!("{}={}", flags[0], flags.get(1).unwrap_or(&"true"))];
+        let flags: Vec<&str> = match flags[0].strip_suffix("=true") {
+            Some(alone) => vec![alone],
+            None => flags.iter().map(String::as_str).collect(),
+        };
+        let error = parse(&flags).unwrap_err();
+        assert!(error.contains(want), "{flags:?}\ngot:  {error}\nwant: {want}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn nothing_secret_shows_in_the_debug_form() {
+    let config = parse(&[
+        "--database=postgres://u:hunter2@h/d",
+        "--outbound-proxy=socks5://u:hunter2@h:1",
+        "--key=a=hunter2",
+    ])
+    .unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"));
+    assert_eq!(config.engine.keys["a"].expose(), "hunter2");
+}
+
+#[test]
+fn lists_take_repeated_flags_and_separators() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let config = parse(&[
+        &format!("--catalog={file}:{file}"),
+        &format!("--catalog={file}"),
+        "--no-builtin",
+        "--cors-origin=https://a.example,https://b.example:8443",
+        "--trusted-proxy=10.0.0.0/8,::1",
+    ])
+    .unwrap();
+    assert_eq!(config.engine.catalog.files.len(), 3);
+    assert_eq!(config.server.cors_origins, ["https://a.example", "https://b.example:8443"]);
+    assert_eq!(config.server.trusted_proxies.len(), 2);
+}
+
+#[test]
+fn every_option_has_a_variable_of_its_own_name() {
+    let command = ServeConfig::augment_args(Command::new("serve"));
+    for arg in command.get_arguments() {
+        let long = arg.get_long().unwrap();
+        let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+        let want = format!("SIGHTLINE_{}", long.to_uppercase().replace('-', "_"));
+        // Each module key has its own variable.
+        assert_eq!(variable, (long != "key").then_some(want));
+        assert!(arg.get_help().is_some(), "{long}");
+    }
+}

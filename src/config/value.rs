@@ -1,0 +1,321 @@
+//! Kinds of values: what each allows, and the words that say so.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use url::Url;
+
+use super::groups::SandboxMode;
+use crate::base::secret::Secret;
+
+type Parsed<T> = Result<T, String>;
+
+/// Units of a duration, largest first, in milliseconds.
+const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
+
+/// Where the data is kept. Shows itself without the credentials it may hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseAddress(Secret<String>);
+
+impl DatabaseAddress {
+    /// The whole address, credentials included: for whoever opens it.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+impl fmt::Display for DatabaseAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.expose() {
+            file if file.starts_with("sqlite:") => f.write_str(file),
+            _ => f.write_str("postgres://[redacted]"),
+        }
+    }
+}
+
+/// A network: an address and how many of its leading bits count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u8,
+}
+
+impl Network {
+    /// Whether `address` lies in it. An IPv4 address mapped into IPv6 counts as the IPv4 address.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
+                network.to_bits() & mask == address.to_bits() & mask
+            }
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
+                network.to_bits() & mask == address.to_bits() & mask
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.prefix)
+    }
+}
+
+/// A whole number from `least` to `most`.
+pub(crate) fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize> + Clone {
+    move |text| {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let number = if digits { text.parse().ok() } else { None };
+        number
+            .filter(|number| (least..=most).contains(number))
+            .ok_or_else(|| format!("a whole number from {least} to {most} is allowed"))
+    }
+}
+
+/// The same as [`number`], for the rate limits.
+pub(crate) fn per_minute(text: &str) -> Parsed<u32> {
+    let number = number(1, 1_000_000)(text)?;
+    u32::try_from(number).map_err(|_| "too large".to_owned())
+}
+
+/// A duration from `least` to `most`: digits and a unit.
+pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str) -> Parsed<Duration> + Clone {
+    move |text| {
+        let range = || match (read_duration(least), read_duration(most)) {
+            (Some(least), Some(most)) => least..=most,
+            _ => Duration::ZERO..=Duration::ZERO,
+        };
+        read_duration(text).filter(|duration| range().contains(duration)).ok_or_else(|| {
+            format!("a number with its unit (ms, s, m, h or d) is allowed, from {least} to {most}")
+        })
+    }
+}
+
+fn read_duration(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    number.parse::<u64>().ok()?.checked_mul(millis).map(Duration::from_millis)
+}
+
+/// `10s`, `500ms`: in seconds where they are whole, as people write timeouts.
+pub(crate) fn show_duration(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
+}
+
+/// What a switch may be set to by its variable.
+pub(crate) fn switch(text: &str) -> Parsed<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("true, 1, yes, on, false, 0, no or off is allowed".to_owned()),
+    }
+}
+
+/// How the web is simulated, or not.
+pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
+    match (text, switch(text)) {
+        ("realistic", _) | (_, Ok(true)) => Ok(SandboxMode::Realistic),
+        ("perfect", _) => Ok(SandboxMode::Perfect),
+        (_, Ok(false)) => Ok(SandboxMode::Off),
+        _ => Err("realistic, perfect or off is allowed".to_owned()),
+    }
+}
+
+/// An address to listen on.
+pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
+    text.parse().map_err(|_| {
+        "an IP address and a port is allowed, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)"
+            .to_owned()
+    })
+}
+
+/// The address that clients use, without a slash at its end.
+pub(crate) fn base_url(text: &str) -> Parsed<String> {
+    let allowed = || {
+        "an http:// or https:// address without user, query and fragment is allowed, such as \
+         https://search.example.org"
+            .to_owned()
+    };
+    let url = Url::parse(text).map_err(|_| allowed())?;
+    if !is_plain_web_address(&url) {
+        return Err(allowed());
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// A web page's origin for CORS, or `*`.
+pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
+    if text == "*" {
+        return Ok(text.to_owned());
+    }
+    let url = Url::parse(text).ok().filter(|url| is_plain_web_address(url) && url.path() == "/");
+    url.map(|url| url.origin().ascii_serialization()).ok_or_else(|| {
+        "a scheme, host and port without a path is allowed, such as https://app.example.org, or *".to_owned()
+    })
+}
+
+fn is_plain_web_address(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none()
+}
+
+/// Where the data is kept. The errors never repeat the text.
+pub(crate) fn database(text: &str) -> Parsed<DatabaseAddress> {
+    let rest = ["sqlite:", "postgres://", "postgresql://"].iter().find_map(|start| text.strip_prefix(start));
+    match rest {
+        Some(rest) if !rest.is_empty() && !text.contains(char::is_control) => {
+            Ok(DatabaseAddress(Secret::new(text.to_owned())))
+        }
+        _ => Err("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=… is allowed".to_owned()),
+    }
+}
+
+/// A proxy for outgoing requests. The errors never repeat the text.
+pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
+    let url = Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "http" | "socks5")
+            && url.host_str().is_some_and(|host| !host.is_empty())
+            && matches!(url.path(), "" | "/")
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    match url {
+        Some(_) => Ok(Secret::new(text.trim_end_matches('/').to_owned())),
+        None => {
+            Err("http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed"
+                .to_owned())
+        }
+    }
+}
+
+/// A `User-Agent` header.
+pub(crate) fn user_agent(text: &str) -> Parsed<String> {
+    let fits = (1..=256).contains(&text.len())
+        && text.trim() == text
+        && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    if fits { Ok(text.to_owned()) } else { Err("1 to 256 visible ASCII characters are allowed".to_owned()) }
+}
+
+/// A catalogue file; it must be there.
+pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
+    let path = PathBuf::from(text);
+    match std::fs::metadata(&path) {
+        Ok(meta) if meta.is_file() => Ok(path),
+        Ok(_) => Err("it is not a file; a JSON file with modules is allowed".to_owned()),
+        Err(error) => Err(format!("it cannot be read ({error}); a JSON file with modules is allowed")),
+    }
+}
+
+/// A network or a single address.
+pub(crate) fn network(text: &str) -> Parsed<Network> {
+    let (address, prefix) = match text.split_once('/') {
+        Some((address, prefix)) => (address, Some(prefix)),
+        None => (text, None),
+    };
+    let allowed =
+        || "an IP address or network is allowed, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned();
+    let address: IpAddr = address.parse().map_err(|_| allowed())?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    let prefix = match prefix {
+        Some(prefix) => number(0, bits)(prefix).map_err(|_| allowed())?,
+        None => bits,
+    };
+    Ok(Network { address, prefix: u8::try_from(prefix).map_err(|_| allowed())? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn durations_need_a_unit_and_stay_in_their_range() {
+        let parse = duration("500ms", "2h");
+        for (text, millis) in
+            [("500ms", 500), ("10s", 10_000), ("2m", 120_000), ("1h", 3_600_000), ("2h", 7_200_000)]
+        {
+            assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for bad in [
+            "",
+            "10",
+            "s",
+            "10 s",
+            "+1s",
+            "-1s",
+            "1.5s",
+            "499ms",
+            "121m",
+            "1S",
+            "1w",
+            "99999999999999999999s",
+            "999999999999999999d",
+            "١s",
+        ] {
+            assert_eq!(
+                parse(bad).unwrap_err(),
+                "a number with its unit (ms, s, m, h or d) is allowed, from 500ms to 2h",
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
+    fn networks_hold_what_they_should() {
+        for (text, inside, outside) in [
+            ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),
+            ("10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8"),
+            ("0.0.0.0/0", "203.0.113.9", "::1"),
+            ("fd00::/8", "fdff::1", "fe00::1"),
+            ("::/0", "2001:db8::1", "10.0.0.1"),
+        ] {
+            let network = network(text).unwrap();
+            assert!(network.contains(inside.parse().unwrap()), "{text} {inside}");
+            assert!(!network.contains(outside.parse().unwrap()), "{text} {outside}");
+        }
+        for bad in ["", "x", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "/8"] {
+            assert!(network(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_come_out_in_one_form() {
+        assert_eq!(base_url("HTTPS://Search.Example.org/").unwrap(), "https://search.example.org");
+        assert_eq!(base_url("http://h:81/api/").unwrap(), "http://h:81/api");
+        assert_eq!(cors_origin("https://App.example.org:443/").unwrap(), "https://app.example.org");
+        assert_eq!(cors_origin("*").unwrap(), "*");
+    }
+
+    #[test]
+    fn a_database_never_shows_its_credentials() {
+        let url = database("postgres://u:hunter2@h/db").unwrap();
+        assert_eq!(format!("{url} {url:?}"), "postgres://[redacted] DatabaseAddress([redacted])");
+        assert_eq!(database("sqlite:data/a.db").unwrap().to_string(), "sqlite:data/a.db");
+        assert!(!database("postgres:/u:hunter2@h").unwrap_err().contains("hunter2"));
+        assert!(!outbound_proxy("ftp://u:hunter2@h").unwrap_err().contains("hunter2"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_shown_duration_reads_back(millis in 0u64..=400 * 86_400_000) {
+            let duration = Duration::from_millis(millis);
+            prop_assert_eq!(read_duration(&show_duration(duration)), Some(duration));
+        }
+
+        #[test]
+        fn no_text_panics_a_parser(text in "\\PC*|[0-9a-z:/@.#?]{0,40}") {
+            let _ = (listen(&text), base_url(&text), cors_origin(&text), database(&text), network(&text));
+            let _ = (outbound_proxy(&text), user_agent(&text), read_duration(&text), per_minute(&text));
+        }
+    }
+}

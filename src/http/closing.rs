@@ -1,0 +1,179 @@
+//! The thread that closes connections: dropping tiny_http's request or writer does not.
+//!
+//! A connection is closed in steps: send the last answer, if there is one; end our direction; read off what
+//! still comes, until the peer ends its own or its time is over; end both; wait until the socket is gone. To
+//! close at once would reset the connection and could destroy the answer on its way; to forget it at once
+//! would let what tiny_http still reads from it pass for a new connection's. Nothing here waits for a client.
+
+use std::collections::{HashMap, HashSet};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use super::config::CLOSING_TICK;
+use super::connections::Connections;
+use super::farewell::{Case, Farewell};
+use super::sockets::Sockets;
+
+/// What the thread is asked to do.
+pub(super) enum Order {
+    /// Close a connection.
+    Close(Farewell),
+    /// A request that came from a connection in closing.
+    Bin(SocketAddr, tiny_http::Request),
+    /// Cut off what this peer sends unless the watch is lifted by then.
+    Watch(u64, SocketAddr, Instant),
+    /// Lift a watch.
+    Lift(u64),
+    /// Go home.
+    Stop,
+}
+
+/// The thread's state.
+pub(super) struct Closing {
+    sockets: Arc<Sockets>,
+    connections: Arc<Connections<tiny_http::Request>>,
+    cases: HashMap<SocketAddr, Case>,
+    watches: HashMap<u64, (SocketAddr, Instant)>,
+    next_look: Instant,
+}
+
+/// A look at very many sockets takes milliseconds: it gets at most one part in so many of the time.
+const LOOK_PAUSE: u32 = 10;
+
+impl Closing {
+    pub(super) fn new(sockets: Arc<Sockets>, connections: Arc<Connections<tiny_http::Request>>) -> Self {
+        let next_look = Instant::now();
+        Self { sockets, connections, cases: HashMap::new(), watches: HashMap::new(), next_look }
+    }
+
+    /// Works until told to stop.
+    pub(super) fn run(mut self, orders: &Receiver<Order>) {
+        let mut goes_on = true;
+        while goes_on {
+            goes_on = match orders.recv_timeout(self.pause()) {
+                Ok(order) => self.take(order) && orders.try_iter().all(|order| self.take(order)),
+                Err(RecvTimeoutError::Timeout) => true,
+                Err(RecvTimeoutError::Disconnected) => false,
+            };
+            self.step(Instant::now());
+        }
+        self.cases.values_mut().for_each(Case::end);
+    }
+
+    fn pause(&self) -> Duration {
+        let is_idle = self.cases.is_empty() && self.watches.is_empty();
+        if is_idle { Duration::from_secs(3600) } else { CLOSING_TICK }
+    }
+
+    /// False when told to stop.
+    fn take(&mut self, order: Order) -> bool {
+        match order {
+            Order::Close(farewell) => self.close(farewell),
+            Order::Bin(peer, request) => self.close(Farewell::cut_off(peer, vec![request])),
+            Order::Watch(id, peer, until) => {
+                self.watches.insert(id, (peer, until));
+            }
+            Order::Lift(id) => {
+                self.watches.remove(&id);
+            }
+            Order::Stop => return false,
+        }
+        true
+    }
+
+    fn close(&mut self, farewell: Farewell) {
+        match self.cases.get_mut(&farewell.peer) {
+            Some(case) => case.merge(farewell),
+            None => {
+                self.cases.insert(farewell.peer, Case::new(farewell, Instant::now()));
+            }
+        }
+    }
+
+    fn step(&mut self, now: Instant) {
+        if now >= self.next_look {
+            self.look(now);
+        }
+        for case in self.cases.values_mut() {
+            case.step(now);
+        }
+    }
+
+    /// Looks, once for all, for the sockets of new cases, of ended ones, and of overdue watches.
+    fn look(&mut self, now: Instant) {
+        let late: Vec<(u64, SocketAddr)> =
+            self.watches.iter().filter(|(_, (_, until))| *until <= now).map(|(id, w)| (*id, w.0)).collect();
+        let looking = self.cases.iter().filter(|(_, case)| case.wants_look(now)).map(|(peer, _)| *peer);
+        let wanted: HashSet<SocketAddr> = looking.chain(late.iter().map(|(_, peer)| *peer)).collect();
+        if wanted.is_empty() {
+            return;
+        }
+        let mut found = match self.sockets.pin(&wanted) {
+            Ok(found) => found,
+            Err(error) => {
+                log::error!("can't look for the sockets to close: {error}");
+                self.next_look = now + Duration::from_secs(1);
+                return;
+            }
+        };
+        self.next_look = now + now.elapsed() * LOOK_PAUSE;
+        for (id, peer) in late {
+            self.watches.remove(&id);
+            if let Some(socket) = found.get(&peer) {
+                socket.shutdown(Shutdown::Read);
+            }
+        }
+        let connections = &self.connections;
+        self.cases.retain(|peer, case| {
+            if !wanted.contains(peer) || !case.wants_look(now) {
+                return true;
+            }
+            case.looked(found.remove(peer), now);
+            if case.is_gone() {
+                connections.forget(*peer);
+            }
+            !case.is_gone()
+        });
+    }
+}
+
+/// Gives orders to the closing thread.
+pub(super) struct Closer {
+    orders: Sender<Order>,
+    next_watch: AtomicU64,
+}
+
+/// A time limit on what a peer sends; dropping it lifts the limit.
+pub(super) struct Watch {
+    orders: Sender<Order>,
+    id: u64,
+}
+
+impl Closer {
+    pub(super) fn new(orders: Sender<Order>) -> Self {
+        Self { orders, next_watch: AtomicU64::new(0) }
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        // The thread ends last. What comes later still must not be dropped: that would wait for a client.
+        if let Err(refused) = self.orders.send(order) {
+            std::mem::forget(refused);
+        }
+    }
+
+    /// From `until` on, a read from this peer finds the end.
+    pub(super) fn watch(&self, peer: SocketAddr, until: Instant) -> Watch {
+        let id = self.next_watch.fetch_add(1, Ordering::Relaxed);
+        self.order(Order::Watch(id, peer, until));
+        Watch { orders: self.orders.clone(), id }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Order::Lift(self.id));
+    }
+}

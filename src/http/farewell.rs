@@ -1,0 +1,194 @@
+//! One connection's way to its end; see [`super::closing`].
+
+use std::io::ErrorKind;
+use std::net::{Shutdown, SocketAddr};
+use std::time::{Duration, Instant};
+
+use super::config::{LINGER, LINGER_BYTES};
+use super::disposal::dispose;
+use super::sockets::Pinned;
+use super::writing::Writer;
+
+/// How a connection is to be closed.
+pub(super) struct Farewell {
+    pub(super) peer: SocketAddr,
+    /// Last bytes for it; a few KiB.
+    answer: Vec<u8>,
+    /// Requests that get no answer of their own, in their order.
+    requests: Vec<tiny_http::Request>,
+    /// Keeps the socket open until it is found.
+    writer: Option<Writer>,
+    /// Whether the peer gets time to read.
+    is_gentle: bool,
+}
+
+impl Farewell {
+    /// Without a word.
+    pub(super) fn cut_off(peer: SocketAddr, requests: Vec<tiny_http::Request>) -> Self {
+        Self { peer, answer: Vec::new(), requests, writer: None, is_gentle: false }
+    }
+
+    /// After an answer that is out.
+    pub(super) fn after(peer: SocketAddr, requests: Vec<tiny_http::Request>, writer: Writer) -> Self {
+        Self { peer, answer: Vec::new(), requests, writer: Some(writer), is_gentle: true }
+    }
+
+    /// With a last answer, to the first of the requests.
+    pub(super) fn with_answer(peer: SocketAddr, requests: Vec<tiny_http::Request>, answer: Vec<u8>) -> Self {
+        Self { peer, answer, requests, writer: None, is_gentle: true }
+    }
+}
+
+/// A connection in closing.
+pub(super) struct Case {
+    farewell: Farewell,
+    stage: Stage,
+}
+
+enum Stage {
+    /// The socket is not found yet.
+    Begun { until: Instant },
+    /// The answer is being sent.
+    Speaking { socket: Pinned, said: usize, until: Instant },
+    /// Our direction has ended; the peer's words are read off.
+    Listening { socket: Pinned, drained: usize, until: Instant },
+    /// Both have ended; the socket should go.
+    Ended { next_look: Instant, pause: Duration },
+    /// The socket was not found: what was on its way to us is given one more look's time.
+    Absent { next_look: Instant },
+    /// Nothing is left.
+    Gone,
+}
+
+/// First and longest pause between looks for a socket that should go. A stream holds it until its next write.
+const VANISH_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
+
+impl Case {
+    pub(super) fn new(farewell: Farewell, now: Instant) -> Self {
+        Self { farewell, stage: Stage::Begun { until: now + LINGER } }
+    }
+
+    /// More to be closed in the same way, or faster.
+    pub(super) fn merge(&mut self, mut other: Farewell) {
+        self.farewell.requests.append(&mut other.requests);
+        // A request that comes meanwhile is no reason to cut the answer short; its own answer would be lost.
+        self.farewell.writer = self.farewell.writer.take().or(other.writer);
+        if matches!(self.stage, Stage::Ended { .. } | Stage::Absent { .. } | Stage::Gone) {
+            self.bin();
+        }
+    }
+
+    /// Whether its socket must be looked for.
+    pub(super) fn wants_look(&self, now: Instant) -> bool {
+        match self.stage {
+            Stage::Begun { .. } => true,
+            Stage::Ended { next_look, .. } | Stage::Absent { next_look } => next_look <= now,
+            Stage::Speaking { .. } | Stage::Listening { .. } | Stage::Gone => false,
+        }
+    }
+
+    /// Takes the outcome of a look.
+    pub(super) fn looked(&mut self, found: Option<Pinned>, now: Instant) {
+        let (first_pause, longest_pause) = VANISH_PAUSE;
+        self.stage = match (&self.stage, found) {
+            (Stage::Begun { until }, Some(socket)) => Stage::Speaking { socket, said: 0, until: *until },
+            (Stage::Ended { pause, .. }, Some(socket)) => {
+                socket.shutdown(Shutdown::Both);
+                let pause = (*pause * 2).min(longest_pause);
+                Stage::Ended { next_look: now + pause, pause }
+            }
+            (Stage::Absent { .. }, _) => Stage::Gone,
+            (_, None) => Stage::Absent { next_look: now + first_pause },
+            (_, Some(_)) => return,
+        };
+        self.farewell.writer = None;
+        if matches!(self.stage, Stage::Absent { .. }) {
+            self.bin();
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self.stage, Stage::Gone)
+    }
+
+    /// Goes as far as possible without waiting.
+    pub(super) fn step(&mut self, now: Instant) {
+        if let Stage::Speaking { socket, said, until } = &mut self.stage {
+            match self.farewell.is_gentle && now < *until {
+                true => match say(socket, &self.farewell.answer, said) {
+                    Progress::Waits => return,
+                    Progress::Failed => return self.end(),
+                    Progress::Done => self.begin_to_listen(),
+                },
+                false => return self.end(),
+            }
+        }
+        if let Stage::Listening { socket, drained, until } = &mut self.stage
+            && (now >= *until || !matches!(drain(socket, drained), Progress::Waits))
+        {
+            self.end();
+        }
+    }
+
+    fn begin_to_listen(&mut self) {
+        let next_look = Instant::now();
+        let ended = Stage::Ended { next_look, pause: VANISH_PAUSE.0 };
+        if let Stage::Speaking { socket, until, .. } = std::mem::replace(&mut self.stage, ended) {
+            socket.shutdown(Shutdown::Write);
+            self.stage = Stage::Listening { socket, drained: 0, until };
+        }
+    }
+
+    /// Ends both directions.
+    pub(super) fn end(&mut self) {
+        let ended = Stage::Ended { next_look: Instant::now() + VANISH_PAUSE.0, pause: VANISH_PAUSE.0 };
+        match std::mem::replace(&mut self.stage, ended) {
+            Stage::Speaking { socket, .. } | Stage::Listening { socket, .. } => {
+                socket.shutdown(Shutdown::Both);
+                self.bin();
+            }
+            // Unfound: to drop its requests could wait for the client, and the process is about to end.
+            Stage::Begun { .. } => std::mem::forget(std::mem::take(&mut self.farewell.requests)),
+            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Gone => self.bin(),
+        }
+    }
+
+    fn bin(&mut self) {
+        self.farewell.requests.drain(..).for_each(dispose);
+    }
+}
+
+enum Progress {
+    Done,
+    Waits,
+    Failed,
+}
+
+fn say(socket: &Pinned, answer: &[u8], said: &mut usize) -> Progress {
+    while *said < answer.len() {
+        match socket.send_now(&answer[*said..]) {
+            Ok(bytes) => *said += bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Progress::Waits,
+            Err(_) => return Progress::Failed,
+        }
+    }
+    Progress::Done
+}
+
+/// Done when the peer has ended, too.
+fn drain(socket: &Pinned, drained: &mut usize) -> Progress {
+    let mut buffer = [0; 16 * 1024];
+    loop {
+        match socket.receive_now(&mut buffer) {
+            Ok(0) => return Progress::Done,
+            Ok(bytes) => {
+                *drained += bytes;
+                if *drained > LINGER_BYTES {
+                    return Progress::Failed;
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Progress::Waits,
+            Err(_) => return Progress::Failed,
+        }
+    }
+}

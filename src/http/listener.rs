@@ -1,0 +1,79 @@
+//! The listening socket. All of its options are inherited by the connections (Linux).
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+
+use listenfd::ListenFd;
+use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+
+use super::config::{
+    BACKLOG, KEEPALIVE_AFTER, KEEPALIVE_EVERY, RECEIVE_BUFFER_BYTES, SEND_BUFFER_BYTES, SEND_PATIENCE,
+    ServerConfig, USER_TIMEOUT,
+};
+
+/// Opens the listening socket.
+pub(super) fn open(config: &ServerConfig) -> io::Result<TcpListener> {
+    let address = config.listen;
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("can't listen on {address}: {error}"));
+    let socket =
+        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(named)?;
+    // A restart must not wait for the connections of the last process to time out.
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        // `[::]` shall mean all addresses, whatever the system's default.
+        socket.set_only_v6(false)?;
+    }
+    socket.bind(&address.into()).map_err(named)?;
+    // Before it listens: the window's scale is settled when a connection begins.
+    set_options(&SockRef::from(&socket), config)?;
+    socket.listen(BACKLOG).map_err(named)?;
+    Ok(socket.into())
+}
+
+/// A socket that the service manager opened for us (`LISTEN_FDS`), if there is one.
+///
+/// # Errors
+/// When what was handed over is no listening TCP socket.
+pub fn activated_listener() -> io::Result<Option<TcpListener>> {
+    ListenFd::from_env().take_tcp_listener(0)
+}
+
+/// Makes a socket that someone else opened like one of ours.
+pub(super) fn adopt(listener: &TcpListener, config: &ServerConfig) -> io::Result<()> {
+    listener.set_nonblocking(false)?;
+    set_options(&SockRef::from(listener), config)
+}
+
+fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
+    // Without it an answer in two writes meets the peer's delayed acknowledgement: 40 ms.
+    socket.set_tcp_nodelay(true)?;
+    socket.set_read_timeout(Some(config.idle_timeout))?;
+    socket.set_write_timeout(Some(SEND_PATIENCE))?;
+    socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))?;
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY))
+}
+
+/// Where to knock to reach this socket from here.
+pub(super) fn own_address(bound: SocketAddr) -> SocketAddr {
+    let ip = match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    let mut own = bound;
+    own.set_ip(ip);
+    own
+}
+
+/// What tiny_http can't ward off needs a proxy in front of an open network.
+pub(super) fn warn_if_open(bound: SocketAddr) {
+    if !bound.ip().to_canonical().is_loopback() {
+        log::warn!(
+            "listening on {bound}, which others can reach: put a reverse proxy in front of it; \
+             only a proxy stops slow and malformed requests from using up connections"
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! The server: bind, start, load, shutdown.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use socket2::SockRef;
+
+use super::closing::{Closer, Closing, Order};
+use super::config::{
+    MAX_PIPELINED, OWN_STACK_BYTES, REFUSAL_QUEUE, REFUSAL_WORKERS, ServerConfig, WORKER_STACK_BYTES,
+};
+use super::connections::Connections;
+use super::core::{Core, InFlight};
+use super::handler::Handler;
+use super::load::{Counters, Gauge, Load};
+use super::sockets::Sockets;
+use super::streams::Streams;
+use super::supervisor::{Bell, Supervisor};
+use super::workers::Workers;
+use super::{limits, listener, probe};
+
+/// A server that listens but takes no requests yet: clients wait in the backlog.
+pub struct Server {
+    config: ServerConfig,
+    listener: TcpListener,
+    address: SocketAddr,
+    gauge: Gauge,
+}
+
+impl Server {
+    /// Opens the listening socket. Listening on anything but loopback logs a warning: this server stands
+    /// behind a reverse proxy.
+    ///
+    /// # Errors
+    /// When the configuration is out of range ([`io::ErrorKind::InvalidInput`]), the address can't be
+    /// listened on, or the request workers can't be started.
+    pub fn bind(config: &ServerConfig) -> io::Result<Self> {
+        config.validate()?;
+        Self::on(listener::open(config)?, config)
+    }
+
+    /// Takes a socket that is listening already, as from [`super::activated_listener`]; `config.listen` is
+    /// not looked at.
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
+        config.validate()?;
+        listener::adopt(&listener, config)?;
+        Self::on(listener, config)
+    }
+
+    fn on(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        listener::warn_if_open(address);
+        if config.adjust_descriptor_limit {
+            limits::adjust_descriptor_limit();
+        }
+        let connections_max = config.max_connections.unwrap_or_else(limits::connections_for_descriptors);
+        let (workers, queue) = (config.request_workers, config.request_queue);
+        let gauge = Gauge {
+            counters: Arc::new(Counters::new(config, connections_max)),
+            requests: Arc::new(Workers::start("http-request", workers, queue, WORKER_STACK_BYTES)?),
+            streams: Arc::new(Streams::new(config.max_streams, config.stream_stack_bytes)),
+        };
+        Ok(Self { config: config.clone(), listener, address, gauge })
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Reads the load; for the handler, which is made before the server starts.
+    pub fn gauge(&self) -> Gauge {
+        self.gauge.clone()
+    }
+
+    /// Begins to take requests.
+    ///
+    /// # Errors
+    /// When a thread can't be started.
+    pub fn start(self, handler: Arc<dyn Handler>) -> io::Result<RunningServer> {
+        probe::notice_panics();
+        let sockets = Arc::new(Sockets::new(self.address.port()));
+        let connections = Arc::new(Connections::new(MAX_PIPELINED));
+        let (orders, taken) = mpsc::channel();
+        let bodies = self.config.body_workers;
+        let core = Arc::new(Core {
+            handler,
+            sockets: Arc::clone(&sockets),
+            connections: Arc::clone(&connections),
+            closer: Closer::new(orders),
+            requests: Arc::clone(&self.gauge.requests),
+            bodies: Workers::start("http-body", bodies, self.config.request_queue, WORKER_STACK_BYTES)?,
+            refusals: Workers::start("http-refuse", REFUSAL_WORKERS, REFUSAL_QUEUE, WORKER_STACK_BYTES)?,
+            streams: Arc::clone(&self.gauge.streams),
+            counters: Arc::clone(&self.gauge.counters),
+            in_flight: InFlight::default(),
+            is_draining: AtomicBool::new(false),
+            config: self.config,
+        });
+        let closing = Closing::new(sockets, connections);
+        let closing = spawn("http-close", move || closing.run(&taken))?;
+        let listener = Arc::new(self.listener);
+        let bell = Arc::new(Bell::default());
+        let own = listener::own_address(self.address);
+        let supervisor = Supervisor::new(Arc::clone(&core), Arc::clone(&listener), own, Arc::clone(&bell))?;
+        let supervisor = spawn("http-watch", move || supervisor.run())?;
+        Ok(RunningServer {
+            core,
+            listener,
+            address: self.address,
+            gauge: self.gauge,
+            bell,
+            supervisor: Some(supervisor),
+            closing: Some(closing),
+        })
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work)
+}
+
+/// A server at work. Dropping it shuts it down at once.
+pub struct RunningServer {
+    core: Arc<Core>,
+    listener: Arc<TcpListener>,
+    address: SocketAddr,
+    gauge: Gauge,
+    bell: Arc<Bell>,
+    supervisor: Option<JoinHandle<()>>,
+    closing: Option<JoinHandle<()>>,
+}
+
+/// How a shutdown went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// Requests, waits and streams that were not answered to their end.
+    pub left: usize,
+}
+
+impl RunningServer {
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The present load.
+    pub fn load(&self) -> Load {
+        self.gauge.load()
+    }
+
+    /// Takes no more connections (new ones are refused) and no more requests (503), and waits until what is
+    /// in flight is answered, at most for `drain`. Waits and streams end when the product ends them: wake
+    /// them before.
+    pub fn shutdown(mut self, drain: Duration) -> Drained {
+        self.end(drain)
+    }
+
+    /// The first half of [`RunningServer::shutdown`], without waiting; for who has to wake waits and streams
+    /// after it.
+    pub fn stop_taking(&self) {
+        self.core.is_draining.store(true, Ordering::Release);
+        // `accept()` fails from here on, which ends the accept loop; the kernel refuses new connections.
+        if let Err(error) = SockRef::from(&*self.listener).shutdown(std::net::Shutdown::Both) {
+            log::warn!("the listening socket can't be shut down: {error}");
+        }
+        self.bell.ring();
+    }
+
+    fn end(&mut self, drain: Duration) -> Drained {
+        let Some(supervisor) = self.supervisor.take() else { return Drained { left: 0 } };
+        self.stop_taking();
+        let until = Instant::now() + drain;
+        let left = self.core.in_flight.wait_for_none(drain);
+        if left == 0 {
+            self.let_readers_finish(until);
+        }
+        self.bell.end();
+        let _ = supervisor.join();
+        self.core.closer.order(Order::Stop);
+        if let Some(closing) = self.closing.take() {
+            let _ = closing.join();
+        }
+        Drained { left }
+    }
+
+    /// The last answers are on their way; their connections are being closed gently.
+    fn let_readers_finish(&self, until: Instant) {
+        while self.core.connections.are_closing() && Instant::now() < until {
+            thread::sleep(super::config::CLOSING_TICK);
+        }
+    }
+}
+
+impl Drop for RunningServer {
+    fn drop(&mut self) {
+        self.end(Duration::ZERO);
+    }
+}

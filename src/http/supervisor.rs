@@ -1,0 +1,245 @@
+//! The thread that keeps tiny_http alive: looks at its sockets, pokes, probes, and rebuilds a dead accept loop.
+
+use std::collections::{HashMap, HashSet};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::closing::Order;
+use super::config::{
+    LOOK_EVERY, LOOK_SHARE, MAX_POKES, PROBE_EVERY, REBUILD_BACKOFF, REBUILD_DESCRIPTORS, RETIRE_AFTER,
+};
+use super::core::Core;
+use super::farewell::Farewell;
+use super::generation::Generation;
+use super::probe::{Probes, poke, take_panic_notice};
+use super::sockets::{descriptors_are_free, is_out_of_descriptors};
+use super::watchlist::Watchlist;
+
+/// Wakes the supervisor before its time.
+#[derive(Default)]
+pub(super) struct Bell {
+    is_ringing: Mutex<bool>,
+    rung: Condvar,
+    is_over: AtomicBool,
+}
+
+impl Bell {
+    pub(super) fn ring(&self) {
+        *self.is_ringing.lock() = true;
+        self.rung.notify_all();
+    }
+
+    /// Rings for the last time.
+    pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Acquire)
+    }
+
+    fn wait(&self, time: Duration) {
+        let mut is_ringing = self.is_ringing.lock();
+        if !*is_ringing {
+            self.rung.wait_for(&mut is_ringing, time);
+        }
+        *is_ringing = false;
+    }
+}
+
+/// The thread's state.
+pub(super) struct Supervisor {
+    core: Arc<Core>,
+    listener: Arc<TcpListener>,
+    own: SocketAddr,
+    bell: Arc<Bell>,
+    probes: Arc<Probes>,
+    /// The last one lives; those before have connections left, perhaps.
+    generations: Vec<Generation>,
+    watchlist: Watchlist,
+    next_look: Instant,
+    next_probe: Instant,
+    unanswered: u32,
+    backoff: Duration,
+    next_rebuild: Instant,
+}
+
+/// So many unanswered probes in a row mean that the accept loop is gone; the first could be tiny_http's own
+/// habit to forget a connection, which the second one cures.
+const UNANSWERED_PROBES: u32 = 2;
+
+impl Supervisor {
+    pub(super) fn new(
+        core: Arc<Core>,
+        listener: Arc<TcpListener>,
+        own: SocketAddr,
+        bell: Arc<Bell>,
+    ) -> std::io::Result<Self> {
+        let now = Instant::now();
+        let mut supervisor = Self {
+            watchlist: Watchlist::new(core.config.head_timeout),
+            core,
+            listener,
+            own,
+            bell,
+            probes: Arc::default(),
+            generations: Vec::new(),
+            next_look: now,
+            next_probe: now + PROBE_EVERY,
+            unanswered: 0,
+            backoff: REBUILD_BACKOFF.0,
+            next_rebuild: now,
+        };
+        let first = supervisor.build()?;
+        supervisor.generations.push(first);
+        Ok(supervisor)
+    }
+
+    /// Works until the bell rings for the last time.
+    pub(super) fn run(mut self) {
+        while !self.bell.is_over() {
+            self.bell.wait(self.next_look.saturating_duration_since(Instant::now()));
+            let is_draining = self.core.is_draining.load(Ordering::Acquire);
+            if Instant::now() >= self.next_look || is_draining {
+                self.look(is_draining);
+            }
+            if !is_draining {
+                self.keep_alive(Instant::now());
+            }
+        }
+    }
+
+    fn build(&self) -> std::io::Result<Generation> {
+        let bell = Arc::clone(&self.bell);
+        Generation::start(&self.listener, &self.core, &self.probes, move || bell.ring())
+    }
+
+    fn look(&mut self, is_draining: bool) {
+        let begun = Instant::now();
+        match self.core.sockets.accepted() {
+            Ok(accepted) => {
+                let peers: HashSet<SocketAddr> = accepted.iter().map(|socket| socket.peer).collect();
+                let standings: HashMap<_, _> =
+                    peers.iter().map(|peer| (*peer, self.core.connections.standing(*peer))).collect();
+                let stuck = self.watchlist.update(&accepted, &standings, begun);
+                self.core.connections.purge(&peers, PURGE_AGE, begun);
+                self.core.counters.connections.store(peers.len(), Ordering::Relaxed);
+                self.close_surplus(peers.len(), is_draining, begun);
+                if !is_draining {
+                    self.poke(stuck);
+                }
+            }
+            Err(error) => log::warn!("can't look at the connections: {error}"),
+        }
+        self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_SHARE);
+    }
+
+    /// Closes what sends its head too slowly, and idle connections over the limit; all idle ones at the end.
+    fn close_surplus(&self, count: usize, is_draining: bool, now: Instant) {
+        let most = if is_draining { 0 } else { self.core.counters.connections_max };
+        let surplus = count.saturating_sub(most);
+        let overdue = self.watchlist.overdue(now);
+        if !overdue.is_empty() {
+            log::debug!("{} connections sent no whole request in time", overdue.len());
+        }
+        if surplus > 0 && !is_draining {
+            log::warn!("{surplus} connections too many; idle ones are closed");
+        }
+        for peer in self.watchlist.longest_idle(surplus).into_iter().chain(overdue) {
+            self.core.close_if_idle(peer);
+        }
+    }
+
+    fn poke(&self, stuck: usize) {
+        for _ in 0..stuck.min(MAX_POKES) {
+            if let Err(error) = poke(self.own) {
+                log::debug!("a poke failed: {error}");
+                break;
+            }
+        }
+    }
+
+    fn keep_alive(&mut self, now: Instant) {
+        if take_panic_notice() {
+            self.next_probe = now;
+        }
+        let is_dead = self.generations.last().is_none_or(Generation::is_dead);
+        if !is_dead && now >= self.next_probe {
+            self.probe();
+            self.next_probe = Instant::now() + PROBE_EVERY;
+        }
+        if self.generations.last().is_none_or(Generation::is_dead) && now >= self.next_rebuild {
+            self.rebuild();
+        }
+        self.retire();
+    }
+
+    fn probe(&mut self) {
+        match self.probes.is_answered(self.own) {
+            Ok(true) => {
+                self.unanswered = 0;
+                self.backoff = REBUILD_BACKOFF.0;
+            }
+            // Without a descriptor for the probe it says nothing.
+            Err(error) if is_out_of_descriptors(&error) => self.core.make_room(&self.watchlist),
+            Ok(false) | Err(_) => self.unanswered += 1,
+        }
+        if self.unanswered >= UNANSWERED_PROBES {
+            log::warn!("the accept loop doesn't answer");
+            self.unanswered = 0;
+            self.generations.iter().for_each(Generation::give_up);
+        }
+    }
+
+    fn rebuild(&mut self) {
+        self.next_rebuild = Instant::now() + self.backoff;
+        self.backoff = (self.backoff * 2).min(REBUILD_BACKOFF.1);
+        if !descriptors_are_free(REBUILD_DESCRIPTORS) {
+            return self.core.make_room(&self.watchlist);
+        }
+        match self.build() {
+            Ok(generation) => {
+                self.generations.push(generation);
+                self.core.counters.rebuilds.fetch_add(1, Ordering::Relaxed);
+                self.next_probe = Instant::now();
+                log::warn!("the accept loop is rebuilt");
+            }
+            Err(error) => log::error!("the accept loop can't be rebuilt yet: {error}"),
+        }
+    }
+
+    /// Lets go of dead generations that have no connection left.
+    fn retire(&mut self) {
+        let last = self.generations.len().saturating_sub(1);
+        let busy = self.core.streams.open() > 0;
+        let mut index = 0;
+        self.generations.retain(|generation| {
+            index += 1;
+            index > last || busy || !generation.has_been_quiet(RETIRE_AFTER)
+        });
+    }
+}
+
+/// A connection may have sent its first request after the sockets were looked at.
+const PURGE_AGE: Duration = Duration::from_secs(1);
+
+impl Core {
+    /// Closes connections that do nothing, so that descriptors come free.
+    fn make_room(&self, watchlist: &Watchlist) {
+        for peer in watchlist.longest_idle(REBUILD_DESCRIPTORS) {
+            self.close_if_idle(peer);
+        }
+    }
+
+    fn close_if_idle(&self, peer: SocketAddr) {
+        if !self.connections.standing(peer).is_some_and(|standing| standing.is_busy) {
+            let waiting = self.connections.close(peer);
+            self.closer.order(Order::Close(Farewell::cut_off(peer, waiting)));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The canonical form of a catalogue file, so that a diff shows one site a change.
+//!
+//! Entries are sorted by id; fields stand in the order of [`super::super::definition`], one a line;
+//! whatever fits into a line of 110 columns stays in one line; nothing is written that is the default.
+
+use serde_json::Value;
+
+use super::error::{CatalogError, Fault};
+use super::read;
+use crate::modules::definition::Entry;
+
+const WIDTH: usize = 110;
+const INDENT: usize = 2;
+
+/// Formats the text of a catalogue file.
+///
+/// # Errors
+/// What is wrong with its form. Rules that make no sense are not looked for here.
+pub fn format(text: &str) -> Result<String, CatalogError> {
+    let mut faults = Vec::new();
+    let entries = read::entries("(input)", text, &mut faults);
+    if !faults.is_empty() {
+        return Err(CatalogError::new(faults));
+    }
+    write(entries).map_err(|error| CatalogError::new(vec![Fault::of_file("(input)", error.to_string())]))
+}
+
+/// The canonical text of these entries.
+///
+/// # Errors
+/// An entry that cannot be written as JSON: none of ours.
+pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
+    entries.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut out = String::from("[");
+    for (index, entry) in entries.iter().enumerate() {
+        out.push_str(if index > 0 { ",\n  " } else { "\n  " });
+        let value = serde_json::to_value(entry)?;
+        // An entry itself is always broken into lines.
+        broken(&value, INDENT, &mut out);
+    }
+    out.push_str(if entries.is_empty() { "]\n" } else { "\n]\n" });
+    Ok(out)
+}
+
+/// Writes `value` at column `indent`, `used` columns of the line being taken already.
+fn fitted(value: &Value, indent: usize, used: usize, out: &mut String) {
+    let line = inline(value);
+    // One column is left for the comma.
+    if used + line.chars().count() < WIDTH || !matches!(value, Value::Array(_) | Value::Object(_)) {
+        out.push_str(&line);
+    } else {
+        broken(value, indent, out);
+    }
+}
+
+fn broken(value: &Value, indent: usize, out: &mut String) {
+    let inner = indent + INDENT;
+    let start_line = |out: &mut String, index: usize| {
+        out.push_str(if index > 0 { ",\n" } else { "\n" });
+        out.push_str(&" ".repeat(inner));
+    };
+    let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };
+    out.push(open);
+    match value {
+        Value::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                start_line(out, index);
+                fitted(element, inner, inner, out);
+            }
+        }
+        Value::Object(members) => {
+            for (index, (name, member)) in members.iter().enumerate() {
+                start_line(out, index);
+                let key = format!("{}: ", Value::from(name.as_str()));
+                out.push_str(&key);
+                fitted(member, inner, inner + key.chars().count(), out);
+            }
+        }
+        _ => {}
+    }
+    out.push('\n');
+    out.push_str(&" ".repeat(indent));
+    out.push(close);
+}
+
+/// The value in one line: `{"a": [1, 2]}`.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Array(elements) => {
+            let parts: Vec<String> = elements.iter().map(inline).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        Value::Object(members) => {
+            let parts: Vec<String> = members
+                .iter()
+                .map(|(name, member)| format!("{}: {}", Value::from(name.as_str()), inline(member)))
+                .collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,92 @@
+//! What a probe sends.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::is_false;
+use super::result::Extractor;
+
+/// HTTP methods a probe may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// The default.
+    #[default]
+    Get,
+    /// No body comes back: for rules on status and headers alone.
+    Head,
+    /// With a body.
+    Post,
+    /// With a body.
+    Put,
+}
+
+impl Method {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// `GET`, `HEAD`, …
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// What carries a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// A plain HTTP request.
+    #[default]
+    Http,
+    /// A page opened in a real browser: such a module is premium.
+    Browser,
+}
+
+impl Via {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// One outgoing request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeEntry {
+    /// Template: `https://…` (or `http://…`).
+    pub url: String,
+    /// Default GET.
+    #[serde(default, skip_serializing_if = "Method::is_default")]
+    pub method: Method,
+    /// Default `http`.
+    #[serde(default, skip_serializing_if = "Via::is_default")]
+    pub via: Via,
+    /// Header name to template. `User-Agent` replaces the service's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Form fields (templates), sent as `application/x-www-form-urlencoded`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<BTreeMap<String, String>>,
+    /// A JSON body; its strings are templates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
+    /// A text body (template); give `Content-Type` among the headers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether redirects are followed (at most 5). Default: no, a redirect is an answer.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub follow: bool,
+    /// NAME to extractor: read from the answer, used by later probes as `{saved.NAME}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub save: BTreeMap<String, Extractor>,
+    /// Sent only when the rules came to no conclusion on the answers so far (a fallback source).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub fallback: bool,
+}

@@ -1,0 +1,333 @@
+//! The results of a hit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::extractor::{Extractor, MAX_LIMIT};
+use super::items::{Each, Item};
+use super::source::Source;
+use super::{Answers, Reading};
+use crate::modules::definition::{Entry, Extractor as ExtractorEntry, ListResult, MainResult, ResultType};
+use crate::modules::html::Selectors;
+use crate::modules::mistake::Mistakes;
+use crate::modules::outcome::Finding;
+use crate::modules::pattern::Pattern;
+use crate::modules::query::SearchType;
+use crate::modules::rule::json::{JsonMatcher, as_text};
+use crate::modules::scope::Scope;
+use crate::modules::template::{Kind, Template, Values};
+use crate::modules::text::clean;
+
+/// Results of one list, unless it says otherwise.
+const DEFAULT_LIMIT: usize = 100;
+/// The most members, elements and levels that a nested metadata value keeps.
+const MAX_NODES: usize = 300;
+const MAX_DEPTH: usize = 6;
+
+/// Compiled `profile`, `result` and `results`.
+#[derive(Debug, Clone)]
+pub(crate) struct Yield {
+    profile: Option<Template>,
+    main: Option<Main>,
+    lists: Vec<List>,
+}
+
+#[derive(Debug, Clone)]
+struct Main {
+    result_type: ResultType,
+    value: Option<Extractor>,
+    metadata: Vec<(String, Extractor)>,
+}
+
+#[derive(Debug, Clone)]
+struct List {
+    result_type: ResultType,
+    probe: Option<usize>,
+    each: Each,
+    filter: Vec<JsonMatcher>,
+    value: Option<Extractor>,
+    keep: Option<Pattern>,
+    metadata: Vec<(String, Extractor)>,
+    limit: usize,
+}
+
+impl Yield {
+    /// Compiles what a hit of `entry` yields.
+    pub(crate) fn compile(
+        entry: &Entry,
+        selectors: &mut Selectors,
+        scope: &Scope,
+        mistakes: &mut Mistakes,
+    ) -> Self {
+        let profile = entry.profile.as_deref().and_then(|text| {
+            // A link for people: made of the query alone, even where nothing was saved.
+            let scope = Scope { saved: BTreeSet::new(), allows_config: false, ..scope.clone() };
+            mistakes.field("profile", |mistakes| scope.template(text, Kind::Url, mistakes))
+        });
+        let main = match &entry.result {
+            Some(result) => {
+                mistakes.field("result", |mistakes| compile_main(result, selectors, scope, mistakes))
+            }
+            None if entry.results.is_empty() && entry.search_type != SearchType::Domain => {
+                Some(Main { result_type: ResultType::Account, value: None, metadata: Vec::new() })
+            }
+            None => None,
+        };
+        let lists = mistakes.list("results", &entry.results, |mistakes, list| {
+            List::compile(list, selectors, scope, mistakes)
+        });
+        Self { profile, main, lists }
+    }
+
+    /// Every extractor that reads an answer, with its probe.
+    pub(crate) fn extractors(&self) -> impl Iterator<Item = (Option<usize>, &Extractor)> {
+        let main = self
+            .main
+            .iter()
+            .flat_map(|main| main.value.iter().chain(main.metadata.iter().map(|(_, extractor)| extractor)));
+        main.map(|extractor| (extractor.probe, extractor))
+    }
+
+    /// The probes whose bodies lists read.
+    pub(crate) fn list_probes(&self) -> impl Iterator<Item = Option<usize>> {
+        self.lists.iter().filter(|list| !matches!(list.each, Each::Header(_))).map(|list| list.probe)
+    }
+
+    /// What the answers yield, each entity once.
+    pub(crate) fn read(
+        &self,
+        platform: &str,
+        answers: &Answers<'_>,
+        values: Values<'_>,
+        confidence: f64,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let finding = |result_type, value, metadata| Finding {
+            result_type,
+            value: Some(value),
+            platform: Some(platform.to_owned()),
+            confidence,
+            metadata,
+        };
+        if let Some(main) = &self.main {
+            let value = main.value.as_ref().and_then(|extractor| {
+                let reading = Reading { answer: answers.get(extractor.probe), values, item: None };
+                extractor.text(&reading).map(|text| clean(&text)).filter(|text| !text.is_empty())
+            });
+            let value = value.unwrap_or_else(|| clean(values.name));
+            findings.push(finding(main.result_type, value, self.main_metadata(main, answers, values)));
+        }
+        for list in &self.lists {
+            for (value, metadata) in list.read(answers, values) {
+                findings.push(finding(list.result_type, value, metadata));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        findings.retain(|finding| seen.insert((finding.result_type, finding.value.clone())));
+        findings
+    }
+
+    fn main_metadata(&self, main: &Main, answers: &Answers<'_>, values: Values<'_>) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        if let Some(url) = self.profile.as_ref().and_then(|profile| profile.fill(&values).ok()) {
+            metadata.insert("profile_url".into(), Value::from(url));
+        }
+        for (name, extractor) in &main.metadata {
+            let reading = Reading { answer: answers.get(extractor.probe), values, item: None };
+            insert(&mut metadata, name, extractor, &reading);
+        }
+        metadata
+    }
+}
+
+fn compile_main(
+    result: &MainResult,
+    selectors: &mut Selectors,
+    scope: &Scope,
+    mistakes: &mut Mistakes,
+) -> Option<Main> {
+    let value = match &result.value {
+        None => None,
+        Some(entry) => Some(
+            mistakes
+                .field("value", |mistakes| Extractor::compile(entry, false, selectors, scope, mistakes))?,
+        ),
+    };
+    let metadata = compile_metadata(&result.metadata, false, selectors, scope, mistakes);
+    Some(Main { result_type: result.result_type, value, metadata })
+}
+
+fn compile_metadata(
+    metadata: &BTreeMap<String, ExtractorEntry>,
+    in_list: bool,
+    selectors: &mut Selectors,
+    scope: &Scope,
+    mistakes: &mut Mistakes,
+) -> Vec<(String, Extractor)> {
+    mistakes.field("metadata", |mistakes| {
+        let members = metadata.iter().filter_map(|(name, entry)| {
+            let is_name = (1..=64).contains(&name.len())
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+            if !is_name {
+                mistakes.add(format!("`{name}` is no name; allowed are a-z, 0-9 and `_`"));
+            }
+            let extractor = mistakes
+                .field(name, |mistakes| Extractor::compile(entry, in_list, selectors, scope, mistakes))?;
+            Some((name.clone(), extractor))
+        });
+        members.collect()
+    })
+}
+
+impl List {
+    fn compile(
+        list: &ListResult,
+        selectors: &mut Selectors,
+        scope: &Scope,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
+        let before = mistakes.count();
+        scope.check_probe(list.probe, mistakes);
+        let each = mistakes.field("each", |mistakes| Each::compile(&list.each, selectors, mistakes));
+        if list.limit.is_some_and(|limit| limit == 0 || limit > MAX_LIMIT) {
+            mistakes.add_in("limit", format!("allowed are 1 to {MAX_LIMIT}"));
+        }
+        let value = list.value.as_ref().map(|entry| {
+            mistakes.field("value", |mistakes| Extractor::compile(entry, true, selectors, scope, mistakes))
+        });
+        let keep =
+            list.keep.as_ref().map(|text| mistakes.field("keep", |mistakes| scope.pattern(text, mistakes)));
+        let metadata = compile_metadata(&list.metadata, true, selectors, scope, mistakes);
+        let filter = mistakes
+            .list("where", &list.filter, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes));
+        let each = each?;
+        if !filter.is_empty() && !each.gives_json() {
+            mistakes.add_in("where", "its pointers need JSON elements; use `keep` for texts");
+        }
+        let value = value.map_or(Some(None), |compiled| compiled.map(Some));
+        let keep = keep.map_or(Some(None), |compiled| compiled.map(Some));
+        let (value, keep) = (value?, keep?);
+        for extractor in value.iter().chain(metadata.iter().map(|(_, extractor)| extractor)) {
+            check_kinds(extractor, &each, mistakes);
+        }
+        (mistakes.count() == before).then_some(Self {
+            result_type: list.result_type,
+            probe: list.probe,
+            each,
+            filter,
+            value,
+            keep,
+            metadata,
+            limit: list.limit.unwrap_or(DEFAULT_LIMIT),
+        })
+    }
+
+    /// Values with their metadata, filtered, each value once, at most `limit`.
+    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> Vec<(String, Map<String, Value>)> {
+        let Some(answer) = answers.get(self.probe) else { return Vec::new() };
+        let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
+            None => None,
+            Some(Ok(regex)) => Some(regex),
+            // Without the value that the filter needs, nothing is known to pass it.
+            Some(Err(_)) => return Vec::new(),
+        };
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
+        for item in self.each.items(answer) {
+            if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
+                continue;
+            }
+            let reading = Reading { answer: Some(answer), values, item: Some(&item) };
+            let mut metadata = None;
+            for text in self.texts(&reading, &item) {
+                if keep.as_ref().is_some_and(|regex| !regex.is_match(&text)) || !seen.insert(text.clone()) {
+                    continue;
+                }
+                let metadata = metadata.get_or_insert_with(|| self.metadata(&reading));
+                found.push((text, metadata.clone()));
+                if found.len() == self.limit {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+
+    fn texts(&self, reading: &Reading<'_, '_>, item: &Item<'_>) -> Vec<String> {
+        let values = match &self.value {
+            None => vec![item.value.clone().into_owned()],
+            Some(extractor) => extractor.values(reading),
+        };
+        let texts = values.iter().filter_map(as_text).map(|text| clean(&text));
+        texts.filter(|text| !text.is_empty()).collect()
+    }
+
+    fn metadata(&self, reading: &Reading<'_, '_>) -> Map<String, Value> {
+        let mut metadata = Map::new();
+        for (name, extractor) in &self.metadata {
+            insert(&mut metadata, name, extractor, reading);
+        }
+        metadata
+    }
+}
+
+/// `group:` and `attr:` need elements that have such.
+fn check_kinds(extractor: &Extractor, each: &Each, mistakes: &mut Mistakes) {
+    for source in extractor.sources() {
+        match (source, each.groups()) {
+            (Source::Group(_), None) => mistakes.add("`group:` needs `regex:` in `each`"),
+            (Source::Group(group), Some(groups)) if *group >= groups => {
+                mistakes.add(format!("`group:{group}`: the regex of `each` has only {} groups", groups - 1));
+            }
+            (Source::Attribute(_), _) if !each.gives_elements() => {
+                mistakes.add("`attr:` needs `css:` in `each`");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn insert(metadata: &mut Map<String, Value>, name: &str, extractor: &Extractor, reading: &Reading<'_, '_>) {
+    let mut nodes = MAX_NODES;
+    if let Some(value) = extractor.value(reading).and_then(|value| clean_value(value, 0, &mut nodes)) {
+        metadata.insert(name.to_owned(), value);
+    }
+}
+
+/// A value that may be stored and shown: texts cleaned, nesting and size bounded. `None`: nothing left.
+fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
+    if *nodes == 0 || depth > MAX_DEPTH {
+        return None;
+    }
+    *nodes -= 1;
+    match value {
+        Value::Null => None,
+        Value::Bool(_) | Value::Number(_) => Some(value),
+        Value::String(text) => {
+            let text = clean(&text);
+            (!text.is_empty()).then_some(Value::String(text))
+        }
+        Value::Array(elements) => {
+            let kept: Vec<Value> = elements
+                .into_iter()
+                .map_while(|element| keep_going(element, depth, nodes))
+                .flatten()
+                .collect();
+            (!kept.is_empty()).then_some(Value::Array(kept))
+        }
+        Value::Object(members) => {
+            let kept: Map<String, Value> = members
+                .into_iter()
+                .map_while(|(name, value)| keep_going(value, depth, nodes).map(|value| (clean(&name), value)))
+                .filter_map(|(name, value)| Some((name, value?)))
+                .collect();
+            (!kept.is_empty()).then_some(Value::Object(kept))
+        }
+    }
+}
+
+/// The cleaned child; the outer `None` once the allowance of nodes is used up.
+fn keep_going(value: Value, depth: usize, nodes: &mut usize) -> Option<Option<Value>> {
+    (*nodes > 0).then(|| clean_value(value, depth + 1, nodes))
+}

@@ -1,0 +1,309 @@
+//! The named transforms.
+
+use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
+use serde_json::Value;
+use url::Url;
+
+use crate::modules::definition::Transform;
+use crate::modules::html::fragment_text;
+use crate::modules::rule::json::as_text;
+use crate::modules::text::squeeze;
+
+/// The most parts that `lines` and `split` give.
+const MAX_PARTS: usize = 1_000;
+
+/// Applies one transform. Arrays are taken element by element; what a transform cannot read stays as it
+/// is.
+pub(crate) fn apply(transform: Transform, value: Value) -> Vec<Value> {
+    if let Value::Array(elements) = value {
+        let elements = elements.into_iter().take(MAX_PARTS);
+        return elements.flat_map(|element| apply(transform, element)).take(MAX_PARTS).collect();
+    }
+    let Some(text) = as_text(&value) else { return vec![value] };
+    let one = |text: &str| vec![Value::from(text)];
+    match transform {
+        Transform::Trim => vec![Value::from(squeeze(&text))],
+        Transform::Lower => vec![Value::from(text.to_lowercase())],
+        Transform::HtmlText => vec![Value::from(fragment_text(&text))],
+        Transform::UrlDecode => vec![Value::from(url_decode(&text))],
+        Transform::UrlHost => one(&url_host(&text).unwrap_or_else(|| text.to_string())),
+        Transform::LastPathSegment => one(&last_path_segment(&text).unwrap_or_else(|| text.to_string())),
+        Transform::Lines => parts(text.lines()),
+        Transform::Split => parts(text.split(|c: char| c.is_whitespace() || c == ',')),
+        Transform::StripWildcard => one(text.strip_prefix("*.").unwrap_or(&text)),
+        Transform::StripDot => one(text.strip_suffix('.').unwrap_or(&text)),
+        Transform::StripAt => one(text.trim_start().strip_prefix('@').unwrap_or(&text)),
+        Transform::StripMailto => one(strip_mailto(&text)),
+        Transform::UnquoteTxt => vec![Value::from(unquote_txt(&text))],
+        Transform::LastWord => one(text.split_whitespace().next_back().unwrap_or(&text)),
+        Transform::UnixTime => vec![unix_time(&text, 1).unwrap_or(value)],
+        Transform::UnixMillis => vec![unix_time(&text, 1000).unwrap_or(value)],
+        Transform::DateTime => one(&date_time(text.trim()).unwrap_or_else(|| text.to_string())),
+        Transform::Number => vec![number(&text).unwrap_or(value)],
+    }
+}
+
+fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
+    parts.map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS).map(Value::from).collect()
+}
+
+fn url_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let digits = tail.get(..2).filter(|_| *first == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
+        let decoded = digits
+            .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()))
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        match decoded {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A URL, or an address without its scheme.
+fn parse_url(text: &str) -> Option<Url> {
+    let text = text.trim();
+    let text = text.strip_prefix("//").unwrap_or(text);
+    match Url::parse(text) {
+        Ok(url) if url.has_host() => Some(url),
+        // `example.org:443` reads as a scheme.
+        _ => Url::parse(&format!("https://{text}")).ok(),
+    }
+}
+
+fn url_host(text: &str) -> Option<String> {
+    parse_url(text)?.host_str().map(str::to_owned)
+}
+
+fn last_path_segment(text: &str) -> Option<String> {
+    let url = parse_url(text)?;
+    let segment = url.path_segments()?.rfind(|segment| !segment.is_empty())?;
+    Some(url_decode(segment))
+}
+
+fn strip_mailto(text: &str) -> &str {
+    let text = text.trim();
+    let is_mailto = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
+    let address = if is_mailto { &text[7..] } else { text };
+    address.split('?').next().unwrap_or(address)
+}
+
+/// `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are escapes (RFC 1035).
+fn unquote_txt(text: &str) -> String {
+    let text = text.trim();
+    if !text.starts_with('"') {
+        return text.to_owned();
+    }
+    let mut bytes = Vec::new();
+    let mut is_inside = false;
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        match first {
+            b'"' => is_inside = !is_inside,
+            b'\\' if is_inside => {
+                let code =
+                    rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u8>().ok());
+                match (code, rest.split_first()) {
+                    (Some(code), _) => {
+                        bytes.push(code);
+                        rest = &rest[3..];
+                    }
+                    (None, Some((escaped, tail))) => {
+                        bytes.push(*escaped);
+                        rest = tail;
+                    }
+                    (None, None) => {}
+                }
+            }
+            byte if is_inside => bytes.push(*byte),
+            _ => {}
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// `units` to the second.
+fn unix_time(text: &str, units: i64) -> Option<Value> {
+    let text = text.trim();
+    let milliseconds = match text.parse::<i64>() {
+        Ok(whole) => whole.checked_mul(1000 / units)?,
+        Err(_) => {
+            let number = text.parse::<f64>().ok().filter(|number| number.is_finite())?;
+            // Far inside i64: jiff refuses what lies beyond the year 9999.
+            let bounded = (number * (1000.0 / f64::from(i32::try_from(units).ok()?))).clamp(-1e15, 1e15);
+            #[expect(clippy::cast_possible_truncation, reason = "clamped just above")]
+            let milliseconds = bounded as i64;
+            milliseconds
+        }
+    };
+    let at = Timestamp::from_millisecond(milliseconds).ok()?;
+    Some(Value::from(at.to_string()))
+}
+
+/// RFC 3339: a moment in UTC, or a date where no time is given.
+fn date_time(text: &str) -> Option<String> {
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(at.to_string());
+    }
+    if let Ok(at) = jiff::fmt::rfc2822::parse(text) {
+        return Some(at.timestamp().to_string());
+    }
+    for form in [
+        "%a %b %d %H:%M:%S %z %Y",
+        "%Y-%m-%d %H:%M:%S%.f %z",
+        "%Y-%m-%dT%H:%M:%S%.f%z",
+        "%Y/%m/%d %H:%M:%S %z",
+    ] {
+        if let Ok(at) = strtime::parse(form, text).and_then(|parsed| parsed.to_timestamp()) {
+            return Some(at.to_string());
+        }
+    }
+    let bare = text.trim_end_matches(" UTC").trim_end_matches(" GMT").trim();
+    for form in [
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y/%m/%d %H:%M:%S",
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M",
+        "%Y%m%d%H%M%S",
+        "%d.%m.%Y %H:%M:%S",
+    ] {
+        if let Ok(at) = civil::DateTime::strptime(form, bare).and_then(|at| at.to_zoned(TimeZone::UTC)) {
+            return Some(at.timestamp().to_string());
+        }
+    }
+    for form in [
+        "%Y-%m-%d",
+        "%Y/%m/%d",
+        "%Y.%m.%d",
+        "%Y%m%d",
+        "%d.%m.%Y",
+        "%B %d, %Y",
+        "%b %d, %Y",
+        "%d %B %Y",
+        "%d %b %Y",
+        "%d-%b-%Y",
+        "%b %d %Y",
+    ] {
+        if let Ok(date) = civil::Date::strptime(form, bare) {
+            return Some(date.to_string());
+        }
+    }
+    None
+}
+
+/// `1,234`, `1 234`, `1.2K`, `3M`.
+fn number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (&text[..at], 1e3),
+        (at, 'm' | 'M') => (&text[..at], 1e6),
+        (at, 'b' | 'B') => (&text[..at], 1e9),
+        _ => (text, 1.0),
+    };
+    let digits: String = digits.chars().filter(|c| !c.is_whitespace() && *c != ',' && *c != '_').collect();
+    if let (Ok(whole), true) = (digits.parse::<i64>(), factor < 2.0) {
+        return Some(Value::from(whole));
+    }
+    let number = digits
+        .parse::<f64>()
+        .ok()
+        .filter(|_| digits.starts_with(|c: char| c.is_ascii_digit() || c == '-'))?;
+    let number = number * factor;
+    if number.fract().abs() < 1e-9 && number.abs() < 9e15 {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and far inside i64")]
+        let whole = number.round() as i64;
+        return Some(Value::from(whole));
+    }
+    serde_json::Number::from_f64(number).map(Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Transform::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn transforms_do_what_their_names_say() {
+        for (transform, value, want) in [
+            (Trim, json!(" a \n b "), json!(["a b"])),
+            (Lower, json!("ÄB"), json!(["äb"])),
+            (HtmlText, json!("<p>a &amp; <b>b</b></p>"), json!(["a & b"])),
+            (UrlDecode, json!("a%20b%zz%4"), json!(["a b%zz%4"])),
+            (UrlHost, json!("HTTPS://Ex.org:8/a"), json!(["ex.org"])),
+            (UrlHost, json!("matrix.ex.org:443"), json!(["matrix.ex.org"])),
+            (UrlHost, json!("//ex.org/x"), json!(["ex.org"])),
+            (LastPathSegment, json!("https://ex.org/u/b%C3%A9/?q"), json!(["bé"])),
+            (Lines, json!("a\r\n\n b"), json!(["a", "b"])),
+            (Split, json!("a, b\tc"), json!(["a", "b", "c"])),
+            (StripWildcard, json!("*.a.b"), json!(["a.b"])),
+            (StripDot, json!("a.b."), json!(["a.b"])),
+            (StripAt, json!("@bob"), json!(["bob"])),
+            (StripMailto, json!("MAILTO:a@b.c?subject=x"), json!(["a@b.c"])),
+            (UnquoteTxt, json!("\"v=spf1 \" \"a\\\"b\\059\""), json!(["v=spf1 a\"b;"])),
+            (UnquoteTxt, json!("plain"), json!(["plain"])),
+            (LastWord, json!("10 mx.example."), json!(["mx.example."])),
+            (UnixTime, json!(1_700_000_000), json!(["2023-11-14T22:13:20Z"])),
+            (UnixTime, json!("1700000000.5"), json!(["2023-11-14T22:13:20.5Z"])),
+            (UnixTime, json!(1e300), json!([1e300])),
+            (UnixMillis, json!(1_700_000_000_123_i64), json!(["2023-11-14T22:13:20.123Z"])),
+            (UnixTime, json!("soon"), json!(["soon"])),
+            (Number, json!("1,234"), json!([1234])),
+            (Number, json!("1.2K"), json!([1200])),
+            (Number, json!("2.5"), json!([2.5])),
+            (Number, json!("many"), json!(["many"])),
+            (Lower, json!({"a": 1}), json!([{"a": 1}])),
+            (Lower, json!(["A", ["B"]]), json!(["a", "b"])),
+        ] {
+            assert_eq!(Value::Array(apply(transform, value.clone())), want, "{transform:?} {value}");
+        }
+    }
+
+    #[test]
+    fn usual_dates_become_rfc_3339() {
+        for (text, want) in [
+            ("2020-01-02T03:04:05+02:00", "2020-01-02T01:04:05Z"),
+            ("Thu, 02 Jan 2020 03:04:05 GMT", "2020-01-02T03:04:05Z"),
+            ("Thu Jan 02 03:04:05 +0000 2020", "2020-01-02T03:04:05Z"),
+            ("2020-01-02 03:04:05", "2020-01-02T03:04:05Z"),
+            ("2020-01-02 03:04:05 UTC", "2020-01-02T03:04:05Z"),
+            ("2020-01-02T03:04:05.123", "2020-01-02T03:04:05.123Z"),
+            ("2020-01-02", "2020-01-02"),
+            ("20200102", "2020-01-02"),
+            ("January 2, 2020", "2020-01-02"),
+            ("2 Jan 2020", "2020-01-02"),
+            ("02.01.2020", "2020-01-02"),
+        ] {
+            assert_eq!(date_time(text).as_deref(), Some(want), "{text}");
+        }
+        assert_eq!(date_time("last week"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_transform_panics(text in any::<String>()) {
+            for transform in [Trim, Lower, HtmlText, UrlDecode, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
+                StripDot, StripAt, StripMailto, UnquoteTxt, LastWord, UnixTime, UnixMillis, DateTime, Number] {
+                let _ = apply(transform, Value::from(text.as_str()));
+            }
+        }
+
+        #[test]
+        fn numbers_survive(number in -1_000_000_000_000_i64..1_000_000_000_000) {
+            prop_assert_eq!(apply(Number, Value::from(number.to_string())), vec![Value::from(number)]);
+        }
+    }
+}

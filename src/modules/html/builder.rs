@@ -1,0 +1,299 @@
+//! The streaming pass.
+
+use std::convert::Infallible;
+
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+
+use super::selectors::{Inherited, Selectors};
+use super::tags::{self, Tag};
+use super::{Element, Page};
+use crate::modules::text::squeeze;
+
+/// The most open elements that are told apart; what is nested deeper counts as being at this depth.
+const MAX_DEPTH: usize = 512;
+/// The most elements kept for one selector.
+const MAX_ELEMENTS: usize = 1_000;
+/// The most `<meta>`s kept, and JSON-LD blocks.
+const MAX_METAS: usize = 300;
+/// The most attributes looked at in one tag.
+const MAX_ATTRIBUTES: usize = 64;
+/// How far back an implied end tag is looked for.
+const IMPLIED_REACH: usize = 16;
+/// The most bytes of attribute values kept over the whole page.
+const MAX_ATTRIBUTE_BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn read(html: &str, selectors: &Selectors) -> Page {
+    let mut builder = Builder::new(selectors);
+    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+        builder.event(&event);
+        None
+    });
+    emitter.naively_switch_states(true);
+    // Reading from memory cannot fail.
+    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    builder.finish()
+}
+
+/// An open element.
+struct Frame {
+    tag: Tag,
+    is_inline: bool,
+    is_foreign: bool,
+    inherited: Inherited,
+    /// How many captures were open before this element.
+    captures: usize,
+}
+
+/// An element that is still open: selector and index among its elements.
+type Capture = (usize, usize);
+
+struct Builder<'s> {
+    selectors: &'s Selectors,
+    page: Page,
+    stack: Vec<Frame>,
+    /// Elements that are open below the deepest frame.
+    overflow: usize,
+    foreign: usize,
+    captures: Vec<Capture>,
+    attribute_bytes: usize,
+    /// The tag that is being read.
+    in_tag: bool,
+    name: String,
+    attributes: Vec<(String, String)>,
+    expects_value: bool,
+    /// The raw element (a script, say) that is being read: its tag and where its text starts.
+    raw: Option<(Tag, usize, bool)>,
+    title_start: Option<usize>,
+}
+
+impl<'s> Builder<'s> {
+    fn new(selectors: &'s Selectors) -> Self {
+        let page = Page { found: vec![Vec::new(); selectors.count()], ..Page::default() };
+        Self {
+            selectors,
+            page,
+            stack: Vec::new(),
+            overflow: 0,
+            foreign: 0,
+            captures: Vec::new(),
+            attribute_bytes: 0,
+            in_tag: false,
+            name: String::new(),
+            attributes: Vec::new(),
+            expects_value: false,
+            raw: None,
+            title_start: None,
+        }
+    }
+
+    fn event(&mut self, event: &CallbackEvent<'_>) {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.in_tag = true;
+                self.attributes.clear();
+                self.expects_value = false;
+                self.name.clear();
+                self.name.push_str(&String::from_utf8_lossy(name));
+            }
+            CallbackEvent::AttributeName { name } if self.in_tag => self.attribute_name(name),
+            CallbackEvent::AttributeValue { value } if self.in_tag && self.expects_value => {
+                if let Some((_, known)) = self.attributes.last_mut() {
+                    known.push_str(&String::from_utf8_lossy(value));
+                }
+            }
+            CallbackEvent::CloseStartTag { self_closing } => self.start(*self_closing),
+            CallbackEvent::EndTag { name } => {
+                self.in_tag = false;
+                self.end(&String::from_utf8_lossy(name));
+            }
+            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            _ => {}
+        }
+    }
+
+    fn attribute_name(&mut self, name: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        let is_special = match self.name.as_str() {
+            "meta" => matches!(&*name, "name" | "property" | "itemprop" | "content"),
+            "script" => name == "type",
+            _ => false,
+        };
+        self.expects_value = self.attributes.len() < MAX_ATTRIBUTES
+            && (is_special || self.selectors.is_seen(&name))
+            // The first of two attributes with one name counts.
+            && !self.attributes.iter().any(|(known, _)| *known == name);
+        if self.expects_value {
+            self.attributes.push((name.into_owned(), String::new()));
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A start tag was read to its end.
+    fn start(&mut self, self_closing: bool) {
+        self.in_tag = false;
+        let name = std::mem::take(&mut self.name);
+        self.imply_ends(&name);
+        let is_inline = tags::is_inline(&name);
+        if !is_inline {
+            self.separate();
+        }
+        if name == "meta" {
+            self.meta();
+        }
+        let is_raw = tags::is_raw(&name) && self.foreign == 0;
+        let inherited = self.stack.last().map(|frame| frame.inherited).unwrap_or_default();
+        let matched = self.selectors.test(inherited, &name, |wanted| self.attribute(wanted));
+        let captures = self.captures.len();
+        self.capture(matched, is_raw);
+        let tag = Tag::of(&name);
+        if is_raw {
+            let is_json_ld = self.attribute("type").is_some_and(is_json_ld);
+            self.raw = Some((tag, self.page.raw.len(), is_json_ld));
+        }
+        if name == "title" && self.page.title.is_none() && self.foreign == 0 {
+            self.title_start = Some(self.page.text.len());
+        }
+        let is_closed =
+            tags::is_void(&name) || (self_closing && (self.foreign > 0 || tags::is_foreign(&name)));
+        if is_closed {
+            self.close_captures(captures);
+        } else if self.stack.len() >= MAX_DEPTH {
+            self.overflow += 1;
+            self.close_captures(captures);
+        } else {
+            let is_foreign = tags::is_foreign(&name);
+            self.foreign += usize::from(is_foreign);
+            let inherited = Inherited { above: inherited.above | matched, parent: matched };
+            self.stack.push(Frame { tag, is_inline, is_foreign, inherited, captures });
+        }
+        self.name = name;
+    }
+
+    fn imply_ends(&mut self, name: &str) {
+        let Some((ended, stops)) = tags::implied_ends(name) else { return };
+        if self.overflow > 0 {
+            return;
+        }
+        let mut outermost = None;
+        for (index, frame) in self.stack.iter().enumerate().rev().take(IMPLIED_REACH) {
+            if ended.contains(&frame.tag) {
+                outermost = Some(index);
+            } else if stops.contains(&frame.tag) {
+                break;
+            }
+        }
+        if let Some(index) = outermost {
+            self.close_to(index);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        let tag = Tag::of(name);
+        if let Some((open, start, is_json_ld)) = self.raw.take_if(|(open, _, _)| *open == tag) {
+            debug_assert_eq!(open, tag);
+            if is_json_ld && self.page.json_ld.len() < MAX_METAS {
+                self.page.json_ld.push(self.page.raw[start..].to_owned());
+            }
+        }
+        if name == "title" {
+            self.end_title();
+        }
+        if self.overflow > 0 {
+            self.overflow -= 1;
+            return;
+        }
+        if let Some(index) = self.stack.iter().rposition(|frame| frame.tag == tag) {
+            self.close_to(index);
+        }
+    }
+
+    fn end_title(&mut self) {
+        if let Some(start) = self.title_start.take() {
+            self.page.title = Some(squeeze(&self.page.text[start..]));
+        }
+    }
+
+    /// Closes the frame at `index` and all above it.
+    fn close_to(&mut self, index: usize) {
+        let mut separates = false;
+        let captures = self.stack[index].captures;
+        for frame in self.stack.drain(index..) {
+            separates |= !frame.is_inline;
+            self.foreign -= usize::from(frame.is_foreign);
+        }
+        self.close_captures(captures);
+        if separates {
+            self.separate();
+        }
+    }
+
+    fn close_captures(&mut self, down_to: usize) {
+        while self.captures.len() > down_to {
+            let Some((selector, index)) = self.captures.pop() else { return };
+            let element = &mut self.page.found[selector][index];
+            element.end = if element.is_raw { self.page.raw.len() } else { self.page.text.len() };
+        }
+    }
+
+    fn capture(&mut self, matched: u128, is_raw: bool) {
+        let start = if is_raw { self.page.raw.len() } else { self.page.text.len() };
+        let open = self.captures.len();
+        for selector in self.selectors.completed(matched) {
+            let found = &mut self.page.found[selector];
+            if found.len() >= MAX_ELEMENTS
+                || self.captures[open..].iter().any(|(known, _)| *known == selector)
+            {
+                continue;
+            }
+            let mut attributes = Vec::new();
+            for (name, value) in &self.attributes {
+                if self.attribute_bytes < MAX_ATTRIBUTE_BYTES && self.selectors.wanted().contains(name) {
+                    self.attribute_bytes += value.len();
+                    attributes.push((name.clone(), value.clone()));
+                }
+            }
+            found.push(Element { start, end: start, is_raw, attributes });
+            self.captures.push((selector, found.len() - 1));
+        }
+    }
+
+    fn meta(&mut self) {
+        let name = ["property", "name", "itemprop"].into_iter().find_map(|key| self.attribute(key));
+        if let (Some(name), Some(content)) = (name, self.attribute("content"))
+            && self.page.metas.len() < MAX_METAS
+        {
+            let meta = (name.trim().to_ascii_lowercase(), content.to_owned());
+            self.page.metas.push(meta);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.raw.is_some() {
+            self.page.raw.push_str(text);
+        } else {
+            self.page.text.push_str(text);
+        }
+    }
+
+    /// Words of two blocks do not run together.
+    fn separate(&mut self) {
+        if !self.page.text.is_empty() && !self.page.text.ends_with(char::is_whitespace) {
+            self.page.text.push(' ');
+        }
+    }
+
+    fn finish(mut self) -> Page {
+        self.end_title();
+        self.close_captures(0);
+        self.page
+    }
+}
+
+fn is_json_ld(media_type: &str) -> bool {
+    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case("application/ld+json")
+}

@@ -1,0 +1,239 @@
+//! CSS selectors: reading them, and testing one compound against one element.
+
+/// What a catalogue author may write, for error messages.
+const ALLOWED: &str = "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space or `>`, listed by `,`";
+
+/// How a compound is joined to the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Combinator {
+    Descendant,
+    Child,
+}
+
+/// `tag#id.class[attr]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Compound {
+    pub(super) tag: Option<String>,
+    pub(super) tests: Vec<AttributeTest>,
+}
+
+/// One condition on one attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AttributeTest {
+    pub(super) name: String,
+    operator: Operator,
+    value: String,
+    ignore_case: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Present,
+    Equals,
+    Word,
+    Dash,
+    Prefix,
+    Suffix,
+    Substring,
+}
+
+/// Compounds with the combinator in front of each (the first one's is meaningless).
+pub(super) type Complex = Vec<(Combinator, Compound)>;
+
+impl AttributeTest {
+    fn holds(&self, actual: &str) -> bool {
+        if self.ignore_case {
+            return self.compare(&actual.to_ascii_lowercase(), &self.value.to_ascii_lowercase());
+        }
+        self.compare(actual, &self.value)
+    }
+
+    fn compare(&self, actual: &str, wanted: &str) -> bool {
+        match self.operator {
+            Operator::Present => true,
+            Operator::Equals => actual == wanted,
+            Operator::Word => actual.split_ascii_whitespace().any(|word| word == wanted),
+            Operator::Dash => {
+                actual.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+            }
+            Operator::Prefix => !wanted.is_empty() && actual.starts_with(wanted),
+            Operator::Suffix => !wanted.is_empty() && actual.ends_with(wanted),
+            Operator::Substring => !wanted.is_empty() && actual.contains(wanted),
+        }
+    }
+}
+
+impl Compound {
+    /// `attribute` gives an attribute's value by name.
+    pub(super) fn matches<'e>(&self, tag: &str, attribute: impl Fn(&str) -> Option<&'e str>) -> bool {
+        self.tag.as_ref().is_none_or(|wanted| wanted == tag)
+            && self.tests.iter().all(|test| attribute(&test.name).is_some_and(|value| test.holds(value)))
+    }
+}
+
+/// Reads a selector list.
+pub(super) fn parse(text: &str) -> Result<Vec<Complex>, String> {
+    let mut reader = Reader { text, at: 0 };
+    let mut list = Vec::new();
+    loop {
+        list.push(reader.complex()?);
+        if reader.at == text.len() {
+            return Ok(list);
+        }
+        reader.at += 1; // the comma
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn skip_space(&mut self) -> bool {
+        let rest = &self.text[self.at..];
+        let length = rest.len() - rest.trim_start().len();
+        self.at += length;
+        length > 0
+    }
+
+    fn error(&self, what: &str) -> String {
+        let shown = super::super::text::cut(self.text, 80);
+        format!("the selector `{shown}` {what}; allowed are {ALLOWED}")
+    }
+
+    /// Up to a comma or the end.
+    fn complex(&mut self) -> Result<Complex, String> {
+        let mut complex = Vec::new();
+        let mut combinator = Combinator::Descendant;
+        self.skip_space();
+        loop {
+            complex.push((combinator, self.compound()?));
+            let spaced = self.skip_space();
+            combinator = match self.peek() {
+                None | Some(',') => return Ok(complex),
+                Some('>') => {
+                    self.at += 1;
+                    self.skip_space();
+                    Combinator::Child
+                }
+                Some(_) if spaced => Combinator::Descendant,
+                Some(c) => return Err(self.error(&format!("holds `{c}`, which is not supported"))),
+            };
+        }
+    }
+
+    fn compound(&mut self) -> Result<Compound, String> {
+        let start = self.at;
+        let mut compound = Compound::default();
+        if self.peek() == Some('*') {
+            self.at += 1;
+        } else if self.peek().is_some_and(is_name_char) {
+            compound.tag = Some(self.name()?.to_ascii_lowercase());
+        }
+        loop {
+            let test = match self.peek() {
+                Some('#') => self.shorthand("id", Operator::Equals)?,
+                Some('.') => self.shorthand("class", Operator::Word)?,
+                Some('[') => self.attribute()?,
+                _ => break,
+            };
+            compound.tests.push(test);
+        }
+        if self.at == start {
+            return Err(match self.peek() {
+                None | Some(',') => self.error("ends too early"),
+                Some(c) => self.error(&format!("holds `{c}`, which is not supported")),
+            });
+        }
+        Ok(compound)
+    }
+
+    fn shorthand(&mut self, name: &str, operator: Operator) -> Result<AttributeTest, String> {
+        self.at += 1;
+        let value = self.name()?;
+        Ok(AttributeTest { name: name.to_owned(), operator, value, ignore_case: false })
+    }
+
+    /// A name; `\` takes the next character as it is.
+    fn name(&mut self) -> Result<String, String> {
+        let mut name = String::new();
+        while let Some(c) = self.peek() {
+            if c == '\\' {
+                self.at += 1;
+                let Some(escaped) = self.peek() else { break };
+                name.push(escaped);
+                self.at += escaped.len_utf8();
+            } else if is_name_char(c) {
+                name.push(c);
+                self.at += c.len_utf8();
+            } else {
+                break;
+            }
+        }
+        if name.is_empty() { Err(self.error("lacks a name after `#`, `.` or `[`")) } else { Ok(name) }
+    }
+
+    fn attribute(&mut self) -> Result<AttributeTest, String> {
+        self.at += 1;
+        self.skip_space();
+        let name = self.name()?.to_ascii_lowercase();
+        self.skip_space();
+        let mut test =
+            AttributeTest { name, operator: Operator::Present, value: String::new(), ignore_case: false };
+        if self.peek() != Some(']') {
+            test.operator = self.operator()?;
+            self.skip_space();
+            test.value = self.value()?;
+            self.skip_space();
+            if matches!(self.peek(), Some('i' | 'I')) {
+                test.ignore_case = true;
+                self.at += 1;
+                self.skip_space();
+            }
+        }
+        if self.peek() != Some(']') {
+            return Err(self.error("has a `[` without its `]`"));
+        }
+        self.at += 1;
+        Ok(test)
+    }
+
+    fn operator(&mut self) -> Result<Operator, String> {
+        let rest = &self.text[self.at..];
+        let (length, operator) = match rest.as_bytes() {
+            [b'=', ..] => (1, Operator::Equals),
+            [b'~', b'=', ..] => (2, Operator::Word),
+            [b'|', b'=', ..] => (2, Operator::Dash),
+            [b'^', b'=', ..] => (2, Operator::Prefix),
+            [b'$', b'=', ..] => (2, Operator::Suffix),
+            [b'*', b'=', ..] => (2, Operator::Substring),
+            _ => return Err(self.error("compares an attribute with something else than = ~= |= ^= $= *=")),
+        };
+        self.at += length;
+        Ok(operator)
+    }
+
+    fn value(&mut self) -> Result<String, String> {
+        match self.peek() {
+            Some(quote @ ('"' | '\'')) => {
+                self.at += 1;
+                let Some(end) = self.text[self.at..].find(quote) else {
+                    return Err(self.error("has a quote that is not closed"));
+                };
+                let value = self.text[self.at..self.at + end].to_owned();
+                self.at += end + 1;
+                Ok(value)
+            }
+            _ => self.name(),
+        }
+    }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_' || !c.is_ascii() || c == '\\'
+}

@@ -1,0 +1,141 @@
+//! All selectors of a module, tested together: one bit for each compound.
+
+use super::selector::{self, Combinator, Compound};
+
+/// The most compounds over all selectors of a module: the bits of a mask.
+const MAX_COMPOUNDS: usize = 128;
+
+/// One bit for each compound.
+pub(super) type Mask = u128;
+
+/// Which selector, in its set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SelectorId(pub(super) usize);
+
+/// The selectors of a module.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Selectors {
+    texts: Vec<String>,
+    compounds: Vec<Compound>,
+    /// For each compound: the selector that it completes.
+    completes: Vec<Option<usize>>,
+    /// Compounds without one before them.
+    first: Mask,
+    /// Compounds whose successor may stand anywhere below.
+    before_descendant: Mask,
+    /// Compounds whose successor stands directly below.
+    before_child: Mask,
+    /// Attributes that results are read from.
+    wanted: Vec<String>,
+    /// `wanted` and those that compounds test.
+    seen: Vec<String>,
+}
+
+/// What a parent passes down.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Inherited {
+    /// Compounds that the parent or one of its ancestors matched.
+    pub(super) above: Mask,
+    /// Compounds that the parent itself matched.
+    pub(super) parent: Mask,
+}
+
+impl Selectors {
+    /// Adds a selector; `attribute` will be read from the elements that it finds.
+    pub(crate) fn add(&mut self, text: &str, attribute: Option<&str>) -> Result<SelectorId, String> {
+        if let Some(attribute) = attribute {
+            let attribute = attribute.to_ascii_lowercase();
+            remember(&mut self.seen, &attribute);
+            remember(&mut self.wanted, &attribute);
+        }
+        if let Some(known) = self.texts.iter().position(|known| known == text) {
+            return Ok(SelectorId(known));
+        }
+        let list = selector::parse(text)?;
+        let id = self.texts.len();
+        if self.compounds.len() + list.iter().map(Vec::len).sum::<usize>() > MAX_COMPOUNDS {
+            return Err(format!("the module's selectors have more than {MAX_COMPOUNDS} parts in all"));
+        }
+        self.texts.push(text.to_owned());
+        for complex in list {
+            let last = complex.len() - 1;
+            for (index, (combinator, compound)) in complex.into_iter().enumerate() {
+                self.push(compound, combinator, index == 0, (index == last).then_some(id));
+            }
+        }
+        Ok(SelectorId(id))
+    }
+
+    fn push(&mut self, compound: Compound, combinator: Combinator, is_first: bool, completes: Option<usize>) {
+        let bit = 1 << self.compounds.len();
+        if is_first {
+            self.first |= bit;
+        } else {
+            match combinator {
+                Combinator::Descendant => self.before_descendant |= bit >> 1,
+                Combinator::Child => self.before_child |= bit >> 1,
+            }
+        }
+        for test in &compound.tests {
+            remember(&mut self.seen, &test.name);
+        }
+        self.compounds.push(compound);
+        self.completes.push(completes);
+    }
+
+    /// How many selectors there are.
+    pub(super) fn count(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether any rule needs to see this attribute.
+    pub(super) fn is_seen(&self, attribute: &str) -> bool {
+        self.seen.iter().any(|seen| seen == attribute)
+    }
+
+    pub(super) fn wanted(&self) -> &[String] {
+        &self.wanted
+    }
+
+    /// Which compounds an element matches, given its parent: only those that its ancestors allow are
+    /// tested.
+    pub(super) fn test<'e>(
+        &self,
+        inherited: Inherited,
+        tag: &str,
+        attribute: impl Fn(&str) -> Option<&'e str>,
+    ) -> Mask {
+        let mut open = self.first
+            | (inherited.above & self.before_descendant) << 1
+            | (inherited.parent & self.before_child) << 1;
+        let mut matched = 0;
+        while open != 0 {
+            let index = open.trailing_zeros() as usize;
+            open &= open - 1;
+            if self.compounds[index].matches(tag, &attribute) {
+                matched |= 1 << index;
+            }
+        }
+        matched
+    }
+
+    /// The selectors that these compounds complete.
+    pub(super) fn completed(&self, mut matched: Mask) -> impl Iterator<Item = usize> {
+        std::iter::from_fn(move || {
+            while matched != 0 {
+                let index = matched.trailing_zeros() as usize;
+                matched &= matched - 1;
+                if let Some(id) = self.completes[index] {
+                    return Some(id);
+                }
+            }
+            None
+        })
+    }
+}
+
+fn remember(names: &mut Vec<String>, name: &str) {
+    if !names.iter().any(|known| known == name) {
+        names.push(name.to_owned());
+    }
+}

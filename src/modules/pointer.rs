@@ -1,0 +1,170 @@
+//! JSON pointers (RFC 6901) with one extension: the segment `*` means every element or member.
+
+use serde_json::Value;
+
+/// The most values that one pointer selects.
+const MAX_SELECTED: usize = 10_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Segment {
+    Name(String),
+    Every,
+}
+
+/// A compiled pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pointer {
+    segments: Vec<Segment>,
+}
+
+/// A selected value, with the member name or index that led to it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Selected<'v> {
+    pub(crate) value: &'v Value,
+    pub(crate) key: Key<'v>,
+}
+
+/// How a value was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Key<'v> {
+    Root,
+    Member(&'v str),
+    Index(usize),
+}
+
+impl Pointer {
+    /// Reads a pointer; the error says what is wrong.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self { segments: Vec::new() });
+        }
+        let Some(rest) = text.strip_prefix('/') else {
+            return Err(format!("the JSON pointer `{text}` must be empty or begin with `/`"));
+        };
+        let segments = rest.split('/').map(|segment| {
+            if segment == "*" {
+                return Ok(Segment::Every);
+            }
+            let mut name = String::new();
+            let mut chars = segment.chars();
+            while let Some(c) = chars.next() {
+                match (c, if c == '~' { chars.next() } else { None }) {
+                    ('~', Some('0')) => name.push('~'),
+                    ('~', Some('1')) => name.push('/'),
+                    ('~', _) => {
+                        return Err(format!(
+                            "the JSON pointer `{text}` holds a lone `~`; write `~0` for `~` and `~1` for `/`"
+                        ));
+                    }
+                    (c, _) => name.push(c),
+                }
+            }
+            Ok(Segment::Name(name))
+        });
+        Ok(Self { segments: segments.collect::<Result<_, _>>()? })
+    }
+
+    /// Whether it can select several values.
+    pub(crate) fn is_plural(&self) -> bool {
+        self.segments.contains(&Segment::Every)
+    }
+
+    /// The pointer without its last segment, and that segment as a pointer of its own.
+    pub(crate) fn split_last(&self) -> Option<(Self, Self)> {
+        let (last, front) = self.segments.split_last()?;
+        Some((Self { segments: front.to_vec() }, Self { segments: vec![last.clone()] }))
+    }
+
+    /// Every value that it leads to, in document order, at most 10,000.
+    pub(crate) fn select<'v>(&self, root: &'v Value) -> Vec<Selected<'v>> {
+        let mut found = vec![Selected { value: root, key: Key::Root }];
+        for segment in &self.segments {
+            let mut next = Vec::new();
+            for selected in &found {
+                step(selected.value, segment, &mut next);
+                if next.len() >= MAX_SELECTED {
+                    next.truncate(MAX_SELECTED);
+                    break;
+                }
+            }
+            found = next;
+        }
+        found
+    }
+}
+
+fn step<'v>(value: &'v Value, segment: &Segment, out: &mut Vec<Selected<'v>>) {
+    match (value, segment) {
+        (Value::Array(elements), Segment::Every) => {
+            let elements = elements.iter().enumerate().take(MAX_SELECTED);
+            out.extend(elements.map(|(index, value)| Selected { value, key: Key::Index(index) }));
+        }
+        (Value::Object(members), Segment::Every) => {
+            let members = members.iter().take(MAX_SELECTED);
+            out.extend(members.map(|(name, value)| Selected { value, key: Key::Member(name) }));
+        }
+        (Value::Array(elements), Segment::Name(name)) => {
+            // RFC 6901: no leading zeros, no sign.
+            let is_index = name == "0" || (!name.starts_with(['0', '+']) && !name.is_empty());
+            let index = name.parse().ok().filter(|_| is_index);
+            if let Some((index, value)) = index.and_then(|index: usize| Some((index, elements.get(index)?))) {
+                out.push(Selected { value, key: Key::Index(index) });
+            }
+        }
+        (Value::Object(members), Segment::Name(name)) => {
+            if let Some((name, value)) = members.get_key_value(name) {
+                out.push(Selected { value, key: Key::Member(name) });
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn select(pointer: &str, root: &Value) -> Vec<Value> {
+        Pointer::parse(pointer).unwrap().select(root).iter().map(|found| found.value.clone()).collect()
+    }
+
+    #[test]
+    fn pointers_follow_rfc_6901_and_the_star() {
+        let root =
+            json!({"a": [{"b": 1}, {"b": null}, 7], "": 0, "x/y~z": 5, "o": {"p": {"q": 1}, "r": {"q": 2}}});
+        for (pointer, want) in [
+            ("", vec![root.clone()]),
+            ("/", vec![json!(0)]),
+            ("/x~1y~0z", vec![json!(5)]),
+            ("/a/0/b", vec![json!(1)]),
+            ("/a/00/b", vec![]),
+            ("/a/+1", vec![]),
+            ("/a/*/b", vec![json!(1), json!(null)]),
+            ("/o/*/q", vec![json!(1), json!(2)]),
+            ("/a/9", vec![]),
+        ] {
+            assert_eq!(select(pointer, &root), want, "{pointer}");
+        }
+        let keys = Pointer::parse("/o/*").unwrap();
+        assert_eq!(keys.select(&root)[1].key, Key::Member("r"));
+    }
+
+    #[test]
+    fn bad_pointers_say_why() {
+        assert_eq!(Pointer::parse("a").unwrap_err(), "the JSON pointer `a` must be empty or begin with `/`");
+        assert!(Pointer::parse("/a~2").unwrap_err().contains("`~0` for `~`"));
+    }
+
+    proptest! {
+        #[test]
+        fn without_a_star_it_is_what_serde_json_finds(path in "(/[a-c0-2~]{0,2}(~0|~1)?){0,4}") {
+            let root = json!({"a": {"b": [1, {"c": 2}]}, "0": ["x", ["y"]], "": {"": 1}, "a~": 3, "b/": 4});
+            if let Ok(pointer) = Pointer::parse(&path) {
+                let found = pointer.select(&root);
+                prop_assert_eq!(found.first().map(|found| found.value), root.pointer(&path));
+            }
+        }
+    }
+}

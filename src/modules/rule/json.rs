@@ -1,0 +1,221 @@
+//! Conditions on the values that a JSON pointer selects.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::modules::definition::JsonRule;
+use crate::modules::mistake::Mistakes;
+use crate::modules::pattern::Pattern;
+use crate::modules::pointer::Pointer;
+use crate::modules::scope::Scope;
+use crate::modules::template::{Kind, Template, Values};
+use crate::modules::text::same_name;
+
+/// A compiled [`JsonRule`].
+#[derive(Debug, Clone)]
+pub(crate) struct JsonMatcher {
+    at: Pointer,
+    exists: Option<bool>,
+    /// One and the same value fulfils all of these.
+    positive: Vec<Test>,
+    /// No value fulfils any of these.
+    negative: Vec<Test>,
+    /// For people: `/login equals_query`.
+    label: String,
+    echoes_query: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Test {
+    Null(bool),
+    AnyOf(Vec<Value>),
+    Query,
+    Template(Template),
+    Type(JsonType),
+    MinLength(usize),
+    MaxLength(usize),
+    Above(f64),
+    Below(f64),
+    Contains(Template),
+    Matches(Pattern),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JsonType {
+    String,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Null,
+}
+
+const TYPES: [(&str, JsonType); 6] = [
+    ("string", JsonType::String),
+    ("number", JsonType::Number),
+    ("boolean", JsonType::Boolean),
+    ("array", JsonType::Array),
+    ("object", JsonType::Object),
+    ("null", JsonType::Null),
+];
+
+impl JsonMatcher {
+    /// Compiles a rule; `None` after noting what is wrong.
+    pub(crate) fn compile(rule: &JsonRule, scope: &Scope, mistakes: &mut Mistakes) -> Option<Self> {
+        let before = mistakes.count();
+        let at = mistakes.field("at", |mistakes| mistakes.take(Pointer::parse(&rule.at)));
+        let (mut positive, mut negative, mut words) = (Vec::new(), Vec::new(), Vec::new());
+        let mut note = |word: &str, test: Option<Test>, is_positive: bool| {
+            if let Some(test) = test {
+                words.push(word.to_owned());
+                if is_positive { &mut positive } else { &mut negative }.push(test);
+            }
+        };
+        note("null", rule.null.map(Test::Null), true);
+        note("equals", rule.equals.clone().map(|value| Test::AnyOf(vec![value])), true);
+        note("any_of", (!rule.any_of.is_empty()).then(|| Test::AnyOf(rule.any_of.clone())), true);
+        note("not_equals", rule.not_equals.clone().map(|value| Test::AnyOf(vec![value])), false);
+        if let Some(wanted) = rule.equals_query {
+            note("equals_query", Some(Test::Query), wanted);
+        }
+        let template = |field: &str, text: &Option<String>, mistakes: &mut Mistakes| {
+            let text = text.as_deref()?;
+            mistakes.field(field, |mistakes| scope.template(text, Kind::Plain, mistakes))
+        };
+        let equals_template = template("equals_template", &rule.equals_template, mistakes);
+        let shows_query = equals_template.as_ref().is_some_and(Template::shows_query);
+        note("equals_template", equals_template.map(Test::Template), true);
+        let json_type = rule.json_type.as_deref().and_then(|name| json_type(name, mistakes));
+        note("type", json_type.map(Test::Type), true);
+        note("min_length", rule.min_length.map(Test::MinLength), true);
+        note("max_length", rule.max_length.map(Test::MaxLength), true);
+        note("above", rule.above.map(Test::Above), true);
+        note("below", rule.below.map(Test::Below), true);
+        note("contains", template("contains", &rule.contains, mistakes).map(Test::Contains), true);
+        note(
+            "not_contains",
+            template("not_contains", &rule.not_contains, mistakes).map(Test::Contains),
+            false,
+        );
+        let matches = rule
+            .matches
+            .as_deref()
+            .and_then(|text| mistakes.field("matches", |mistakes| scope.pattern(text, mistakes)));
+        note("matches", matches.map(Test::Matches), true);
+        if rule.exists.is_some() {
+            words.push(if rule.exists == Some(true) { "exists" } else { "missing" }.to_owned());
+        }
+        if words.is_empty() && mistakes.count() == before {
+            mistakes.add("no condition beside `at`; say `\"exists\": true`, or what the value must be");
+        }
+        if mistakes.count() > before {
+            return None;
+        }
+        let label =
+            format!("{} {}", if rule.at.is_empty() { "(document)" } else { &rule.at }, words.join("+"));
+        let echoes_query = rule.equals_query == Some(true) || shows_query;
+        Some(Self { at: at?, exists: rule.exists, positive, negative, label, echoes_query })
+    }
+
+    /// Whether the rule holds on `root`.
+    pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
+        let selected = self.at.select(root);
+        let is_there = selected.iter().any(|found| !found.value.is_null());
+        self.exists.is_none_or(|wanted| wanted == is_there)
+            && (self.positive.is_empty()
+                || selected
+                    .iter()
+                    .any(|found| self.positive.iter().all(|test| test.holds(found.value, values))))
+            && !selected.iter().any(|found| self.negative.iter().any(|test| test.holds(found.value, values)))
+    }
+
+    /// For evidence: pointer and conditions.
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether it holds only where the answer repeats the query.
+    pub(crate) fn echoes_query(&self) -> bool {
+        self.echoes_query
+    }
+
+    /// Whether it can hold on a value only (not where nothing is).
+    pub(crate) fn is_positive(&self) -> bool {
+        !self.positive.is_empty() || self.exists == Some(true)
+    }
+}
+
+fn json_type(name: &str, mistakes: &mut Mistakes) -> Option<JsonType> {
+    let known = TYPES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+    if known.is_none() {
+        let allowed: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+        mistakes.add_in("type", format!("`{name}` is no JSON type; allowed are {}", allowed.join(", ")));
+    }
+    known
+}
+
+impl Test {
+    fn holds(&self, value: &Value, values: &Values<'_>) -> bool {
+        match self {
+            Self::Null(wanted) => value.is_null() == *wanted,
+            Self::AnyOf(list) => list.iter().any(|wanted| equals(value, wanted)),
+            Self::Query => as_text(value).is_some_and(|text| same_name(&text, values.name)),
+            Self::Template(template) => as_text(value)
+                .is_some_and(|text| template.fill(values).is_ok_and(|wanted| same_name(&text, &wanted))),
+            Self::Type(kind) => type_of(value) == *kind,
+            Self::MinLength(least) => length(value).is_some_and(|length| length >= *least),
+            Self::MaxLength(most) => length(value).is_some_and(|length| length <= *most),
+            Self::Above(bound) => value.as_f64().is_some_and(|number| number > *bound),
+            Self::Below(bound) => value.as_f64().is_some_and(|number| number < *bound),
+            Self::Contains(template) => template.fill(values).is_ok_and(|wanted| contains(value, &wanted)),
+            Self::Matches(pattern) => value.as_str().is_some_and(|text| pattern.is_found(text, values)),
+        }
+    }
+}
+
+/// `1` and `1.0` are equal, as JSON knows one kind of number.
+fn equals(one: &Value, other: &Value) -> bool {
+    // Two integers are compared as such: as floats, large ones would run together.
+    one == other
+        || ((one.is_f64() || other.is_f64())
+            && matches!((one.as_f64(), other.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
+}
+
+fn contains(value: &Value, wanted: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(wanted),
+        Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted)),
+        _ => false,
+    }
+}
+
+fn length(value: &Value) -> Option<usize> {
+    match value {
+        Value::String(text) => Some(text.chars().count()),
+        Value::Array(elements) => Some(elements.len()),
+        Value::Object(members) => Some(members.len()),
+        _ => None,
+    }
+}
+
+fn type_of(value: &Value) -> JsonType {
+    match value {
+        Value::Null => JsonType::Null,
+        Value::Bool(_) => JsonType::Boolean,
+        Value::Number(_) => JsonType::Number,
+        Value::String(_) => JsonType::String,
+        Value::Array(_) => JsonType::Array,
+        Value::Object(_) => JsonType::Object,
+    }
+}
+
+/// A scalar as text.
+pub(crate) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
+    match value {
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        Value::Number(number) => Some(Cow::Owned(number.to_string())),
+        Value::Bool(flag) => Some(Cow::Borrowed(if *flag { "true" } else { "false" })),
+        _ => None,
+    }
+}

@@ -1,0 +1,12 @@
+//! Compiled rules: what must hold on an answer.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`matcher`] | a conjunction on one answer |
+//! | [`json`], [`css`] | conditions on JSON and on elements |
+//! | [`contradiction`] | rules that no answer can fulfil |
+
+pub(crate) mod contradiction;
+pub(crate) mod css;
+pub(crate) mod json;
+pub(crate) mod matcher;

@@ -1,0 +1,160 @@
+//! A text that a regex matches: for made-up names, and for the pages of the sandbox.
+
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::pattern;
+
+/// The longest text that is made.
+const MAX_CHARS: usize = 4_096;
+/// How many texts are tried: look-arounds such as `\b` may refuse some.
+const TRIES: u64 = 24;
+/// The most repetitions beyond the least that a pattern asks for.
+const EXTRA_REPETITIONS: u64 = 8;
+
+/// A text in which `pattern` (as rules search it: `^` and `$` match at line ends) is found. The same seed
+/// gives the same text. `None`: the pattern is not valid, or no text was found in a bounded search.
+pub fn sample(pattern: &str, seed: u64) -> Option<String> {
+    let regex = pattern::search(pattern).ok()?;
+    let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
+    (0..TRIES).find_map(|attempt| {
+        let mut writer =
+            Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
+        writer.write(&hir)?;
+        regex.is_match(&writer.text).then_some(writer.text)
+    })
+}
+
+/// A small generator (SplitMix64): no secrets depend on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`, which is above 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound.max(1)
+    }
+
+    /// One of these bytes as a character.
+    pub(crate) fn pick(&mut self, from: &[u8]) -> char {
+        let index = self.below(from.len() as u64);
+        usize::try_from(index).ok().and_then(|index| from.get(index)).map_or('x', |byte| char::from(*byte))
+    }
+}
+
+struct Writer {
+    random: Random,
+    text: String,
+    chars: usize,
+}
+
+impl Writer {
+    /// `None`: nothing can match here, or the text grew too long.
+    fn write(&mut self, hir: &Hir) -> Option<()> {
+        match hir.kind() {
+            HirKind::Empty | HirKind::Look(_) => Some(()),
+            HirKind::Literal(literal) => self.push(std::str::from_utf8(&literal.0).ok()?),
+            HirKind::Class(class) => {
+                let c = self.choose(class)?;
+                self.push(c.encode_utf8(&mut [0; 4]))
+            }
+            HirKind::Repetition(repetition) => {
+                let least = u64::from(repetition.min);
+                let most = repetition.max.map_or(u64::MAX, u64::from).min(least + EXTRA_REPETITIONS);
+                let count = least + self.random.below(most - least + 1);
+                (0..count).try_for_each(|_| self.write(&repetition.sub))
+            }
+            HirKind::Capture(capture) => self.write(&capture.sub),
+            HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.write(part)),
+            HirKind::Alternation(choices) => {
+                let index = usize::try_from(self.random.below(choices.len() as u64)).ok()?;
+                self.write(choices.get(index)?)
+            }
+        }
+    }
+
+    fn push(&mut self, text: &str) -> Option<()> {
+        self.chars += text.chars().count();
+        self.text.push_str(text);
+        (self.chars <= MAX_CHARS).then_some(())
+    }
+
+    /// A character of the class: lower-case letters and digits first, then printable ASCII.
+    fn choose(&mut self, class: &Class) -> Option<char> {
+        let ranges: Vec<(u32, u32)> = match class {
+            Class::Unicode(class) => {
+                class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
+            }
+            Class::Bytes(class) => {
+                class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect()
+            }
+        };
+        let holds = |c: char| ranges.iter().any(|(from, to)| (*from..=*to).contains(&u32::from(c)));
+        let names: Vec<u8> = (b'a'..=b'z').chain(b'0'..=b'9').filter(|b| holds(char::from(*b))).collect();
+        if !names.is_empty() {
+            return Some(self.random.pick(&names));
+        }
+        let printable: Vec<u8> = (b' '..=b'~').filter(|b| holds(char::from(*b))).collect();
+        if !printable.is_empty() {
+            return Some(self.random.pick(&printable));
+        }
+        let (from, to) = *ranges.first()?;
+        let offset = self.random.below(u64::from(to - from).min(40) + 1);
+        char::from_u32(from + u32::try_from(offset).ok()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_sample_matches_and_depends_on_the_seed() {
+        for pattern in [
+            "^[a-z0-9_]{3,20}$",
+            "^(?:[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38})$",
+            r"\bfoo\b|\d{2,}",
+            r"(?i)not found",
+            r"^\p{Lu}+$",
+            r#"<title>([^<|]+) \| Site</title>"#,
+            r"[^\x00-\x7f]{2}",
+            "",
+        ] {
+            let text = sample(pattern, 7).unwrap();
+            assert_eq!(sample(pattern, 7).unwrap(), text);
+            assert!(regex::Regex::new(pattern).unwrap().is_match(&text), "{pattern}: {text:?}");
+        }
+        let all: std::collections::BTreeSet<_> =
+            (0..20).map(|seed| sample("[a-z]{12}", seed).unwrap()).collect();
+        assert_eq!(all.len(), 20);
+    }
+
+    #[test]
+    fn what_nothing_matches_gives_none() {
+        for pattern in ["(", "a\\bb", "[a&&b]", "(?:a{1000}){1000}"] {
+            assert_eq!(sample(pattern, 1), None, "{pattern}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_sample_always_matches(pattern in "([a-c]|\\[a-z_\\]|\\(x\\|y\\)|\\.|\\\\d){1,6}(\\{1,3\\}|\\*|\\+|\\?)?", seed in any::<u64>()) {
+            let text = sample(&pattern, seed);
+            prop_assert!(text.is_some(), "{}", pattern);
+        }
+    }
+}

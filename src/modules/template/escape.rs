@@ -1,0 +1,109 @@
+//! Escaping by place: no value can break out of where it stands.
+
+use url::Url;
+
+use super::{FillError, Part, Place};
+
+/// Writes `value` so that it stays one value at its place.
+pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), FillError> {
+    match place {
+        Place::Path | Place::UrlQuery | Place::Form => percent(value, out),
+        Place::Json => json(value, out),
+        Place::Xml => xml(value, out),
+        Place::Regex => out.push_str(&regex::escape(value)),
+        Place::Header => header(value, out)?,
+        Place::Plain => out.push_str(value),
+        // These two have rules of their own, see below.
+        Place::Address | Place::Host => return Err(FillError::Unfit),
+    }
+    Ok(())
+}
+
+/// RFC 3986: everything but unreserved characters is encoded.
+pub(super) fn percent(value: &str, out: &mut String) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            push_encoded(byte, out);
+        }
+    }
+}
+
+fn push_encoded(byte: u8, out: &mut String) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.push('%');
+    out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+    out.push(char::from(DIGITS[usize::from(byte & 15)]));
+}
+
+/// The inside of a JSON string.
+fn json(value: &str, out: &mut String) {
+    let quoted = serde_json::Value::from(value).to_string();
+    out.push_str(&quoted[1..quoted.len() - 1]);
+}
+
+/// Character data or an attribute value; characters that XML cannot hold are left out.
+fn xml(value: &str, out: &mut String) {
+    for c in value.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", u32::from(c))),
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
+            c => out.push(c),
+        }
+    }
+}
+
+/// A header value: printable ASCII; other letters are percent-encoded, control characters refused.
+fn header(value: &str, out: &mut String) -> Result<(), FillError> {
+    if value.chars().any(char::is_control) {
+        return Err(FillError::Unfit);
+    }
+    for byte in value.bytes() {
+        if byte.is_ascii() {
+            out.push(char::from(byte));
+        } else {
+            push_encoded(byte, out);
+        }
+    }
+    Ok(())
+}
+
+/// One or more labels of a host name.
+pub(super) fn host(value: &str, may_hold_dots: bool, out: &mut String) -> Result<(), FillError> {
+    let value = value.to_ascii_lowercase();
+    let is_fit = value.len() <= 253
+        && (may_hold_dots || !value.contains('.'))
+        && value.split('.').all(|label| {
+            (1..=63).contains(&label.len())
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        });
+    if !is_fit {
+        return Err(FillError::Unfit);
+    }
+    out.push_str(&value);
+    Ok(())
+}
+
+/// A whole web address at the start of a URL; what follows it must still be its path.
+pub(super) fn address(value: &str, next: Option<&Part>, out: &mut String) -> Result<(), FillError> {
+    let url = Url::parse(value.trim()).map_err(|_| FillError::Unfit)?;
+    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if !is_web || !url.username().is_empty() || url.password().is_some() {
+        return Err(FillError::Unfit);
+    }
+    if next.is_some() && (url.query().is_some() || url.fragment().is_some()) {
+        return Err(FillError::Unfit);
+    }
+    let follows_slash = matches!(next, Some(Part::Text(text)) if text.starts_with('/'));
+    let text = url.as_str();
+    out.push_str(if follows_slash { text.trim_end_matches('/') } else { text });
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Which host a URL template leads to, for the per-host limit.
+
+use super::parse::scheme_length;
+use super::{Kind, Part, Place, Template, Values, Variable};
+
+/// The host of a URL template.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Host {
+    /// Always this one, or a name below it.
+    Fixed(String),
+    /// It ends with a value of the query: this template, filled, is the host.
+    Queried(Template),
+    /// An earlier answer decides.
+    Unknown,
+}
+
+impl Host {
+    /// The host for this query; `None` where it is not known or the query has no such part.
+    pub(crate) fn name(&self, values: &Values<'_>) -> Option<String> {
+        match self {
+            Self::Fixed(host) => Some(host.clone()),
+            Self::Queried(template) => template.fill(values).ok(),
+            Self::Unknown => None,
+        }
+    }
+}
+
+impl Template {
+    /// The host that this URL template leads to.
+    pub(crate) fn host(&self) -> Host {
+        let parts = self.host_parts();
+        let Some(last) = parts.iter().rposition(|part| matches!(part, Part::Slot(_))) else {
+            return match parts.into_iter().next() {
+                Some(Part::Text(host)) => Host::Fixed(host.to_ascii_lowercase()),
+                _ => Host::Unknown,
+            };
+        };
+        if let Some(Part::Text(tail)) = parts.get(last + 1) {
+            let tail = tail.trim_start_matches(|c| c != '.').trim_start_matches('.').to_ascii_lowercase();
+            if !tail.is_empty() && !is_icann_suffix(&tail) {
+                return Host::Fixed(tail);
+            }
+            return Host::Queried(Self { parts, kind: Kind::Plain });
+        }
+        match &parts[last] {
+            Part::Slot(slot) if matches!(slot.variable, Variable::Saved(_) | Variable::Config(_)) => {
+                Host::Unknown
+            }
+            _ => Host::Queried(Self { parts: parts[last..].to_vec(), kind: Kind::Plain }),
+        }
+    }
+
+    /// The parts before the path, without scheme and port.
+    fn host_parts(&self) -> Vec<Part> {
+        let mut host = Vec::new();
+        for (index, part) in self.parts.iter().enumerate() {
+            match part {
+                Part::Slot(slot) if slot.place == Place::Host => host.push(part.clone()),
+                Part::Slot(_) => break,
+                Part::Text(text) => {
+                    let start = if index == 0 { scheme_length(text).unwrap_or(0) } else { 0 };
+                    let text = &text[start..];
+                    let end = text.find(['/', '?', ':']).unwrap_or(text.len());
+                    if end > 0 {
+                        host.push(Part::Text(text[..end].to_owned()));
+                    }
+                    if end < text.len() {
+                        break;
+                    }
+                }
+            }
+        }
+        host
+    }
+}
+
+/// Whether anyone can register a name directly below `name`.
+fn is_icann_suffix(name: &str) -> bool {
+    psl::suffix(name.as_bytes()).is_some_and(|suffix| {
+        suffix.as_bytes() == name.as_bytes() && suffix.typ() != Some(psl::Type::Private)
+    })
+}

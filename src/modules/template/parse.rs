@@ -1,0 +1,201 @@
+//! Reading a template's text.
+
+use super::filter::Filter;
+use super::{Kind, Part, Place, Slot, Variable};
+
+const VARIABLES: &str = "query, local, domain, saved.NAME, config.NAME";
+
+pub(super) fn parse(text: &str, kind: Kind) -> Result<Vec<Part>, String> {
+    let mut reader = Reader { rest: text, kind, literal: String::new(), parts: Vec::new() };
+    while !reader.rest.is_empty() {
+        reader.step()?;
+    }
+    reader.end_literal();
+    let mut parts = reader.parts;
+    match kind {
+        Kind::Url => place_in_url(&mut parts)?,
+        _ => {
+            let place = place_of(kind);
+            for part in &mut parts {
+                if let Part::Slot(slot) = part {
+                    slot.place = place;
+                }
+            }
+        }
+    }
+    Ok(parts)
+}
+
+fn place_of(kind: Kind) -> Place {
+    match kind {
+        Kind::Url | Kind::Plain => Place::Plain,
+        Kind::Header => Place::Header,
+        Kind::Json => Place::Json,
+        Kind::Form => Place::Form,
+        Kind::Xml => Place::Xml,
+        Kind::Regex => Place::Regex,
+    }
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+    kind: Kind,
+    literal: String,
+    parts: Vec<Part>,
+}
+
+impl Reader<'_> {
+    fn step(&mut self) -> Result<(), String> {
+        if let Some(length) = self.regex_braces() {
+            return self.take_literal(length);
+        }
+        let Some(next) = self.rest.find(['{', '}', '\\']) else {
+            return self.take_literal(self.rest.len());
+        };
+        if next > 0 {
+            return self.take_literal(next);
+        }
+        if self.rest.starts_with("{{") || self.rest.starts_with("}}") {
+            self.literal.push_str(&self.rest[..1]);
+            self.rest = &self.rest[2..];
+            return Ok(());
+        }
+        if self.rest.starts_with('\\') {
+            return self.take_literal(1);
+        }
+        if self.rest.starts_with('}') {
+            return Err("a `}` without its `{`; write a literal brace twice: `}}`".into());
+        }
+        let Some(end) = self.rest.find('}') else {
+            return Err("a `{` without its `}`; write a literal brace twice: `{{`".into());
+        };
+        let slot = slot(&self.rest[1..end])?;
+        self.end_literal();
+        self.parts.push(Part::Slot(slot));
+        self.rest = &self.rest[end + 1..];
+        Ok(())
+    }
+
+    /// In a regex: the length of an escape or a quantifier at this point, whose braces are its own.
+    fn regex_braces(&self) -> Option<usize> {
+        if self.kind != Kind::Regex {
+            return None;
+        }
+        let bytes = self.rest.as_bytes();
+        match bytes.first()? {
+            b'\\' => {
+                let escaped = self.rest[1..].chars().next()?;
+                let head = 1 + escaped.len_utf8();
+                let inside = self.rest[head..].strip_prefix('{').and_then(|rest| rest.split('}').next());
+                let is_own = match (escaped, inside) {
+                    ('p' | 'P' | 'x' | 'u' | 'U', Some(_)) => true,
+                    // `\b{query}` is a word boundary and a variable.
+                    ('b', Some(inside)) => matches!(inside, "start" | "end" | "start-half" | "end-half"),
+                    _ => false,
+                };
+                if is_own {
+                    return self.rest.find('}').map(|end| end + 1);
+                }
+                Some(head)
+            }
+            b'{' => {
+                let end = self.rest.find('}')?;
+                let inside = &self.rest[1..end];
+                let is_quantifier = inside.starts_with(|c: char| c.is_ascii_digit())
+                    && inside.bytes().all(|b| b.is_ascii_digit() || b == b',');
+                is_quantifier.then_some(end + 1)
+            }
+            _ => None,
+        }
+    }
+
+    fn take_literal(&mut self, length: usize) -> Result<(), String> {
+        self.literal.push_str(&self.rest[..length]);
+        self.rest = &self.rest[length..];
+        Ok(())
+    }
+
+    fn end_literal(&mut self) {
+        if !self.literal.is_empty() {
+            self.parts.push(Part::Text(std::mem::take(&mut self.literal)));
+        }
+    }
+}
+
+/// `query|lower|md5`.
+fn slot(text: &str) -> Result<Slot, String> {
+    let mut words = text.split('|');
+    let variable = variable(words.next().unwrap_or_default())?;
+    let filters = words.map(Filter::from_name).collect::<Result<_, _>>()?;
+    Ok(Slot { variable, filters, place: Place::Plain })
+}
+
+fn variable(name: &str) -> Result<Variable, String> {
+    Ok(match name {
+        "query" => Variable::Query,
+        "local" => Variable::Local,
+        "domain" => Variable::Domain,
+        "value" => Variable::Value,
+        _ => match name.split_once('.') {
+            Some(("saved", rest)) if is_name(rest) => Variable::Saved(rest.to_owned()),
+            Some(("config", rest)) if is_name(rest) => Variable::Config(rest.to_owned()),
+            _ => {
+                return Err(format!(
+                    "`{{{name}}}` is no variable; there are {VARIABLES}; write a literal brace twice: `{{{{`"
+                ));
+            }
+        },
+    })
+}
+
+/// Names of saved values and of keys.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 40
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// Finds out in which part of the URL each slot stands.
+fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
+    let mut place = Place::Host;
+    let mut rest: &mut [Part] = parts;
+    match rest.first_mut() {
+        Some(Part::Slot(slot)) if matches!(slot.variable, Variable::Saved(_)) => {
+            slot.place = Place::Address;
+            place = Place::Path;
+            rest = &mut rest[1..];
+        }
+        Some(Part::Text(text)) if scheme_length(text).is_some() => {}
+        _ => return Err("a URL begins with `https://`, `http://` or `{saved.NAME}`".into()),
+    }
+    for (index, part) in rest.iter_mut().enumerate() {
+        match part {
+            Part::Slot(slot) => slot.place = place,
+            Part::Text(text) => {
+                let start = if index == 0 { scheme_length(text).unwrap_or(0) } else { 0 };
+                place = walk(&text[start..], place)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn scheme_length(text: &str) -> Option<usize> {
+    ["https://", "http://"].iter().find(|scheme| text.starts_with(**scheme)).map(|scheme| scheme.len())
+}
+
+fn walk(text: &str, mut place: Place) -> Result<Place, String> {
+    for c in text.chars() {
+        if c.is_control() || c == ' ' || c == '\\' {
+            return Err(format!("a URL holds no {c:?}; percent-encode it"));
+        }
+        place = match (place, c) {
+            (Place::Host, '@') => return Err("a URL here has no user name and no password".into()),
+            (Place::Host, '/') => Place::Path,
+            (Place::Host | Place::Path, '?') => Place::UrlQuery,
+            (_, '#') => return Err("a URL here has no fragment (`#`): it would never be sent".into()),
+            (place, _) => place,
+        };
+    }
+    Ok(place)
+}

@@ -1,0 +1,195 @@
+//! How often a host and a module may be asked: a few checks at once to one host, over all runs; a
+//! module's own pace (`every_ms`, `per_day`).
+//!
+//! A check that has no place yet holds no worker: its driver asks for a [`Permit`] before it hands the
+//! check to the pool, and is woken when one may be free.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+/// Checks at once to one host, over all runs.
+pub const CHECKS_PER_HOST: usize = 2;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Wakes a driver that waits for a host.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// What a module's pace is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pace {
+    /// At least this long between two checks.
+    pub every: Option<Duration>,
+    /// At most this many checks in 24 hours from the first.
+    pub per_day: Option<u32>,
+}
+
+/// Whether a check may start.
+pub enum Admission {
+    /// Yes; the place is given back when the permit is dropped.
+    Granted(Permit),
+    /// A host has no place now; the waker is called when one is free.
+    HostBusy,
+    /// The module's pace allows it at this moment at the earliest.
+    NotBefore(Instant),
+    /// The module's checks of the day are used up.
+    DailyLimit,
+}
+
+/// Counts who asks whom. One for a process.
+#[derive(Default)]
+pub struct Courtesy {
+    hosts: Arc<Mutex<HashMap<String, Host>>>,
+    paces: Mutex<HashMap<String, Paced>>,
+}
+
+#[derive(Default)]
+struct Host {
+    busy: usize,
+    waiting: Vec<Waker>,
+}
+
+struct Paced {
+    next: Instant,
+    day_began: Instant,
+    today: u32,
+}
+
+/// A place at each of some hosts.
+pub struct Permit {
+    hosts: Vec<String>,
+    table: Arc<Mutex<HashMap<String, Host>>>,
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut woken: Vec<Waker> = Vec::new();
+        {
+            let mut table = self.table.lock();
+            for name in &self.hosts {
+                let Some(host) = table.get_mut(name) else { continue };
+                host.busy = host.busy.saturating_sub(1);
+                woken.append(&mut host.waiting);
+                if host.busy == 0 {
+                    table.remove(name);
+                }
+            }
+        }
+        for wake in woken {
+            wake();
+        }
+    }
+}
+
+impl Courtesy {
+    /// Asks for a place at all of `hosts` (no name twice) and in the module's pace.
+    pub fn admit(
+        &self,
+        module: &str,
+        pace: Pace,
+        hosts: Vec<String>,
+        waker: &Waker,
+        now: Instant,
+    ) -> Admission {
+        let mut table = self.hosts.lock();
+        for name in &hosts {
+            if let Some(host) = table.get_mut(name).filter(|host| host.busy >= CHECKS_PER_HOST) {
+                if !host.waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
+                    host.waiting.push(Arc::clone(waker));
+                }
+                return Admission::HostBusy;
+            }
+        }
+        if let Some(refusal) = self.keep_pace(module, pace, now) {
+            return refusal;
+        }
+        for name in &hosts {
+            table.entry(name.clone()).or_default().busy += 1;
+        }
+        Admission::Granted(Permit { hosts, table: Arc::clone(&self.hosts) })
+    }
+
+    fn keep_pace(&self, module: &str, pace: Pace, now: Instant) -> Option<Admission> {
+        if pace.every.is_none() && pace.per_day.is_none() {
+            return None;
+        }
+        let mut paces = self.paces.lock();
+        let paced = paces.entry(module.to_owned()).or_insert(Paced { next: now, day_began: now, today: 0 });
+        if now.duration_since(paced.day_began) >= DAY {
+            (paced.day_began, paced.today) = (now, 0);
+        }
+        if pace.per_day.is_some_and(|limit| paced.today >= limit) {
+            return Some(Admission::DailyLimit);
+        }
+        if paced.next > now {
+            return Some(Admission::NotBefore(paced.next));
+        }
+        paced.next = now + pace.every.unwrap_or_default();
+        paced.today += 1;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn counting() -> (Waker, Arc<AtomicUsize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let waker = move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+        };
+        (Arc::new(waker), count)
+    }
+
+    fn ask(courtesy: &Courtesy, hosts: &[&str], waker: &Waker) -> Option<Permit> {
+        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        match courtesy.admit("m", Pace::default(), hosts, waker, Instant::now()) {
+            Admission::Granted(permit) => Some(permit),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn two_at_once_and_the_third_is_woken_once() {
+        let (courtesy, (waker, woken)) = (Courtesy::default(), counting());
+        let first = ask(&courtesy, &["a"], &waker).unwrap();
+        let second = ask(&courtesy, &["a", "b"], &waker).unwrap();
+        assert!(ask(&courtesy, &["a"], &waker).is_none());
+        assert!(ask(&courtesy, &["b", "a"], &waker).is_none(), "all hosts or none");
+        drop(second);
+        assert_eq!(woken.load(Ordering::SeqCst), 1);
+        let third = ask(&courtesy, &["a"], &waker).unwrap();
+        drop((first, third));
+        assert!(courtesy.hosts.lock().is_empty(), "nothing is kept of hosts that nobody asks");
+    }
+
+    #[test]
+    fn a_refused_check_takes_no_place_at_its_other_hosts() {
+        let (courtesy, (waker, _)) = (Courtesy::default(), counting());
+        let _both = (ask(&courtesy, &["a"], &waker), ask(&courtesy, &["a"], &waker));
+        for _ in 0..5 {
+            assert!(ask(&courtesy, &["b", "a"], &waker).is_none());
+        }
+        assert!(ask(&courtesy, &["b"], &waker).is_some());
+    }
+
+    #[test]
+    fn a_pace_spaces_checks_and_counts_the_day() {
+        let (courtesy, (waker, _)) = (Courtesy::default(), counting());
+        let pace = Pace { every: Some(Duration::from_secs(2)), per_day: Some(2) };
+        let start = Instant::now();
+        let admit = |at: Duration| courtesy.admit("m", pace, vec![], &waker, start + at);
+        assert!(matches!(admit(Duration::ZERO), Admission::Granted(_)));
+        assert!(
+            matches!(admit(Duration::from_secs(1)), Admission::NotBefore(at) if at == start + Duration::from_secs(2))
+        );
+        assert!(matches!(admit(Duration::from_secs(2)), Admission::Granted(_)));
+        assert!(matches!(admit(Duration::from_secs(9)), Admission::DailyLimit));
+        assert!(matches!(admit(DAY), Admission::Granted(_)));
+    }
+}

@@ -1,0 +1,431 @@
+//! The thread that takes one run from its start to its end: dispatch checks, receive what they come to,
+//! store results, publish them, checkpoint, finish.
+
+use std::collections::{HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use log::{error, warn};
+
+use super::courtesy::{Admission, Pace, Permit, Waker};
+use super::journal::{Ending, Write};
+use super::lanes::{Lane, Lanes};
+use super::live::{LiveRun, Stopped};
+use super::run::{ModuleReport, ResultRecord, RunError, Status};
+use super::workshop::Workshop;
+use crate::base::storage::StorageError;
+use crate::modules::module::Module;
+use crate::modules::outcome::{Evidence, Finding, Outcome, Report};
+use crate::modules::query::Query;
+
+/// How often a driver checkpoints and renews its lease.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// How long checks may outlive the run's ceiling before they are given up.
+const CEILING_GRACE: Duration = Duration::from_secs(5);
+/// How long a finished run waits for a store that does not answer before its readers are told.
+const STORE_PATIENCE: Duration = Duration::from_secs(30);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
+/// Drives `run` to its end, or until it is stopped. `modules` are those that have not ended yet.
+pub fn drive(workshop: &Arc<Workshop>, run: &Arc<LiveRun>, query: &Query, modules: Vec<Arc<Module>>) {
+    let mut driver = Driver::new(workshop, run, query, modules);
+    driver.skip_unsuitable();
+    while run.stopped().is_none() && !driver.is_finished() {
+        driver.dispatch();
+        driver.receive();
+        driver.give_up_late();
+        driver.record();
+        driver.checkpoint_if_due();
+    }
+    match run.stopped() {
+        None => driver.finish(),
+        Some(Stopped::Shutdown) => driver.checkpoint(),
+        Some(Stopped::Deleted | Stopped::LeaseLost) => {}
+    }
+}
+
+/// Ends a run whose driver broke.
+pub fn fail(workshop: &Workshop, run: &LiveRun, code: &str, message: &str) {
+    let ending = Ending {
+        status: Status::Failed,
+        error: Some(RunError { code: code.to_owned(), message: message.to_owned() }),
+        completed_at: workshop.clock.now(),
+    };
+    let stored = workshop.journal.finish(run.id(), workshop.instance, &run.checkpoint(), &ending);
+    if let Err(error) = &stored {
+        error!("run {}: its failure could not be stored: {error}", run.id());
+    }
+    run.end(ending, stored.is_ok());
+}
+
+struct Driver<'a> {
+    workshop: &'a Arc<Workshop>,
+    run: &'a Arc<LiveRun>,
+    query: Arc<Query>,
+    lanes: Lanes,
+    under_way: HashMap<usize, UnderWay>,
+    in_tail: usize,
+    sender: Sender<Message>,
+    receiver: Receiver<Message>,
+    waker: Waker,
+    not_before: Option<Instant>,
+    ceiling: Instant,
+    seen: HashSet<(String, String, Option<String>)>,
+    next_id: u32,
+    /// When the newest check ended: results are dated by it, so that their dates follow their ids.
+    newest: Timestamp,
+    ready: Vec<ResultRecord>,
+    reports: Vec<ModuleReport>,
+    retry: Retry,
+    checkpoint_at: Instant,
+}
+
+struct UnderWay {
+    module: Arc<Module>,
+    lane: Lane,
+    since: Instant,
+}
+
+enum Message {
+    Ended {
+        place: usize,
+        report: Box<Report>,
+        took: Duration,
+        at: Timestamp,
+    },
+    /// A host may have a place, or the run was stopped: look again.
+    Wake,
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        workshop: &'a Arc<Workshop>,
+        run: &'a Arc<LiveRun>,
+        query: &Query,
+        modules: Vec<Arc<Module>>,
+    ) -> Self {
+        let (sender, receiver) = channel();
+        let wake = sender.clone();
+        // A driver that has ended needs no waking.
+        let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
+        run.set_driver(Arc::clone(&waker));
+        let (_, results, _) = run.snapshot();
+        let now = Instant::now();
+        Self {
+            workshop,
+            run,
+            query: Arc::new(query.clone()),
+            lanes: Lanes::new(modules, &workshop.health),
+            under_way: HashMap::new(),
+            in_tail: 0,
+            sender,
+            receiver,
+            waker,
+            not_before: None,
+            ceiling: now + workshop.limits.run_timeout,
+            seen: results.iter().map(|result| identity(&result.record)).collect(),
+            next_id: results.last().map_or(1, |last| last.record.id + 1),
+            newest: workshop.clock.now(),
+            ready: Vec::new(),
+            reports: Vec::new(),
+            retry: Retry::default(),
+            checkpoint_at: now + CHECKPOINT_EVERY,
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.lanes.left() == 0
+            && self.under_way.is_empty()
+            && self.ready.is_empty()
+            && self.reports.is_empty()
+    }
+
+    /// Modules that this query cannot be asked of end at once, without a worker.
+    fn skip_unsuitable(&mut self) {
+        for (place, module) in self.lanes.waiting(Lane::Front) {
+            if let Some(reason) = module.why_skipped(&self.query, self.workshop.checker.keys()) {
+                self.lanes.take(place);
+                self.note(&module, bare_report(Outcome::Skipped, reason), Duration::ZERO);
+            }
+        }
+        self.record();
+    }
+
+    fn dispatch(&mut self) {
+        self.not_before = None;
+        if Instant::now() >= self.ceiling {
+            for module in self.lanes.drain() {
+                self.note(&module, bare_report(Outcome::Timeout, "run_deadline"), Duration::ZERO);
+            }
+            return;
+        }
+        let window = self.workshop.window();
+        self.fill(Lane::Tail, window, window / 4);
+        self.fill(Lane::Front, window, window);
+    }
+
+    fn fill(&mut self, lane: Lane, window: usize, share: usize) {
+        let is_full = |driver: &Self| {
+            driver.under_way.len() >= window || (lane == Lane::Tail && driver.in_tail >= share)
+        };
+        if is_full(self) || self.lanes.left() == 0 {
+            return;
+        }
+        for (place, module) in self.lanes.waiting(lane) {
+            match self.admit(&module) {
+                Admission::Granted(permit) => self.start(place, module, lane, permit),
+                Admission::HostBusy => {}
+                Admission::NotBefore(at) => {
+                    self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
+                }
+                Admission::DailyLimit => {
+                    self.lanes.take(place);
+                    self.note(&module, bare_report(Outcome::Skipped, "daily_limit"), Duration::ZERO);
+                }
+            }
+            if is_full(self) {
+                return;
+            }
+        }
+    }
+
+    fn admit(&self, module: &Module) -> Admission {
+        let entry = module.entry();
+        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
+        let mut hosts = module.hosts(&self.query);
+        hosts.sort_unstable();
+        hosts.dedup();
+        self.workshop.courtesy.admit(module.id(), pace, hosts, &self.waker, Instant::now())
+    }
+
+    fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
+        self.lanes.take(place);
+        self.in_tail += usize::from(lane == Lane::Tail);
+        self.under_way.insert(place, UnderWay { module: Arc::clone(&module), lane, since: Instant::now() });
+        let (workshop, query) = (Arc::clone(self.workshop), Arc::clone(&self.query));
+        let (sender, ceiling) = (self.sender.clone(), self.ceiling);
+        self.workshop.pool.execute(move || {
+            let began = Instant::now();
+            let report = Box::new(check_guarded(&workshop, &module, &query, ceiling));
+            // The host is free for others before the driver gets round to the answer.
+            drop(permit);
+            // The driver may have given the check up.
+            let (took, at) = (began.elapsed(), workshop.clock.now());
+            let _ = sender.send(Message::Ended { place, report, took, at });
+        });
+    }
+
+    /// Waits for something to do, then takes all that has come.
+    fn receive(&mut self) {
+        if self.lanes.left() == 0 && self.under_way.is_empty() && self.ready.is_empty() {
+            return;
+        }
+        let mut until = self.checkpoint_at;
+        let ceiling = if self.lanes.left() > 0 { self.ceiling } else { self.ceiling + CEILING_GRACE };
+        let retry = (!self.ready.is_empty()).then_some(self.retry.at).flatten();
+        for moment in [Some(ceiling), self.not_before, retry].into_iter().flatten() {
+            until = until.min(moment);
+        }
+        let wait = until.saturating_duration_since(Instant::now());
+        match self.receiver.recv_timeout(wait) {
+            Ok(message) => self.take(message),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(message) = self.receiver.try_recv() {
+            self.take(message);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        let Message::Ended { place, report, took, at } = message else { return };
+        self.newest = self.newest.max(at);
+        if let Some(check) = self.end_of(place) {
+            self.workshop.health.note(check.module.id(), report.outcome, took);
+            self.note(&check.module, *report, took);
+        }
+    }
+
+    fn end_of(&mut self, place: usize) -> Option<UnderWay> {
+        let check = self.under_way.remove(&place)?;
+        self.in_tail -= usize::from(check.lane == Lane::Tail);
+        Some(check)
+    }
+
+    /// Checks end by their own deadline. One that does not must not hold up the run.
+    fn give_up_late(&mut self) {
+        if self.under_way.is_empty() || Instant::now() < self.ceiling + CEILING_GRACE {
+            return;
+        }
+        let places: Vec<usize> = self.under_way.keys().copied().collect();
+        for place in places {
+            if let Some(check) = self.end_of(place) {
+                warn!("run {}: module {} outlived its deadline", self.run.id(), check.module.id());
+                self.note(
+                    &check.module,
+                    bare_report(Outcome::Timeout, "run_deadline"),
+                    check.since.elapsed(),
+                );
+            }
+        }
+    }
+
+    /// Numbers the findings and keeps everything for [`Self::record`].
+    fn note(&mut self, module: &Module, report: Report, took: Duration) {
+        self.reports.push(ModuleReport {
+            module: module.id().to_string(),
+            platform: module.platform().to_owned(),
+            status: report.outcome,
+            reason: report.reason,
+            http_status: report.evidence.http_status,
+            elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        });
+        for finding in report.findings {
+            let record = number(finding, self.next_id, module.id(), self.newest);
+            if self.seen.insert(identity(&record)) {
+                self.next_id += 1;
+                self.ready.push(record);
+            }
+        }
+    }
+
+    /// Stores what has been noted, then publishes it. While the store does not take results, they are
+    /// kept, and nobody sees them.
+    fn record(&mut self) {
+        if !self.ready.is_empty() {
+            if !self.retry.is_due() {
+                return;
+            }
+            match self.workshop.journal.add_results(self.run.id(), self.workshop.instance, &self.ready) {
+                Ok(Write::Done) => self.retry = Retry::default(),
+                Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
+                Err(error) => return self.retry.again(self.run, &error),
+            }
+        }
+        self.run.publish(std::mem::take(&mut self.ready), std::mem::take(&mut self.reports));
+    }
+
+    fn checkpoint_if_due(&mut self) {
+        if Instant::now() >= self.checkpoint_at {
+            self.checkpoint();
+            self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
+        }
+    }
+
+    fn checkpoint(&self) {
+        let workshop = self.workshop;
+        let checkpoint = self.run.checkpoint();
+        let until = workshop.lease_until();
+        match workshop.journal.checkpoint(self.run.id(), workshop.instance, &checkpoint, until) {
+            Ok(Write::Done) => {}
+            Ok(Write::LeaseLost) => self.run.stop(Stopped::LeaseLost),
+            Err(error) => warn!("run {}: no checkpoint: {error}", self.run.id()),
+        }
+    }
+
+    fn finish(&self) {
+        let mut ending = self.ending();
+        let impatient_at = Instant::now() + STORE_PATIENCE;
+        let mut retry = Retry::default();
+        loop {
+            let checkpoint = self.run.checkpoint();
+            match self.workshop.journal.finish(self.run.id(), self.workshop.instance, &checkpoint, &ending) {
+                // For readers who were told of a failure meanwhile this changes nothing.
+                Ok(Write::Done) => return self.run.end(ending, true),
+                Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
+                Err(error) => retry.again(self.run, &error),
+            }
+            if Instant::now() >= impatient_at && ending.status == Status::Completed {
+                ending.status = Status::Failed;
+                ending.error = Some(failure("store_failed", "the results could not be stored"));
+                self.run.end(ending.clone(), false);
+            }
+            if self.run.stopped().is_some() {
+                return;
+            }
+            self.run.wait_until_stopped(retry.at.unwrap_or(impatient_at));
+        }
+    }
+
+    fn ending(&self) -> Ending {
+        let conclusive = self.run.summary().coverage.conclusive;
+        let (status, error) = if conclusive > 0 {
+            (Status::Completed, None)
+        } else {
+            let error =
+                failure("no_conclusion", "not one module came to a conclusion; the credits were given back");
+            (Status::Failed, Some(error))
+        };
+        Ending { status, error, completed_at: self.workshop.clock.now() }
+    }
+}
+
+/// When a store that failed is tried again.
+#[derive(Default)]
+struct Retry {
+    pause: Duration,
+    at: Option<Instant>,
+}
+
+impl Retry {
+    fn is_due(&self) -> bool {
+        self.at.is_none_or(|at| Instant::now() >= at)
+    }
+
+    fn again(&mut self, run: &LiveRun, error: &StorageError) {
+        if self.at.is_none() {
+            warn!("run {}: its results wait for the store: {error}", run.id());
+        }
+        self.pause = (self.pause * 2).clamp(FIRST_RETRY, LONGEST_RETRY);
+        self.at = Some(Instant::now() + self.pause);
+    }
+}
+
+fn check_guarded(workshop: &Workshop, module: &Module, query: &Query, ceiling: Instant) -> Report {
+    let now = Instant::now();
+    if now >= ceiling {
+        return bare_report(Outcome::Timeout, "run_deadline");
+    }
+    let deadline = ceiling.min(now + workshop.limits.check_timeout);
+    // A panic is that module's error and nothing more. What a check shares with others (the checker's
+    // caches) is behind locks that do not poison.
+    catch_unwind(AssertUnwindSafe(|| workshop.checker.check(module, query, deadline))).unwrap_or_else(|_| {
+        error!("module {} panicked", module.id());
+        bare_report(Outcome::Error, "panic")
+    })
+}
+
+fn bare_report(outcome: Outcome, reason: &str) -> Report {
+    Report {
+        outcome,
+        reason: Some(reason.to_owned()),
+        evidence: Evidence::default(),
+        findings: Vec::new(),
+        retry_after_secs: None,
+    }
+}
+
+fn failure(code: &str, message: &str) -> RunError {
+    RunError { code: code.to_owned(), message: message.to_owned() }
+}
+
+fn identity(record: &ResultRecord) -> (String, String, Option<String>) {
+    (record.source.clone(), record.result_type.clone(), record.value.clone())
+}
+
+fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultRecord {
+    ResultRecord {
+        id,
+        result_type: finding.result_type.as_str().to_owned(),
+        entity_type: finding.result_type.as_str().to_owned(),
+        platform: finding.platform,
+        value: finding.value,
+        confidence: finding.confidence,
+        source: module.to_owned(),
+        metadata: finding.metadata,
+        created_at: now,
+    }
+}

@@ -1,0 +1,89 @@
+//! A bounded queue of numbered events: the newest are kept, each reader holds a cursor of its own.
+
+use std::collections::VecDeque;
+
+/// The last events, numbered from 0 without gaps.
+#[derive(Debug)]
+pub struct Ring<T> {
+    events: VecDeque<T>,
+    first: u64,
+    capacity: usize,
+}
+
+/// The ring has passed a reader by: some events that it has not read are gone.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lagged;
+
+impl<T: Clone> Ring<T> {
+    /// An empty ring that keeps the last `capacity` events (at least one).
+    pub fn new(capacity: usize) -> Self {
+        Self { events: VecDeque::new(), first: 0, capacity: capacity.max(1) }
+    }
+
+    /// Adds an event; the oldest one gives way when the ring is full.
+    pub fn push(&mut self, event: T) {
+        if self.events.len() == self.capacity {
+            self.events.pop_front();
+            self.first += 1;
+        }
+        self.events.push_back(event);
+    }
+
+    /// The number that the next event will have.
+    pub fn next_number(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    /// The events from number `cursor` on, at most `limit`.
+    ///
+    /// # Errors
+    /// [`Lagged`] when the event with that number is gone.
+    pub fn read(&self, cursor: u64, limit: usize) -> Result<Vec<T>, Lagged> {
+        let skip = cursor.checked_sub(self.first).ok_or(Lagged)?;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        Ok(self.events.iter().skip(skip).take(limit).cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Readers of any pace see every event in order, or learn that they lag; never a wrong one.
+        #[test]
+        fn a_reader_misses_nothing_unknowingly(
+            capacity in 1usize..20,
+            steps in prop::collection::vec((0u64..12, 1usize..8), 1..60),
+        ) {
+            let mut ring = Ring::new(capacity);
+            let (mut written, mut cursor) = (0u64, 0u64);
+            for (writes, limit) in steps {
+                for _ in 0..writes {
+                    ring.push(written);
+                    written += 1;
+                }
+                prop_assert_eq!(ring.next_number(), written);
+                match ring.read(cursor, limit) {
+                    Ok(events) => {
+                        let want = (written - cursor).min(limit as u64);
+                        prop_assert_eq!(events.clone(), (cursor..cursor + want).collect::<Vec<_>>());
+                        cursor += events.len() as u64;
+                    }
+                    Err(Lagged) => {
+                        prop_assert!(written - cursor > capacity as u64);
+                        cursor = ring.next_number();
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cursor_ahead_of_the_ring_reads_nothing() {
+        let mut ring = Ring::new(2);
+        ring.push('a');
+        assert_eq!(ring.read(5, 10), Ok(vec![]));
+    }
+}

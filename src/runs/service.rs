@@ -1,0 +1,418 @@
+//! What can be done with runs: start, read, follow, delete, take over, shut down.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, ToSpan};
+use log::{info, warn};
+use parking_lot::{Condvar, Mutex, RwLock};
+use uuid::Uuid;
+
+use super::courtesy::Courtesy;
+use super::follow::Follower;
+use super::health::HealthTable;
+use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable, Started};
+use super::live::{self, LiveRun, Stopped};
+use super::pool::CheckPool;
+use super::run::{ModuleReport, ResultRecord, RunSummary};
+use super::scheduler::{Job, Scheduler};
+use super::workshop::{Limits, Workshop};
+use crate::account::credits::Charge;
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::catalog::{Catalog, Selection};
+use crate::modules::check::Checker;
+use crate::modules::module::Module;
+use crate::modules::query::Query;
+
+/// How often runs without a driver are looked for.
+const TAKE_OVER_EVERY: Duration = Duration::from_secs(5);
+/// Runs taken over at once.
+const TAKE_OVER_RUNS: usize = 16;
+/// Results read from the store at once.
+const PAGE: usize = 1000;
+
+/// How runs are run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunsConfig {
+    /// Check workers, shared by all runs.
+    pub check_workers: usize,
+    /// Runs driven at once.
+    pub max_runs: usize,
+    /// Runs that may wait for a driver; beyond them a search is refused.
+    pub max_waiting: usize,
+    /// Deadlines.
+    pub limits: Limits,
+    /// How long a run that has ended stays in memory, for its last readers.
+    pub keep_ended: Duration,
+    /// Whether sign-in-page checks take part.
+    pub discovery: bool,
+}
+
+/// A search to be started.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Who pays.
+    pub account: AccountId,
+    /// What is searched.
+    pub query: Query,
+    /// Whether browser modules take part.
+    pub premium: bool,
+    /// What it costs.
+    pub charge: Charge,
+    /// The caller's `Idempotency-Key`.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// What became of an order.
+pub enum Receipt {
+    /// Charged and started.
+    Started(Arc<LiveRun>),
+    /// The idempotency key is known with the same body: that run, nothing charged.
+    Repeated(RunId),
+    /// The idempotency key is known with another body.
+    Mismatch,
+    /// Not enough credits.
+    InsufficientCredits {
+        /// Used in the cycle so far.
+        used: u64,
+    },
+}
+
+/// Why an order was not taken.
+#[derive(Debug)]
+pub enum OrderError {
+    /// Too many runs wait, or the process shuts down.
+    Overloaded,
+    /// The store failed: nothing was charged, as far as it can tell.
+    Storage(StorageError),
+}
+
+/// A run, wherever it is.
+pub enum Found {
+    /// Live here.
+    Live(Arc<LiveRun>),
+    /// In the store alone.
+    Stored(Box<RunSummary>),
+}
+
+/// The use cases of this room. One for a process; shared.
+pub struct Runs {
+    workshop: Arc<Workshop>,
+    scheduler: Arc<Scheduler>,
+    catalog: Arc<Catalog>,
+    config: RunsConfig,
+    live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
+    shutdown: Mutex<bool>,
+    shutdown_began: Condvar,
+    next_take_over: Mutex<Instant>,
+}
+
+impl Runs {
+    /// Starts the check workers; no run yet.
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        catalog: Arc<Catalog>,
+        checker: Arc<Checker>,
+        clock: Arc<dyn Clock>,
+        config: RunsConfig,
+    ) -> Arc<Self> {
+        let workshop = Arc::new(Workshop {
+            journal,
+            checker,
+            pool: CheckPool::new(config.check_workers),
+            courtesy: Courtesy::default(),
+            health: Arc::new(HealthTable::default()),
+            clock,
+            instance: InstanceId(Uuid::new_v4()),
+            limits: config.limits,
+            driving: AtomicUsize::new(0),
+        });
+        Arc::new(Self {
+            scheduler: Arc::new(Scheduler::new(Arc::clone(&workshop), config.max_runs, config.max_waiting)),
+            workshop,
+            catalog,
+            config,
+            live: RwLock::default(),
+            shutdown: Mutex::new(false),
+            shutdown_began: Condvar::new(),
+            next_take_over: Mutex::new(Instant::now()),
+        })
+    }
+
+    /// The modules that a search asks.
+    pub fn modules_for(&self, query: &Query, premium: bool) -> Vec<Arc<Module>> {
+        self.catalog.select(&Selection {
+            search_type: query.search_type(),
+            premium,
+            discovery: self.config.discovery,
+            nsfw: false,
+        })
+    }
+
+    /// Charges and starts a search.
+    ///
+    /// # Errors
+    /// [`OrderError::Overloaded`] before anything is charged; the store's failure.
+    pub fn start(&self, order: Order) -> Result<Receipt, OrderError> {
+        if !self.scheduler.has_room() {
+            return Err(OrderError::Overloaded);
+        }
+        let modules = self.modules_for(&order.query, order.premium);
+        let ids: Vec<String> = modules.iter().map(|module| module.id().to_string()).collect();
+        let now = self.workshop.clock.now();
+        let new = NewRun {
+            id: RunId::new(),
+            account: order.account,
+            search_type: order.query.search_type(),
+            query: order.query.raw().to_owned(),
+            premium: order.premium,
+            modules: ids.clone(),
+            created_at: now,
+            owner: self.workshop.instance,
+            lease_until: self.workshop.lease_until(),
+            idempotency: order.idempotency,
+        };
+        let credits = order.charge.credits;
+        let opening = live::opening(new.id, new.account, &order.query, new.premium, ids.len(), credits, now);
+        let run = Arc::new(LiveRun::new(opening, ids));
+        // Known here before it is committed: whoever learns its id finds it live.
+        self.live.write().insert(new.id, Arc::clone(&run));
+        let started = self.workshop.journal.start(&new, &order.charge);
+        if !matches!(started, Ok(Started::Created)) {
+            self.live.write().remove(&new.id);
+        }
+        Ok(match started.map_err(OrderError::Storage)? {
+            Started::Created => {
+                self.scheduler.submit(Job { run: Arc::clone(&run), query: order.query, modules });
+                Receipt::Started(run)
+            }
+            Started::Repeated(id) => Receipt::Repeated(id),
+            Started::Mismatch => Receipt::Mismatch,
+            Started::InsufficientCredits { used } => Receipt::InsufficientCredits { used },
+        })
+    }
+
+    /// A run of that account. `None`: unknown, foreign or deleted.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn find(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
+        if let Some(run) = self.live(id) {
+            return Ok((run.account() == account).then_some(Found::Live(run)));
+        }
+        Ok(self.workshop.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
+    }
+
+    /// The run of that id, if it is live here.
+    pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
+        self.live.read().get(&id).map(Arc::clone)
+    }
+
+    /// All results of a stored run.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
+        let mut results: Vec<ResultRecord> = Vec::new();
+        loop {
+            let after = results.last().map_or(0, |last| last.id);
+            let page = self.workshop.journal.results(id, after, PAGE)?;
+            let whole = page.len() < PAGE;
+            results.extend(page);
+            if whole {
+                return Ok(results);
+            }
+        }
+    }
+
+    /// The modules of a run that ended so far.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
+        match found {
+            Found::Live(run) => Ok(run.reports()),
+            Found::Stored(summary) => self.workshop.journal.modules(summary.id),
+        }
+    }
+
+    /// Follows a run, leaving out results up to `after`.
+    pub fn follow(self: &Arc<Self>, found: Found, after: u32) -> Follower {
+        match found {
+            Found::Live(run) => Follower::live(Arc::clone(self), run, after),
+            Found::Stored(summary) => Follower::stored(Arc::clone(self), *summary, after),
+        }
+    }
+
+    /// The runs of an account, newest first, at most `limit`; live ones as they are now.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn list(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
+        let mut runs = self.workshop.journal.list(account, filter, limit)?;
+        for summary in &mut runs {
+            if let Some(run) = self.live(summary.id) {
+                *summary = run.summary();
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Forgets a run; a running one stops first. `false`: unknown, foreign or deleted before.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn delete(&self, id: RunId, account: AccountId) -> Result<bool, StorageError> {
+        let known = self.workshop.journal.delete(id, account, self.workshop.clock.now())?;
+        if known && let Some(run) = self.live.write().remove(&id) {
+            run.stop(Stopped::Deleted);
+        }
+        Ok(known)
+    }
+
+    /// Storage, for followers.
+    pub(super) fn journal(&self) -> &dyn Journal {
+        &*self.workshop.journal
+    }
+
+    /// The catalogue in force.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// What real runs have taught about the modules.
+    pub fn module_health(&self) -> &HealthTable {
+        &self.workshop.health
+    }
+
+    /// Runs that are driven and runs that wait.
+    pub fn counts(&self) -> (usize, usize) {
+        self.scheduler.counts()
+    }
+
+    /// Check workers that work now, and all there are.
+    pub fn workers(&self) -> (usize, usize) {
+        (self.workshop.pool.busy(), self.workshop.pool.workers())
+    }
+
+    /// Waits until the shutdown begins (`true`) or the moment has come.
+    pub fn wait_for_shutdown(&self, until: Instant) -> bool {
+        let mut down = self.shutdown.lock();
+        while !*down {
+            if self.shutdown_began.wait_until(&mut down, until).timed_out() {
+                return *down;
+            }
+        }
+        true
+    }
+
+    /// What has to be done every now and then: the housekeeper calls it about once a second.
+    pub fn keep_house(&self) {
+        self.drop_ended();
+        self.scheduler.start_drivers();
+        let due = {
+            let mut next = self.next_take_over.lock();
+            let due = Instant::now() >= *next;
+            if due {
+                *next = Instant::now() + TAKE_OVER_EVERY;
+            }
+            due
+        };
+        if due && !*self.shutdown.lock() {
+            self.renew_waiting();
+            self.take_over();
+            self.forget_idempotency();
+        }
+    }
+
+    fn drop_ended(&self) {
+        let now = Instant::now();
+        self.live.write().retain(|_, run| {
+            let ended = run.ended_at().is_some_and(|at| now.duration_since(at) >= self.config.keep_ended);
+            !ended && !matches!(run.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
+        });
+    }
+
+    /// Runs that wait have no driver that renews their lease.
+    fn renew_waiting(&self) {
+        let workshop = &self.workshop;
+        for run in self.scheduler.waiting() {
+            let until = workshop.lease_until();
+            if let Err(error) =
+                workshop.journal.checkpoint(run.id(), workshop.instance, &run.checkpoint(), until)
+            {
+                warn!("run {}: its lease was not renewed: {error}", run.id());
+                return;
+            }
+        }
+    }
+
+    fn take_over(&self) {
+        if !self.scheduler.has_room() {
+            return;
+        }
+        let workshop = &self.workshop;
+        let (now, until) = (workshop.clock.now(), workshop.lease_until());
+        match workshop.journal.take_over(workshop.instance, now, until, TAKE_OVER_RUNS) {
+            Ok(runs) => runs.into_iter().for_each(|run| self.resume(run)),
+            Err(error) => warn!("interrupted runs could not be looked for: {error}"),
+        }
+    }
+
+    fn resume(&self, from: Resumable) {
+        let id = from.summary.id;
+        let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
+            // It was valid when it was accepted: only a newer program with other rules gets here.
+            warn!("run {id}: its query is no longer valid, it stays where it is");
+            return;
+        };
+        let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
+        let modules: Vec<Arc<Module>> = from
+            .modules
+            .iter()
+            .filter(|module| !done.contains(&module.as_str()))
+            .filter_map(|module| self.catalog.get(module).cloned())
+            .collect();
+        info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
+        let run = Arc::new(LiveRun::resume(from));
+        self.live.write().insert(id, Arc::clone(&run));
+        self.scheduler.submit(Job { run, query, modules });
+    }
+
+    fn forget_idempotency(&self) {
+        let before = idempotency_valid_since(self.workshop.clock.now());
+        if let Err(error) = self.workshop.journal.forget_idempotency(before) {
+            warn!("old idempotency keys were not removed: {error}");
+        }
+    }
+
+    /// Stops all runs at a checkpoint and lets go of them, so that this or another instance may go on
+    /// with them at once. Readers and waiters are woken. Waits at most until the given moment.
+    pub fn shut_down(&self, until: Instant) {
+        *self.shutdown.lock() = true;
+        self.shutdown_began.notify_all();
+        for run in self.live.read().values() {
+            run.stop(Stopped::Shutdown);
+        }
+        if !self.scheduler.close(until) {
+            warn!("some runs did not stop in time");
+        }
+        if let Err(error) = self.workshop.journal.release(self.workshop.instance, self.workshop.clock.now()) {
+            warn!("the leases were not released, they end by themselves: {error}");
+        }
+    }
+}
+
+/// Idempotency keys noted before this moment are forgotten: 24 hours ago.
+pub fn idempotency_valid_since(now: Timestamp) -> Timestamp {
+    now.saturating_sub(24.hours()).unwrap_or(now)
+}

@@ -1,0 +1,78 @@
+//! A journal that keeps nothing: for one search on a terminal, whose only reader sees it live. What a
+//! person searches there leaves no trace on the disk.
+
+use jiff::Timestamp;
+
+use super::journal::{
+    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+};
+use super::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+
+/// Takes everything, keeps nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unrecorded;
+
+impl Journal for Unrecorded {
+    fn start(&self, _: &NewRun, _: &Charge) -> Result<Started, StorageError> {
+        Ok(Started::Created)
+    }
+
+    fn add_results(&self, _: RunId, _: InstanceId, _: &[ResultRecord]) -> Result<Write, StorageError> {
+        Ok(Write::Done)
+    }
+
+    fn checkpoint(
+        &self,
+        _: RunId,
+        _: InstanceId,
+        _: &Checkpoint,
+        _: Timestamp,
+    ) -> Result<Write, StorageError> {
+        Ok(Write::Done)
+    }
+
+    fn finish(&self, _: RunId, _: InstanceId, _: &Checkpoint, _: &Ending) -> Result<Write, StorageError> {
+        Ok(Write::Done)
+    }
+
+    fn release(&self, _: InstanceId, _: Timestamp) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn take_over(
+        &self,
+        _: InstanceId,
+        _: Timestamp,
+        _: Timestamp,
+        _: usize,
+    ) -> Result<Vec<Resumable>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn run(&self, _: RunId, _: AccountId) -> Result<Option<RunSummary>, StorageError> {
+        Ok(None)
+    }
+
+    fn results(&self, _: RunId, _: u32, _: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn modules(&self, _: RunId) -> Result<Vec<ModuleReport>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn list(&self, _: AccountId, _: &ListFilter, _: usize) -> Result<Vec<RunSummary>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn delete(&self, _: RunId, _: AccountId, _: Timestamp) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+
+    fn forget_idempotency(&self, _: Timestamp) -> Result<(), StorageError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,63 @@
+//! What all drivers share: storage, the checker, the worker pool, places at hosts, deadlines.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::courtesy::Courtesy;
+use super::health::HealthTable;
+use super::journal::{InstanceId, Journal};
+use super::pool::CheckPool;
+use crate::base::clock::Clock;
+use crate::modules::check::Checker;
+
+/// The fewest checks that a run may have under way, however many runs there are.
+const LEAST_WINDOW: usize = 8;
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// One check, all its probes and retries.
+    pub check_timeout: Duration,
+    /// A whole run; what has not been asked by then is `timeout`.
+    pub run_timeout: Duration,
+    /// How long a lease holds without a renewal.
+    pub lease: Duration,
+}
+
+/// What all drivers share. One for a process.
+pub struct Workshop {
+    /// Storage.
+    pub journal: Arc<dyn Journal>,
+    /// Runs checks.
+    pub checker: Arc<Checker>,
+    /// Check workers.
+    pub pool: CheckPool,
+    /// Places at hosts.
+    pub courtesy: Courtesy,
+    /// What is known of each module.
+    pub health: Arc<HealthTable>,
+    /// Time of day.
+    pub clock: Arc<dyn Clock>,
+    /// This process.
+    pub instance: InstanceId,
+    /// Deadlines.
+    pub limits: Limits,
+    /// Runs that are driven now.
+    pub driving: AtomicUsize,
+}
+
+impl Workshop {
+    /// How many checks a run may have under way: its fair share of the pool.
+    pub fn window(&self) -> usize {
+        (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
+    }
+
+    /// The end of a lease taken or renewed now.
+    pub fn lease_until(&self) -> Timestamp {
+        let now = self.clock.now();
+        now.saturating_add(self.limits.lease).unwrap_or(now)
+    }
+}

@@ -1,0 +1,49 @@
+//! Every timeout and size of the store, with its reason.
+
+use std::time::Duration;
+
+/// Connections of a server: 16 request workers and up to 64 drivers hold one for a millisecond or so at a
+/// time; a PostgreSQL server allows 100 in all by default, shared by all instances.
+pub const DEFAULT_POOL_SIZE: u32 = 10;
+
+/// How long a call waits for a free connection. A client that waits longer than this is better served by
+/// a 503 and a `Retry-After`.
+pub(super) const POOL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long a write to SQLite waits for its turn; there is one writer. More than [`POOL_WAIT`]: a driver's
+/// write that gives up fails a run.
+pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
+
+/// How long SQLite waits for a lock that another process (a command) holds.
+pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
+
+/// How long a health check waits for a connection and, again, for an answer: a load balancer asks every
+/// few seconds.
+pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
+
+/// How long connecting to PostgreSQL may take, for each address of the host.
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
+
+/// After how long without an acknowledgement a sent packet means that the server's machine is gone.
+pub(super) const TCP_USER: Duration = Duration::from_secs(10);
+
+/// After how long a silent connection is probed, and how often until it is given up: a waiting query on a
+/// machine that vanished ends after 15 + 3 × 5 seconds.
+pub(super) const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Settings of every PostgreSQL session; what the address says in `options` wins.
+///
+/// Every statement here is bound to an index and takes milliseconds: one that needs ten seconds is stuck.
+/// A lock is waited for half as long, so that the error names the lock. A transaction is never left idle;
+/// where a process froze inside one, its locks are freed.
+pub(super) const POSTGRES_SETTINGS: &str =
+    "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
+
+/// The same for a migration: it may rewrite a table, and waits for other starters.
+pub(super) const MIGRATION_SETTINGS: &str = "SET LOCAL statement_timeout = '15min'; SET LOCAL lock_timeout = \
+                                             '15min'; SET LOCAL idle_in_transaction_session_timeout = '15min'";
+
+/// How deep arrays and objects of a result's metadata may nest; see `document`.
+pub(super) const METADATA_DEPTH: usize = 64;

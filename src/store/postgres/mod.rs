@@ -1,0 +1,102 @@
+//! PostgreSQL: any number of instances on one database.
+//!
+//! Transactions run at `READ COMMITTED`: each statement sees what was committed before it, and a row that
+//! is updated is locked and looked at again. Every promise of the traits rests on a row lock or a unique
+//! index, so nothing is ever retried. Rows are locked in one order (run, idempotency key, credits), so two
+//! transactions never wait for each other.
+//!
+//! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
+//! to one.
+
+mod error;
+mod journal;
+mod ledger;
+mod migrate;
+mod read;
+mod session;
+mod start;
+mod target;
+mod tls;
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
+
+use super::Options;
+use super::error::OpenError;
+use super::limits::{CONNECT, POOL_WAIT};
+use crate::base::clock::cut_to_millis;
+use crate::base::storage::StorageError;
+use error::{PostgresError, pool_error};
+use session::{Manager, Work};
+pub(super) use target::PostgresTarget;
+
+/// An open PostgreSQL database.
+pub(super) struct Database {
+    pool: Pool<Manager>,
+}
+
+impl Database {
+    /// Connects, and brings the schema up to date.
+    pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
+        let tls = tls::connector(target)?;
+        migrate::run(first_connection(target, Manager::new(target.config(), tls.clone()))?, target)?;
+        let pool = Pool::builder()
+            .max_size(options.pool_size)
+            .min_idle(Some(0))
+            .connection_timeout(POOL_WAIT)
+            .error_handler(Box::new(NopErrorHandler))
+            .build_unchecked(Manager::new(target.config(), tls));
+        Ok(Self { pool })
+    }
+
+    fn session(&self) -> Result<PooledConnection<Manager>, StorageError> {
+        self.pool.get().map_err(pool_error)
+    }
+
+    fn session_within(&self, wait: Duration) -> Result<PooledConnection<Manager>, StorageError> {
+        self.pool.get_timeout(wait).map_err(pool_error)
+    }
+
+    /// Runs `work` in a transaction, and commits what it did unless it fails.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&mut Work<'_>) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let mut session = self.session()?;
+        let mut transaction = session.begin()?;
+        let done = work(&mut transaction)?;
+        transaction.commit()?;
+        Ok(done)
+    }
+}
+
+/// Connects on a thread of its own: the driver bounds the TCP connect, not what the server then takes to
+/// answer. (The pool connects on threads of its own too.)
+fn first_connection(target: &PostgresTarget, manager: Manager) -> Result<session::Session, OpenError> {
+    let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
+    let (sender, receiver) = mpsc::channel();
+    let wait = CONNECT * 2;
+    std::thread::Builder::new()
+        .name("postgres-connect".into())
+        .spawn(move || {
+            // Nobody listens where the wait is over.
+            let _ = sender.send(manager.connect());
+        })
+        .map_err(|cause| failed(StorageError::unavailable(cause)))?;
+    match receiver.recv_timeout(wait) {
+        Ok(Ok(session)) => Ok(session),
+        Ok(Err(cause)) => Err(failed(StorageError::unavailable(cause))),
+        Err(_) => Err(failed(StorageError::unavailable(PostgresError::new(format!(
+            "no answer within {} s",
+            wait.as_secs()
+        ))))),
+    }
+}
+
+/// A moment as the tables keep it: whole milliseconds, as SQLite does.
+fn at(moment: Timestamp) -> Timestamp {
+    cut_to_millis(moment)
+}

@@ -1,0 +1,254 @@
+//! A `postgres://` address: what the driver reads, and what only `psql` knows.
+//!
+//! The driver's `sslmode` ends at `require`, and it has no `sslrootcert`: both are taken out of the
+//! address before the driver sees it.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+
+use postgres::config::{Config, Host, SslMode};
+
+use crate::store::limits::{
+    CONNECT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_RETRIES, POSTGRES_SETTINGS, TCP_USER,
+};
+use crate::store::url::UrlError;
+
+/// Parameters that the driver reads.
+const KNOWN: [&str; 18] = [
+    "user",
+    "password",
+    "dbname",
+    "options",
+    "application_name",
+    "sslnegotiation",
+    "host",
+    "hostaddr",
+    "port",
+    "connect_timeout",
+    "tcp_user_timeout",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "target_session_attrs",
+    "channel_binding",
+    "load_balance_hosts",
+];
+
+/// Parameters of `psql` that we cannot honour and must not ignore.
+const REFUSED: [&str; 8] =
+    ["sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "passfile", "service", "gssencmode"];
+
+/// How far the server's certificate is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Verify {
+    /// Not at all.
+    Nothing,
+    /// It is signed by a known authority.
+    Authority,
+    /// And made out to this host.
+    Full,
+}
+
+/// Where a PostgreSQL database is. Prints without its password.
+#[derive(Clone)]
+pub(in crate::store) struct PostgresTarget {
+    config: Config,
+    verify: Verify,
+    roots: Option<PathBuf>,
+}
+
+impl PostgresTarget {
+    /// Reads an address that starts with `postgres://` or `postgresql://`.
+    pub(in crate::store) fn parse(text: &str) -> Result<Self, UrlError> {
+        let parameters = Parameters::take(text)?;
+        let mut config: Config = parameters.rest.parse().map_err(|error: postgres::Error| {
+            // The driver's reason names the parameter, never its value.
+            UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+        })?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(UrlError::new("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE"));
+        }
+        let roots = parameters.roots.filter(|path| path != "system").map(PathBuf::from);
+        let (mode, verify) = ssl_mode(parameters.mode.as_deref(), roots.is_some())?;
+        config.ssl_mode(mode);
+        set_limits(&mut config);
+        Ok(Self { config, verify, roots })
+    }
+
+    pub(super) fn config(&self) -> Config {
+        self.config.clone()
+    }
+
+    pub(super) fn verify(&self) -> Verify {
+        self.verify
+    }
+
+    /// A PEM file of authorities; `None`: the machine's.
+    pub(super) fn roots(&self) -> Option<&PathBuf> {
+        self.roots.as_ref()
+    }
+}
+
+/// What the address's own parameters leave open.
+fn set_limits(config: &mut Config) {
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(TCP_USER);
+    }
+    if config.get_keepalives_interval().is_none() {
+        config.keepalives_idle(KEEPALIVE_IDLE).keepalives_interval(KEEPALIVE_INTERVAL);
+    }
+    if config.get_keepalives_retries().is_none() {
+        config.keepalives_retries(KEEPALIVE_RETRIES);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("sightline");
+    }
+    // Of two settings of one name the later one holds: the address's own.
+    let own = config.get_options().unwrap_or_default();
+    let options = format!("{POSTGRES_SETTINGS} {own}");
+    config.options(options.trim_end());
+}
+
+fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), UrlError> {
+    Ok(match mode.unwrap_or("prefer") {
+        "disable" => (SslMode::Disable, Verify::Nothing),
+        "prefer" => (SslMode::Prefer, Verify::Nothing),
+        "require" if has_roots => (SslMode::Require, Verify::Authority),
+        "require" => (SslMode::Require, Verify::Nothing),
+        "verify-ca" => (SslMode::Require, Verify::Authority),
+        "verify-full" => (SslMode::Require, Verify::Full),
+        _ => {
+            return Err(UrlError::new(
+                "sslmode: disable, prefer, require, verify-ca and verify-full are allowed",
+            ));
+        }
+    })
+}
+
+/// The parameters that are not the driver's, and the address without them.
+struct Parameters {
+    mode: Option<String>,
+    roots: Option<String>,
+    rest: String,
+}
+
+impl Parameters {
+    fn take(text: &str) -> Result<Self, UrlError> {
+        // As the driver does it: what stands before the first @ is user and password, whatever it holds.
+        let host = text.find('@').map_or(0, |at| at + 1);
+        let (base, query) = match text[host..].split_once('?') {
+            Some((base, query)) => (format!("{}{base}", &text[..host]), query),
+            None => (text.to_owned(), ""),
+        };
+        let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
+        for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty())
+        {
+            // Names are shown only where we know them: anything else may be a piece of a password.
+            let position = index + 1;
+            let (name, value) = parameter
+                .split_once('=')
+                .ok_or_else(|| UrlError::new(format!("parameter {position} after the \"?\" has no value")))?;
+            match name {
+                "sslmode" => mode = Some(decode(value)),
+                "sslrootcert" => roots = Some(decode(value)),
+                _ if KNOWN.contains(&name) => kept.push(parameter),
+                _ if REFUSED.contains(&name) => {
+                    return Err(UrlError::new(format!("the parameter {name} is not supported")));
+                }
+                _ => {
+                    return Err(UrlError::new(format!(
+                        "parameter {position} after the \"?\" is not known; allowed: sslmode, sslrootcert, {}",
+                        KNOWN.join(", ")
+                    )));
+                }
+            }
+        }
+        let rest = if kept.is_empty() { base } else { format!("{base}?{}", kept.join("&")) };
+        Ok(Self { mode, roots, rest })
+    }
+}
+
+fn decode(value: &str) -> String {
+    // In a database address a plus sign is a plus sign.
+    let value = value.replace('+', "%2B");
+    url::form_urlencoded::parse(format!("v={value}").as_bytes())
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+impl fmt::Display for PostgresTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("postgres://")?;
+        if let Some(user) = self.config.get_user() {
+            write!(f, "{user}@")?;
+        }
+        let addresses = self.config.get_hostaddrs();
+        let mut hosts: Vec<String> = self.config.get_hosts().iter().map(shown).collect();
+        if hosts.is_empty() {
+            hosts = addresses.iter().map(ToString::to_string).collect();
+        }
+        let ports = self.config.get_ports();
+        for (index, host) in hosts.iter().enumerate() {
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            write!(f, "{}{host}:{port}", if index == 0 { "" } else { "," })?;
+        }
+        write!(f, "/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
+    }
+}
+
+fn shown(host: &Host) -> String {
+    match host {
+        Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(folder) => folder.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sslmode_means_what_it_means_to_psql() {
+        for (parameters, mode, verify) in [
+            ("", SslMode::Prefer, Verify::Nothing),
+            ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
+            ("?sslmode=require", SslMode::Require, Verify::Nothing),
+            ("?sslmode=require&sslrootcert=%2Fca.pem", SslMode::Require, Verify::Authority),
+            ("?sslrootcert=system&sslmode=verify-ca", SslMode::Require, Verify::Authority),
+            ("?application_name=a&sslmode=verify-full&connect_timeout=3", SslMode::Require, Verify::Full),
+        ] {
+            let target = PostgresTarget::parse(&format!("postgres://u:p@h/d{parameters}")).unwrap();
+            assert_eq!((target.config.get_ssl_mode(), target.verify), (mode, verify), "{parameters}");
+        }
+        let target = PostgresTarget::parse("postgres://h/d?sslrootcert=%2Fa+b%20c.pem").unwrap();
+        assert_eq!(target.roots, Some(PathBuf::from("/a+b c.pem")));
+    }
+
+    #[test]
+    fn a_password_may_hold_what_elsewhere_divides_an_address() {
+        let target = PostgresTarget::parse("postgres://u:a?b&c=d/e@h/d?sslmode=require").unwrap();
+        assert_eq!(target.config.get_password(), Some(b"a?b&c=d/e".as_slice()));
+        assert_eq!(target.config.get_dbname(), Some("d"));
+        assert_eq!(target.config.get_ssl_mode(), SslMode::Require);
+    }
+
+    #[test]
+    fn what_the_address_sets_wins_over_our_limits() {
+        let target = PostgresTarget::parse("postgres://h/d").unwrap();
+        assert_eq!(target.config.get_connect_timeout(), Some(&CONNECT));
+        assert_eq!(target.config.get_options(), Some(POSTGRES_SETTINGS));
+        let target = PostgresTarget::parse(
+            "postgres://h/d?connect_timeout=9&options=-c%20statement_timeout%3D1min&application_name=x",
+        )
+        .unwrap();
+        assert_eq!(target.config.get_connect_timeout().unwrap().as_secs(), 9);
+        assert!(target.config.get_options().unwrap().ends_with(" -c statement_timeout=1min"));
+        assert_eq!(target.config.get_application_name(), Some("x"));
+    }
+}

@@ -1,0 +1,113 @@
+//! TLS to PostgreSQL, by `sslmode`.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::target::{PostgresTarget, Verify};
+use crate::store::error::OpenError;
+
+/// What the driver makes TLS with. It is not used where `sslmode` is `disable`.
+pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, OpenError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| OpenError::Tls(error.to_string()))?;
+    let config = match target.verify() {
+        Verify::Full => builder.with_root_certificates(roots(target)?).with_no_client_auth(),
+        Verify::Authority => {
+            let chain =
+                WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
+                    .build()
+                    .map_err(|error| OpenError::Tls(error.to_string()))?;
+            let verifier = Lenient { chain: Some(chain), provider };
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
+        }
+        Verify::Nothing => {
+            let verifier = Lenient { chain: None, provider };
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
+        }
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
+    let mut store = RootCertStore::empty();
+    let Some(path) = target.roots() else {
+        // Certificates that cannot be read are left out: machines carry a few old ones.
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if store.is_empty() {
+            return Err(OpenError::Tls(
+                "this machine has no certificate authorities; install them (ca-certificates) or name a PEM \
+                 file by sslrootcert"
+                    .into(),
+            ));
+        }
+        return Ok(store);
+    };
+    let unusable =
+        |why: &dyn std::fmt::Display| OpenError::Tls(format!("sslrootcert \"{}\": {why}", path.display()));
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))? {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        store.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    if store.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(store) }
+}
+
+/// Checks less of a certificate than a browser would: `verify-ca` the authority but not the name,
+/// `prefer` and `require` nothing. The handshake itself is checked always.
+#[derive(Debug)]
+struct Lenient {
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
+        // The name is looked at last: a wrong one means that all else was right.
+        match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, cert, dss, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, cert, dss, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,275 @@
+//! Runs, results and charges.
+
+use jiff::Timestamp;
+use rusqlite::{Transaction, params};
+use uuid::Uuid;
+
+use super::error::storage;
+use super::start::refund;
+use super::{At, Database, Durability, read};
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::query::SearchType;
+use crate::runs::journal::{
+    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+};
+use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::store::document::{dedup_key, encode, encode_reports, encode_result, unreadable};
+use crate::store::row::{bigint, limit, run_columns};
+
+const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
+const RUN_OF_ANYONE: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
+const LIST: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    " FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
+     AND (?4 IS NULL OR search_type = ?4) AND (?5 IS NULL OR status = ?5) \
+     ORDER BY created_at DESC, id DESC LIMIT ?6"
+);
+
+/// What every write of a driver is bound to; `?1` is the run, `?2` the driver.
+macro_rules! driven {
+    () => {
+        "id = ?1 AND owner = ?2 AND status = 'running'"
+    };
+}
+
+impl Journal for Database {
+    fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
+        self.start_run(run, charge)
+    }
+
+    fn add_results(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        results: &[ResultRecord],
+    ) -> Result<Write, StorageError> {
+        let records = results.iter().map(encode_result).collect::<Result<Vec<_>, _>>()?;
+        self.write(Durability::Process, |tx| {
+            if !is_driven_by(tx, run, owner)? {
+                return Ok(Write::LeaseLost);
+            }
+            let added = insert_results(tx, run, results, &records)?;
+            if added > 0 {
+                tx.prepare_cached("UPDATE runs SET total_results = total_results + ?2 WHERE id = ?1")
+                    .and_then(|mut statement| statement.execute(params![run.0, added]))
+                    .map_err(storage)?;
+            }
+            Ok(Write::Done)
+        })
+    }
+
+    fn checkpoint(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        checkpoint: &Checkpoint,
+        lease_until: Timestamp,
+    ) -> Result<Write, StorageError> {
+        let (progress, coverage) = (encode(&checkpoint.progress)?, encode(&checkpoint.coverage)?);
+        let reports = encode_reports(&checkpoint.modules)?;
+        self.write(Durability::Process, |tx| {
+            tx.prepare_cached(concat!(
+                "UPDATE runs SET progress = ?3, coverage = ?4, reports = ?5, lease_until = ?6 WHERE ",
+                driven!()
+            ))
+            .and_then(|mut statement| {
+                statement.execute(params![run.0, owner.0, progress, coverage, reports, At(lease_until)])
+            })
+            .map(taken)
+            .map_err(storage)
+        })
+    }
+
+    fn finish(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        checkpoint: &Checkpoint,
+        ending: &Ending,
+    ) -> Result<Write, StorageError> {
+        if !ending.status.is_terminal() {
+            return Err(StorageError::broken("a run cannot end in the status running"));
+        }
+        let (progress, coverage) = (encode(&checkpoint.progress)?, encode(&checkpoint.coverage)?);
+        let reports = encode_reports(&checkpoint.modules)?;
+        let error = ending.error.as_ref().map(encode).transpose()?;
+        self.write(Durability::Full, |tx| {
+            let ended = tx
+                .prepare_cached(concat!(
+                    "UPDATE runs SET status = ?3, progress = ?4, coverage = ?5, reports = ?6, error = ?7, \
+                     completed_at = ?8, owner = NULL, lease_until = NULL WHERE ",
+                    driven!()
+                ))
+                .and_then(|mut statement| {
+                    let (status, at) = (ending.status.as_str(), At(ending.completed_at));
+                    statement.execute(params![run.0, owner.0, status, progress, coverage, reports, error, at])
+                })
+                .map_err(storage)?;
+            if ended == 1 && ending.status == Status::Failed {
+                refund(tx, run, At(ending.completed_at))?;
+            }
+            Ok(taken(ended))
+        })
+    }
+
+    fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError> {
+        self.write(Durability::Full, |tx| {
+            tx.execute(
+                "UPDATE runs SET owner = NULL, lease_until = ?2 WHERE status = 'running' AND owner = ?1",
+                params![owner.0, At(now)],
+            )
+            .map(|_| ())
+            .map_err(storage)
+        })
+    }
+
+    fn take_over(
+        &self,
+        owner: InstanceId,
+        now: Timestamp,
+        lease_until: Timestamp,
+        count: usize,
+    ) -> Result<Vec<Resumable>, StorageError> {
+        self.write(Durability::Full, |tx| {
+            let mut taken = Vec::new();
+            for run in due(tx, now, count)? {
+                tx.execute(
+                    "UPDATE runs SET owner = ?2, lease_until = ?3 WHERE id = ?1",
+                    params![run.0, owner.0, At(lease_until)],
+                )
+                .map_err(storage)?;
+                match resumable(tx, run) {
+                    Ok(run) => taken.push(run),
+                    Err(error) if error.is_unavailable() => return Err(error),
+                    Err(error) => end_unreadable(tx, run, now, &error)?,
+                }
+            }
+            Ok(taken)
+        })
+    }
+
+    fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
+        Ok(read::runs(&*self.reader()?, RUN, &[&id.0, &account.0])?.pop())
+    }
+
+    fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        read::results(&*self.reader()?, id, after, limit)
+    }
+
+    fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
+        read::reports(&*self.reader()?, id)
+    }
+
+    fn list(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        count: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
+        let (at, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
+        let search_type = filter.search_type.map(SearchType::as_str);
+        let status = filter.status.map(Status::as_str);
+        let values: [&dyn rusqlite::ToSql; 6] =
+            [&account.0, &At(at), &id.0, &search_type, &status, &limit(count)];
+        read::runs(&*self.reader()?, LIST, &values)
+    }
+
+    fn delete(&self, id: RunId, account: AccountId, _now: Timestamp) -> Result<bool, StorageError> {
+        self.write(Durability::Full, |tx| {
+            // The row itself goes, and its results with it; the ledger stays.
+            let deleted = tx
+                .execute("DELETE FROM runs WHERE id = ?1 AND account = ?2", params![id.0, account.0])
+                .map_err(storage)?;
+            if deleted == 1 {
+                tx.execute("DELETE FROM idempotency_keys WHERE run = ?1", [id.0]).map_err(storage)?;
+            }
+            Ok(deleted == 1)
+        })
+    }
+
+    fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
+        self.write(Durability::Process, |tx| {
+            tx.execute("DELETE FROM idempotency_keys WHERE created_at < ?1", [At(before)])
+                .map(|_| ())
+                .map_err(storage)
+        })
+    }
+}
+
+fn taken(rows: usize) -> Write {
+    if rows == 1 { Write::Done } else { Write::LeaseLost }
+}
+
+fn is_driven_by(tx: &Transaction<'_>, run: RunId, owner: InstanceId) -> Result<bool, StorageError> {
+    tx.prepare_cached(concat!("SELECT 1 FROM runs WHERE ", driven!()))
+        .and_then(|mut statement| statement.exists(params![run.0, owner.0]))
+        .map_err(storage)
+}
+
+/// Adds what is new; gives their number.
+fn insert_results(
+    tx: &Transaction<'_>,
+    run: RunId,
+    results: &[ResultRecord],
+    records: &[String],
+) -> Result<i64, StorageError> {
+    // Only a known (source, type, value) is passed over. A new result under a taken id is an error: it
+    // must not vanish.
+    let mut statement = tx
+        .prepare_cached(
+            "INSERT INTO results (run, id, dedup, record) \
+             SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM results WHERE run = ?1 AND dedup = ?3)",
+        )
+        .map_err(storage)?;
+    let mut added = 0;
+    for (result, record) in results.iter().zip(records) {
+        let values = params![run.0, result.id, dedup_key(result), record];
+        added += bigint(statement.execute(values).map_err(storage)?)?;
+    }
+    Ok(added)
+}
+
+/// Running runs that nobody drives at `now`, oldest first.
+fn due(tx: &Transaction<'_>, now: Timestamp, count: usize) -> Result<Vec<RunId>, StorageError> {
+    let mut statement = tx
+        .prepare_cached(
+            "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR lease_until <= ?1) \
+             ORDER BY created_at, id LIMIT ?2",
+        )
+        .map_err(storage)?;
+    let rows =
+        statement.query_map(params![At(now), limit(count)], |row| row.get(0).map(RunId)).map_err(storage)?;
+    rows.collect::<rusqlite::Result<_>>().map_err(storage)
+}
+
+fn resumable(tx: &Transaction<'_>, run: RunId) -> Result<Resumable, StorageError> {
+    let summary = read::runs(tx, RUN_OF_ANYONE, &[&run.0])?
+        .pop()
+        .ok_or_else(|| StorageError::broken("a run vanished inside a transaction"))?;
+    Ok(Resumable {
+        summary,
+        modules: read::planned(tx, run)?,
+        done: read::reports(tx, run)?,
+        results: read::results(tx, run, 0, usize::MAX)?,
+    })
+}
+
+/// A run that cannot be read can never go on, and must not keep the others from it: it fails.
+fn end_unreadable(
+    tx: &Transaction<'_>,
+    run: RunId,
+    now: Timestamp,
+    error: &StorageError,
+) -> Result<(), StorageError> {
+    log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+    tx.execute(
+        "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, owner = NULL, lease_until = NULL \
+         WHERE id = ?1",
+        params![run.0, encode(&unreadable())?, At(now)],
+    )
+    .map_err(storage)?;
+    refund(tx, run, At(now))
+}

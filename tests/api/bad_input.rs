@@ -1,0 +1,289 @@
+//! Each field of each endpoint, wrong in every way: its documented error, never a 500, never a charge.
+
+use serde_json::{Value, json};
+
+use crate::support::server::{Answer, Server, Setup};
+
+fn post(server: &Server, body: &str) -> Answer {
+    server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .header("Content-Type", "application/json")
+        .body(body.as_bytes())
+        .send()
+}
+
+fn refused(answer: &Answer, field: &str) {
+    let body = answer.is_error(400, "invalid_request");
+    assert_eq!(body["detail"]["field"], field, "{answer}");
+    assert!(!body["detail"]["allowed"].is_null(), "{answer}");
+    assert!(!body["message"].as_str().unwrap().is_empty(), "{answer}");
+}
+
+#[test]
+fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
+    let server = Setup::new().start();
+    let long = "a".repeat(2000);
+    let queries: &[(&str, &str)] = &[
+        ("username", ""),
+        ("username", "   "),
+        ("username", "@"),
+        ("username", "two words"),
+        ("username", "a/b"),
+        ("username", "a?b"),
+        ("username", "semi;colon"),
+        ("username", "<script>"),
+        ("username", "line\\nbreak"),
+        ("username", "nul\\u0000"),
+        ("username", "zero\\u200bwidth"),
+        ("username", "bidi\\u202etext"),
+        ("username", "emoji\\ud83d\\ude00"),
+        ("username", &long),
+        ("username", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+        ("email", "alice"),
+        ("email", "alice@"),
+        ("email", "@example.com"),
+        ("email", "a@b@example.com"),
+        ("email", ".alice@example.com"),
+        ("email", "al..ice@example.com"),
+        ("email", "\\\"quoted local\\\"@example.com"),
+        ("email", "alice@localhost"),
+        ("email", "alice@127.0.0.1"),
+        ("email", "alice@[127.0.0.1]"),
+        ("email", "alice@example.internal"),
+        ("email", "alice@example.com\\r\\nBcc: x@example.com"),
+        ("email", &long),
+        ("domain", ""),
+        ("domain", "localhost"),
+        ("domain", "com"),
+        ("domain", "co.uk"),
+        ("domain", "127.0.0.1"),
+        ("domain", "2130706433"),
+        ("domain", "0x7f000001"),
+        ("domain", "[::1]"),
+        ("domain", "::1"),
+        ("domain", "printer.local"),
+        ("domain", "db.internal"),
+        ("domain", "x.onion"),
+        ("domain", "x.test"),
+        ("domain", "-bad-.com"),
+        ("domain", "a..com"),
+        ("domain", "exa mple.com"),
+        ("domain", "http://"),
+        ("domain", "javascript:alert(1)"),
+        ("domain", "file:///etc/passwd"),
+        ("domain", &long),
+    ];
+    for (search_type, query) in queries {
+        let answer = post(&server, &format!(r#"{{"type":"{search_type}","query":"{query}"}}"#));
+        refused(&answer, "query");
+    }
+    for (body, field) in [
+        (r#"{"query":"alice"}"#, "type"),
+        (r#"{"type":null,"query":"alice"}"#, "type"),
+        (r#"{"type":1,"query":"alice"}"#, "type"),
+        (r#"{"type":["username"],"query":"alice"}"#, "type"),
+        (r#"{"type":"","query":"alice"}"#, "type"),
+        (r#"{"type":"Username","query":"alice"}"#, "type"),
+        (r#"{"type":"phone","query":"alice"}"#, "type"),
+        (r#"{"type":"username"}"#, "query"),
+        (r#"{"type":"username","query":null}"#, "query"),
+        (r#"{"type":"username","query":7}"#, "query"),
+        (r#"{"type":"username","query":["alice"]}"#, "query"),
+        (r#"{"type":"username","query":{"a":1}}"#, "query"),
+        (r#"{"type":"username","query":"alice","wait":"true"}"#, "wait"),
+        (r#"{"type":"username","query":"alice","wait":1}"#, "wait"),
+        (r#"{"type":"username","query":"alice","wait":null}"#, "wait"),
+        (r#"{"type":"username","query":"alice","stream":"yes"}"#, "stream"),
+        (r#"{"type":"username","query":"alice","stream":null}"#, "stream"),
+        (r#"{"type":"username","query":"alice","premium":[]}"#, "premium"),
+        (r#"{"type":"username","query":"alice","premium":0}"#, "premium"),
+        (r#"{"type":"username","query":"alice","query":"bob"}"#, "body"),
+        ("", "body"),
+        ("{", "body"),
+        ("{}{}", "body"),
+        ("null", "body"),
+        ("[]", "body"),
+        ("\"text\"", "body"),
+        ("{'type':'username'}", "body"),
+        (r#"{"type":"username","query":"alice",}"#, "body"),
+        (r#"{"type":"username","query":"\ud800"}"#, "body"),
+        (r#"{"type":"username","query":"NaN","wait":NaN}"#, "body"),
+    ] {
+        refused(&post(&server, body), field);
+    }
+    let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+    refused(&post(&server, &deep), "body");
+    refused(&post(&server, &format!(r#"{{"type":"username","query":"alice","x":{deep}}}"#)), "body");
+    let invalid_utf8 = server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .header("Content-Type", "application/json")
+        .body(b"{\"type\":\"username\",\"query\":\"\xff\xfe\"}")
+        .send();
+    refused(&invalid_utf8, "body");
+    nothing_was_charged(&server);
+}
+
+#[test]
+fn look_alike_domains_and_other_scripts_are_searched_as_what_they_are() {
+    let server = Setup::new().start();
+    // Cyrillic а in the first: another domain than the Latin one, and shown as it was sent.
+    for (search_type, query) in
+        [("domain", "\u{430}pple.com"), ("domain", "bücher.de"), ("email", "alice@bücher.de"), ("username", "мария")]
+    {
+        let answer = server.post(&json!({"type": search_type, "query": query}));
+        assert_eq!(answer.status, 200, "{answer}");
+        let run = server.finished(answer.json()["run_id"].as_str().unwrap());
+        assert_eq!(run["query"], query);
+    }
+}
+
+#[test]
+fn wrong_framing_types_and_sizes_are_refused() {
+    let server = Setup::new().start();
+    let body = br#"{"type":"username","query":"alice"}"#;
+    for content_type in [
+        None,
+        Some(""),
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+        Some("application/jsonp"),
+        Some("application/json; charset=latin1"),
+    ] {
+        let mut request = server.request("POST", "/v1/searches").key(&server.key).body(body);
+        if let Some(content_type) = content_type {
+            request = request.header("Content-Type", content_type);
+        }
+        request.send().is_error(415, "unsupported_media_type");
+    }
+    for content_type in ["application/json", "Application/JSON", "application/json; charset=UTF-8"] {
+        let request = server.request("POST", "/v1/searches").key(&server.key).body(body);
+        assert_eq!(request.header("Content-Type", content_type).send().status, 200);
+    }
+    let padding = " ".repeat(65 * 1024);
+    let large = format!(r#"{{"type":"username","query":"alice"{padding}}}"#);
+    post(&server, &large).is_error(413, "payload_too_large");
+    let just_fits = format!("{}{}", r#"{"type":"username","query":"alice"}"#, " ".repeat(65_536 - 35));
+    assert_eq!(just_fits.len(), 65_536);
+    assert_eq!(post(&server, &just_fits).status, 200);
+}
+
+#[test]
+fn wrong_methods_say_which_are_right() {
+    let server = Setup::new().start();
+    let run = "01890000-0000-7000-8000-000000000000";
+    for (method, path, allow) in [
+        ("PUT", "/v1/searches".to_owned(), "POST, GET, HEAD, OPTIONS"),
+        ("DELETE", "/v1/searches".to_owned(), "POST, GET, HEAD, OPTIONS"),
+        ("POST", "/v1/me".to_owned(), "GET, HEAD, OPTIONS"),
+        ("PATCH", "/v1/health".to_owned(), "GET, HEAD, OPTIONS"),
+        ("POST", format!("/v1/searches/{run}"), "GET, HEAD, DELETE, OPTIONS"),
+        ("POST", format!("/v1/searches/{run}/stream"), "GET, HEAD, OPTIONS"),
+        ("BREW", "/v1/credits".to_owned(), "GET, HEAD, OPTIONS"),
+    ] {
+        let answer = server.request(method, &path).key(&server.key).send();
+        answer.is_error(405, "method_not_allowed");
+        assert_eq!(answer.header("allow"), Some(allow), "{answer}");
+    }
+}
+
+#[test]
+fn wrong_list_parameters_are_refused() {
+    let server = Setup::new().start();
+    for (query, field) in [
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("limit=abc", "limit"),
+        ("limit=-1", "limit"),
+        ("limit=", "limit"),
+        ("limit=1.5", "limit"),
+        ("limit=%2B5", "limit"),
+        ("limit=99999999999999999999", "limit"),
+        ("limit=1&limit=2", "limit"),
+        ("limit=%00", "limit"),
+        ("cursor=x", "cursor"),
+        ("cursor=", "cursor"),
+        ("cursor=ffffffffffffffff.00000000000000000000000000000000", "cursor"),
+        ("type=phone", "type"),
+        ("status=done", "status"),
+    ] {
+        refused(&server.get(&format!("/v1/searches?{query}")), field);
+    }
+    for query in ["limit=1", "limit=100", "type=email", "status=failed", "unknown=1"] {
+        assert_eq!(server.get(&format!("/v1/searches?{query}")).status, 200, "{query}");
+    }
+}
+
+#[test]
+fn malformed_unknown_and_foreign_runs_are_the_same_404() {
+    let server = Setup::new().start();
+    let foreign_key = server.new_key("pro");
+    let foreign = server
+        .request("POST", "/v1/searches")
+        .key(&foreign_key)
+        .json(&json!({"type": "username", "query": "alice"}))
+        .send()
+        .json()["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let ids = [
+        foreign.clone(),
+        "00000000-0000-0000-0000-000000000000".into(),
+        "not-a-uuid".into(),
+        foreign.replace('-', ""),
+        format!("{foreign}0"),
+        "%00".replace("%00", "%01"),
+        "..%2f..%2fetc".into(),
+        "'%20or%201=1".into(),
+        "é".replace('é', "%C3%A9"),
+        "x".repeat(3000),
+    ];
+    for suffix in ["", "/stream", "/modules"] {
+        let bodies: Vec<String> = ids
+            .iter()
+            .map(|id| {
+                let answer = server
+                    .request("GET", &format!("/v1/searches/{id}{suffix}"))
+                    .key(&server.key)
+                    .header("X-Request-Id", "same")
+                    .send();
+                assert_eq!(answer.status, 404, "{answer}");
+                String::from_utf8(answer.body).unwrap()
+            })
+            .collect();
+        assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:#?}");
+    }
+    let answer = server.request("DELETE", &format!("/v1/searches/{foreign}")).key(&server.key).send();
+    answer.is_error(404, "not_found");
+    server.get("/v1/nothing").is_error(404, "not_found");
+    server.get("/").is_error(404, "not_found");
+}
+
+#[test]
+fn wrong_after_and_idempotency_keys_are_refused() {
+    let server = Setup::new().start();
+    let run = server.search("username", "alice");
+    for after in ["abc", "-1", "1.5", "99999999999", ""] {
+        refused(&server.get(&format!("/v1/searches/{run}/stream?after={after}")), "after");
+    }
+    let long = "k".repeat(256);
+    for key in ["", &long, "t\u{e4}st", "tab\there"] {
+        let answer = server
+            .request("POST", "/v1/searches")
+            .key(&server.key)
+            .header("Idempotency-Key", key)
+            .json(&json!({"type": "username", "query": "bob"}))
+            .send();
+        assert_eq!(answer.status, 400, "{answer}");
+        answer.is_error(400, "invalid_request");
+    }
+}
+
+fn nothing_was_charged(server: &Server) {
+    let credits = server.get("/v1/credits").json();
+    assert_eq!(credits["credits_used"], 0, "{credits}");
+    let list: Value = server.get("/v1/searches").json();
+    assert_eq!(list["count"], 0, "{list}");
+}

@@ -1,0 +1,9 @@
+//! The contract, black-box: the real binary over real sockets, on both databases.
+
+mod bad_input;
+mod credits;
+mod headers;
+mod limits;
+mod modes;
+mod reading;
+mod streams;

@@ -1,0 +1,230 @@
+//! The three modes of a search, and what makes a repeated request safe.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::databases::databases;
+use crate::support::server::{Answer, Server, Setup};
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+fn is_timestamp(value: &Value) -> bool {
+    let text = value.as_str().unwrap_or_default();
+    text.len() == 24 && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
+}
+
+/// Asserts the shape of section 2.1, field by field.
+fn is_a_run(run: &Value) {
+    for field in ["run_id", "status", "type", "query", "total_results", "results", "progress", "created_at", "completed_at"] {
+        assert!(run.get(field).is_some(), "{field} is missing: {run}");
+    }
+    assert!(is_timestamp(&run["created_at"]), "{run}");
+    assert_eq!(run["total_results"], run["results"].as_array().unwrap().len(), "{run}");
+    let progress = &run["progress"];
+    assert_eq!(keys(progress), ["modules_total", "modules_completed", "modules_with_hits"]);
+    for (index, result) in run["results"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(
+            keys(result),
+            ["id", "type", "entity_type", "platform", "value", "confidence", "source", "metadata", "created_at"]
+        );
+        assert_eq!(result["id"], index + 1, "ids are sequential");
+        assert_eq!(result["type"], result["entity_type"]);
+        let confidence = result["confidence"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&confidence) && confidence > 0.0, "{result}");
+        assert!(result["metadata"].is_object() && is_timestamp(&result["created_at"]), "{result}");
+    }
+}
+
+#[test]
+fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        for (search_type, query) in
+            [("username", "everybody"), ("email", "everybody@example.com"), ("domain", "everybody.com")]
+        {
+            let run_id = server.search(search_type, query);
+            let run = server.finished(&run_id);
+            is_a_run(&run);
+            assert_eq!((&run["run_id"], &run["type"], &run["query"]), (&json!(run_id), &json!(search_type), &json!(query)));
+            assert_eq!(run["status"], "completed", "{}: {run}", database.name);
+            assert!(run["total_results"].as_u64().unwrap() > 5, "{run}");
+            assert_eq!(run["progress"]["modules_completed"], run["progress"]["modules_total"]);
+            assert!(is_timestamp(&run["completed_at"]), "{run}");
+            assert_eq!((&run["error"], &run["credits_charged"]), (&Value::Null, &json!(1)));
+            let coverage = &run["coverage"];
+            assert_eq!(coverage["checked"], run["progress"]["modules_total"]);
+            assert_eq!(coverage["hit"], run["progress"]["modules_with_hits"]);
+        }
+        let before: Vec<Value> = runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
+        let server = server.restart(&[]);
+        let after: Vec<Value> = runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
+        assert_eq!(before, after, "{}: a run read from the store differs from the live one", database.name);
+    }
+}
+
+fn runs(server: &Server) -> Vec<String> {
+    let list = server.get("/v1/searches").json();
+    list["searches"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_async_mode_answers_at_once_with_id_and_status() {
+    let server = Setup::new().realistic().start();
+    let answer = server.post(&json!({"type": "username", "query": "alice"}));
+    assert_eq!(answer.status, 200);
+    let body = answer.json();
+    assert_eq!(keys(&body), ["run_id", "status"]);
+    assert_eq!(body["status"], "running");
+    let run_id = body["run_id"].as_str().unwrap();
+    assert_eq!(answer.header("location"), Some(format!("/v1/searches/{run_id}").as_str()));
+    assert_eq!(answer.header("x-run-id"), Some(run_id));
+    let run = server.get(&format!("/v1/searches/{run_id}")).json();
+    assert_eq!((&run["status"], &run["completed_at"]), (&json!("running"), &Value::Null));
+}
+
+#[test]
+fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running() {
+    let server = Setup::new().start();
+    let answer = server.post(&json!({"type": "username", "query": "everybody", "wait": true}));
+    assert_eq!(answer.status, 200, "{answer}");
+    let body = answer.json();
+    assert_eq!(keys(&body), ["run_id", "status", "total_results", "results"]);
+    assert_eq!(body["status"], "completed");
+    assert_eq!(answer.header("x-run-id"), body["run_id"].as_str());
+    let run = server.finished(body["run_id"].as_str().unwrap());
+    assert_eq!(run["results"], body["results"]);
+
+    let slow = Setup::new().realistic().start();
+    let began = Instant::now();
+    let answer = slow
+        .request("POST", "/v1/searches")
+        .key(&slow.key)
+        .header("Prefer", "wait=1")
+        .json(&json!({"type": "username", "query": "alice", "wait": true}))
+        .send();
+    assert!(began.elapsed() >= Duration::from_secs(1), "it answered before the wait was over");
+    assert_eq!(keys(&answer.json()), ["run_id", "status"], "{answer}");
+    assert_eq!(answer.json()["status"], "running");
+    assert_eq!(answer.header("retry-after"), Some("2"));
+    assert_eq!(answer.header("preference-applied"), Some("wait=1"));
+}
+
+#[test]
+fn stream_takes_precedence_over_wait() {
+    let server = Setup::new().start();
+    let stream = server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .json(&json!({"type": "username", "query": "everybody", "wait": true, "stream": true}))
+        .stream();
+    assert_eq!(stream.header("content-type"), Some("text/event-stream"));
+    assert!(stream.header("x-run-id").is_some() && stream.header("location").is_some());
+    let events = stream.all();
+    assert_eq!(events[0].event, "run");
+    assert_eq!(events.last().unwrap().event, "done");
+}
+
+#[test]
+fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
+    for database in databases() {
+        // No module takes this script, so nothing can be concluded.
+        let server = Setup::new().database(&database.url).start();
+        let key = server.new_key("pro");
+        let answer = server
+            .request("POST", "/v1/searches")
+            .key(&key)
+            .json(&json!({"type": "username", "query": "ᚠᚢᚦ", "wait": true}))
+            .send();
+        let body = answer.json();
+        if body["status"] == "completed" {
+            continue;
+        }
+        assert_eq!(body["status"], "failed", "{answer}");
+        assert_eq!(body["error"]["code"], "no_conclusion", "{answer}");
+        let credits = server.request("GET", "/v1/credits").key(&key).send().json();
+        assert_eq!((&credits["credits_used"], &credits["credits_remaining"]), (&json!(0), &json!(100)), "{}", database.name);
+    }
+}
+
+fn post_with_key(server: &Server, idempotency: &str, body: &Value) -> Answer {
+    server.request("POST", "/v1/searches").key(&server.key).header("Idempotency-Key", idempotency).json(body).send()
+}
+
+#[test]
+fn an_idempotency_key_makes_one_run_and_one_charge() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let body = json!({"type": "username", "query": "alice"});
+        let first = post_with_key(&server, "once", &body).json();
+        server.finished(first["run_id"].as_str().unwrap());
+        let again = post_with_key(&server, "once", &json!({"query": "alice", "wait": false, "type": "username"}));
+        assert_eq!(again.status, 200, "{again}");
+        assert_eq!(again.json()["run_id"], first["run_id"], "{}", database.name);
+        assert_eq!(again.json()["status"], "completed", "the status is the run's own");
+        post_with_key(&server, "once", &json!({"type": "username", "query": "bob"})).is_error(422, "idempotency_mismatch");
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+        let other = post_with_key(&server, "twice", &body).json();
+        assert_ne!(other["run_id"], first["run_id"]);
+
+        // With stream=true the repetition attaches to the run.
+        let streamed = json!({"type": "username", "query": "carol", "stream": true});
+        let ids: Vec<Value> = (0..2)
+            .map(|_| {
+                let stream = server
+                    .request("POST", "/v1/searches")
+                    .key(&server.key)
+                    .header("Idempotency-Key", "streamed")
+                    .json(&streamed)
+                    .stream();
+                let events = stream.all();
+                assert_eq!(events.last().unwrap().event, "done");
+                events[0].data["run_id"].clone()
+            })
+            .collect();
+        assert_eq!(ids[0], ids[1]);
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 3, "{}", database.name);
+    }
+}
+
+#[test]
+fn requests_that_race_with_one_idempotency_key_make_one_run() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let answers: Vec<Answer> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..12)
+                .map(|_| scope.spawn(|| post_with_key(&server, "race", &json!({"type": "username", "query": "alice"}))))
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut ids = HashSet::new();
+        for answer in &answers {
+            match answer.status {
+                200 => drop(ids.insert(answer.json()["run_id"].as_str().unwrap().to_owned())),
+                409 => drop(answer.is_error(409, "idempotency_conflict")),
+                _ => panic!("{answer}"),
+            }
+        }
+        assert_eq!(ids.len(), 1, "{}", database.name);
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+    }
+}
+
+#[test]
+fn a_deleted_run_is_gone_and_its_credit_stays_spent() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).realistic().start();
+        let run = server.search("username", "alice");
+        let answer = server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send();
+        assert_eq!((answer.status, answer.body.len()), (204, 0), "{answer}");
+        for path in ["", "/stream", "/modules"] {
+            server.get(&format!("/v1/searches/{run}{path}")).is_error(404, "not_found");
+        }
+        server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send().is_error(404, "not_found");
+        assert_eq!(server.get("/v1/searches").json()["count"], 0);
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
+    }
+}

@@ -1,0 +1,157 @@
+//! Lists, modules, ETags, the service's own pages.
+
+use serde_json::{Value, json};
+
+use crate::support::databases::databases;
+use crate::support::server::{Server, Setup};
+
+fn ids(page: &Value) -> Vec<String> {
+    page["searches"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_list_is_newest_first_paged_and_without_results() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let mut started: Vec<String> = (0..7).map(|number| server.search("username", &format!("user{number}"))).collect();
+        started.push(server.search("email", "alice@example.com"));
+        started.reverse();
+        for run in &started {
+            server.finished(run);
+        }
+        let all = server.get("/v1/searches").json();
+        assert_eq!(ids(&all), started, "{}", database.name);
+        assert_eq!((&all["count"], &all["limit"], &all["has_more"]), (&json!(8), &json!(20), &json!(false)));
+        assert_eq!(all["next_cursor"], Value::Null);
+        let first = &all["searches"][0];
+        assert!(first.get("results").is_none());
+        for field in ["status", "type", "query", "total_results", "progress", "created_at", "completed_at", "premium"] {
+            assert!(first.get(field).is_some(), "{field}: {first}");
+        }
+        let (mut paged, mut path) = (Vec::new(), "/v1/searches?limit=3".to_owned());
+        loop {
+            let page = server.get(&path).json();
+            assert!(page["count"].as_u64().unwrap() <= 3);
+            paged.extend(ids(&page));
+            let Some(cursor) = page["next_cursor"].as_str() else {
+                assert_eq!(page["has_more"], false);
+                break;
+            };
+            assert_eq!(page["has_more"], true);
+            path = format!("/v1/searches?limit=3&cursor={cursor}");
+        }
+        assert_eq!(paged, started, "{}", database.name);
+        assert_eq!(ids(&server.get("/v1/searches?type=email").json()), started[..1]);
+        assert_eq!(ids(&server.get("/v1/searches?status=completed&limit=100").json()).len(), 8);
+        assert_eq!(ids(&server.get("/v1/searches?status=failed").json()).len(), 0);
+        let other = server.new_key("pro");
+        assert_eq!(server.request("GET", "/v1/searches").key(&other).send().json()["count"], 0, "only the caller's");
+    }
+}
+
+#[test]
+fn an_etag_answers_304_until_the_run_changes() {
+    let server = Setup::new().start();
+    let run = server.search("username", "everybody");
+    server.finished(&run);
+    let path = format!("/v1/searches/{run}");
+    let first = server.get(&path);
+    let etag = first.header("etag").unwrap().to_owned();
+    assert!(first.header("last-modified").is_some_and(|date| date.ends_with("GMT")));
+    for (tag, want) in [(etag.as_str(), 304), (&format!("W/{etag}"), 304), ("*", 304), ("\"other\"", 200)] {
+        let answer = server.request("GET", &path).key(&server.key).header("If-None-Match", tag).send();
+        assert_eq!(answer.status, want, "{tag}: {answer}");
+        assert_eq!(answer.header("etag"), Some(etag.as_str()));
+        assert_eq!(answer.body.is_empty(), want == 304);
+    }
+    let server = server.restart(&[]);
+    let stored = server.get(&path);
+    assert_eq!(stored.header("etag"), Some(etag.as_str()), "the tag is the same from the store");
+    assert_eq!(stored.body, first.body);
+    let again = server.get(&path);
+    assert_eq!(again.body, first.body);
+}
+
+#[test]
+fn head_is_get_without_a_body() {
+    let server = Setup::new().start();
+    let run = server.search("username", "everybody");
+    server.finished(&run);
+    for path in ["/v1/health", "/v1/capabilities", "/v1/me", "/v1/searches", &format!("/v1/searches/{run}"), "/v1/modules"] {
+        let get = server.get(path);
+        let head = server.request("HEAD", path).key(&server.key).send();
+        assert_eq!((head.status, head.body.len()), (200, 0), "{head}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+        assert!(head.header("content-length").is_some_and(|length| length != "0"), "{head}");
+    }
+}
+
+#[test]
+fn every_module_tells_how_it_ended() {
+    let server = Setup::new().realistic().flag("--check-timeout=3s").start();
+    let run = server.search("username", "alice");
+    let run = server.finished(&run);
+    let modules = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
+    let rows = modules["modules"].as_array().unwrap();
+    assert_eq!(modules["count"], rows.len());
+    assert_eq!(run["progress"]["modules_total"], rows.len());
+    for row in rows {
+        let fields: Vec<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(fields, ["module", "platform", "status", "reason", "http_status", "elapsed_ms"]);
+        let conclusive = ["hit", "miss"].contains(&row["status"].as_str().unwrap());
+        assert!(conclusive || row["reason"].is_string(), "an inconclusive outcome has a reason: {row}");
+    }
+    let health = server.get("/v1/modules").json();
+    let asked = health["modules"].as_array().unwrap().iter().filter(|module| module["health"]["checks"] == 1).count();
+    assert!(asked > 20, "the catalogue shows what the run taught");
+}
+
+fn documented(server: &Server, path: &str) -> Value {
+    let answer = server.request("GET", path).send();
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()
+}
+
+#[test]
+fn health_and_capabilities_are_public_and_as_the_contract_says() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let health = documented(&server, "/v1/health");
+        for (field, want) in [
+            ("status", json!("ok")),
+            ("service", json!("sightline")),
+            ("version", json!("v1")),
+            ("database", json!("ok")),
+            ("streaming", json!(true)),
+            ("sandbox", json!(true)),
+        ] {
+            assert_eq!(health[field], want, "{field}");
+        }
+        assert!(health["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.len() == 24));
+    }
+    let server = Setup::new().flag("--rate-limit-search=30").flag("--rate-limit-read=120").flag("--base-url=https://api.example.org/").start();
+    let capabilities = documented(&server, "/v1/capabilities");
+    let limits = &capabilities["limits"];
+    for (field, want) in [
+        ("rate_limit_per_minute", 30),
+        ("read_rate_limit_per_minute", 120),
+        ("credits_per_search", 1),
+        ("premium_credits_per_search", 2),
+        ("sync_wait_seconds", 30),
+        ("stream_timeout_seconds", 180),
+    ] {
+        assert_eq!(limits[field], want, "{field}");
+    }
+    assert_eq!(capabilities["search_types"], json!(["domain", "email", "username"]));
+    assert_eq!(capabilities["auth"]["scheme"], "bearer");
+    assert_eq!(capabilities["auth"]["plan_required"], json!(["pro", "unlimited"]));
+    assert_eq!(capabilities["premium"]["plan_required"], json!(["basic", "pro", "unlimited"]));
+    assert_eq!((&capabilities["premium"]["module_count"], &capabilities["premium"]["credits"]), (&json!(27), &json!(2)));
+    assert_eq!(capabilities["premium"]["applies_to"], "username");
+    for mode in ["async", "sync", "stream"] {
+        assert!(capabilities["modes"][mode].is_string());
+    }
+    assert_eq!(capabilities["result_fields"].as_object().unwrap().len(), 9);
+    assert_eq!(capabilities["openapi_url"], "https://api.example.org/openapi.json");
+    assert_eq!(capabilities["docs_url"], "https://api.example.org/docs");
+}

@@ -1,0 +1,153 @@
+//! Help texts, and the README that must say the same.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::{Arg, Command};
+
+use super::ran;
+
+const TABLE_START: &str = "<!-- configuration: generated, see tests/cli -->\n";
+const TABLE_END: &str = "<!-- configuration ends -->";
+
+/// All commands that do something, as their words.
+fn commands() -> Vec<Vec<String>> {
+    fn collect(command: &Command, path: &[String], found: &mut Vec<Vec<String>>) {
+        for sub in command.get_subcommands() {
+            let path: Vec<String> = path.iter().cloned().chain([sub.get_name().to_owned()]).collect();
+            if sub.has_subcommands() {
+                collect(sub, &path, found);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(&sightline::cli::command(), &[], &mut found);
+    found
+}
+
+#[test]
+fn every_command_explains_itself_with_an_example() {
+    let commands = commands();
+    let names: Vec<String> = commands.iter().map(|words| words.join(" ")).collect();
+    assert_eq!(
+        names,
+        [
+            "serve",
+            "search",
+            "account create",
+            "account list",
+            "account set-plan",
+            "key create",
+            "key list",
+            "key revoke",
+            "catalog list",
+            "catalog show",
+            "catalog check-syntax",
+            "catalog format",
+        ]
+    );
+    for mut words in commands {
+        let name = words.join(" ");
+        words.push("--help".to_owned());
+        let help = ran(&words, &[]).code_is(0);
+        assert_eq!(help.err, "");
+        assert!(help.out.contains(&format!("Usage: sightline {name}")), "{}", help.out);
+        assert!(
+            help.out.contains("Example") && help.out.contains(&format!("sightline {name}")),
+            "{}",
+            help.out
+        );
+    }
+}
+
+#[test]
+fn help_shows_no_value_of_a_variable() {
+    let help = ran(
+        &["serve", "--help"],
+        &[("SIGHTLINE_DATABASE", "postgres://u:hunter2@h/d"), ("SIGHTLINE_USER_AGENT", "hunter2")],
+    );
+    help.code_is(0).never_prints("hunter2");
+}
+
+#[test]
+fn an_empty_variable_counts_as_not_set() {
+    let variables = [("SIGHTLINE_LISTEN", ""), ("SIGHTLINE_SANDBOX", ""), ("SIGHTLINE_KEY_X", "")];
+    // The bad value behind them is what is refused.
+    ran(&["serve", "--max-runs", "0"], &variables).code_is(2).err_has("for --max-runs <N>");
+}
+
+#[test]
+fn a_flag_overrules_its_variable() {
+    let refused = ran(&["serve", "--max-runs", "0"], &[("SIGHTLINE_MAX_RUNS", "nothing")]);
+    refused.code_is(2).err_has("invalid value \"0\" for --max-runs").never_prints("nothing");
+}
+
+#[test]
+fn the_version_is_the_crates() {
+    let version = ran(&["--version"], &[]).code_is(0);
+    assert_eq!(version.out, concat!("sightline ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+fn row(arg: &Arg) -> String {
+    let names = arg.get_value_names().filter(|_| arg.get_action().takes_values());
+    let value = names.and_then(|names| names.first()).map_or(String::new(), |name| format!(" {name}"));
+    let long = arg.get_long().unwrap();
+    let variable = arg.get_env().map_or("SIGHTLINE_KEY_NAME".into(), |name| name.to_string_lossy());
+    let defaults = arg.get_default_values();
+    let default = match (defaults.first(), arg.get_action().takes_values()) {
+        (_, false) => "off".to_owned(),
+        (Some(default), true) => format!("`{}`", default.to_string_lossy()),
+        (None, true) => "none".to_owned(),
+    };
+    let help = arg.get_help().unwrap().to_string().replace('|', "\\|");
+    format!("| `--{long}{value}` | `{variable}` | {default} | {help} |\n")
+}
+
+/// The options of `serve` as the README shows them.
+fn table() -> String {
+    let command = sightline::cli::command();
+    let serve = command.find_subcommand("serve").unwrap();
+    let mut table = String::from("| option | variable | default | |\n|---|---|---|---|\n");
+    let mut heading = "";
+    for arg in serve.get_arguments().filter(|arg| arg.get_id() != "help") {
+        let group = arg.get_help_heading().unwrap();
+        if group != heading {
+            let _ = writeln!(table, "| **{group}** | | | |");
+            heading = group;
+        }
+        table.push_str(&row(arg));
+    }
+    table
+}
+
+/// To write the table anew: `SIGHTLINE_TEST_UPDATE=1 cargo test --test main the_readme`.
+#[test]
+fn the_readme_lists_every_option_as_it_is() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once(TABLE_START).expect("the table's start mark");
+    let (shown, after) = rest.split_once(TABLE_END).expect("the table's end mark");
+    let table = table();
+    if std::env::var_os("SIGHTLINE_TEST_UPDATE").is_some() {
+        std::fs::write(&path, format!("{before}{TABLE_START}{table}{TABLE_END}{after}")).unwrap();
+    } else {
+        assert_eq!(
+            shown, table,
+            "to write it anew: SIGHTLINE_TEST_UPDATE=1 cargo test --test main the_readme"
+        );
+    }
+}
+
+#[test]
+fn the_readme_names_every_command_and_exit_code() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    for words in commands() {
+        let last = words.last().unwrap();
+        assert!(readme.contains(last), "the README leaves out `{}`", words.join(" "));
+    }
+    for exit in ["| 0 | done |", "| 1 |", "| 2 |", "| 3 | failed |"] {
+        assert!(readme.contains(exit), "{exit}");
+    }
+}

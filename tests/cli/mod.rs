@@ -1,0 +1,98 @@
+//! The binary, from outside: what it refuses, what it prints, how it ends.
+
+mod accounts;
+mod catalog;
+mod help;
+mod refusals;
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use uuid::Uuid;
+
+/// A folder that goes with the test.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("sightline-cli-{}", Uuid::new_v4().simple()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A `--database` in it.
+    pub(crate) fn database(&self) -> String {
+        format!("sqlite:{}", self.0.join("test.db").display())
+    }
+
+    /// Writes a file and gives its path.
+    pub(crate) fn file(&self, name: &str, content: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The binary, with no variable of ours but `variables`, in the temporary folder.
+pub(crate) fn sightline<A: AsRef<OsStr>>(args: &[A], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sightline"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("SIGHTLINE_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(args).envs(variables.iter().copied()).stdin(Stdio::null()).current_dir(std::env::temp_dir());
+    command
+}
+
+/// What a run of the binary gave.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+    shown: String,
+}
+
+impl Ran {
+    /// Fails unless the exit code is this one; shows everything.
+    #[track_caller]
+    pub(crate) fn code_is(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{}", self.shown);
+        self
+    }
+
+    /// Fails unless standard error holds `text`.
+    #[track_caller]
+    pub(crate) fn err_has(self, text: &str) -> Self {
+        assert!(self.err.contains(text), "standard error lacks {text:?}\n{}", self.shown);
+        self
+    }
+
+    /// Fails where `text` was printed anywhere.
+    #[track_caller]
+    pub(crate) fn never_prints(self, text: &str) -> Self {
+        assert!(!self.out.contains(text) && !self.err.contains(text), "{text:?} is in {}", self.shown);
+        self
+    }
+}
+
+/// Runs the binary to its end.
+pub(crate) fn ran<A: AsRef<OsStr>>(args: &[A], variables: &[(&str, &str)]) -> Ran {
+    let mut command = sightline(args, variables);
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let (out, err) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    let code = status.code().unwrap_or(-1);
+    let shown = format!("{command:?}\nexit code {code}\n--- out\n{out}\n--- err\n{err}");
+    Ran { code, out, err, shown }
+}

@@ -1,0 +1,141 @@
+//! Bad values: exit code 2, the option's name, what was given unless it is a secret, what is allowed.
+
+use super::{Folder, ran, sightline};
+
+const SECRET: &str = "hunter2";
+
+#[test]
+fn each_bad_flag_is_refused_by_its_name() {
+    let folder = Folder::new();
+    let missing = folder.path().join("missing.json").display().to_string();
+    for (args, want) in [
+        (
+            vec!["serve", "--listen", "8080"],
+            r#"invalid value "8080" for --listen <ADDRESS> (SIGHTLINE_LISTEN): an IP address and a port is allowed"#,
+        ),
+        (
+            vec!["serve", "--base-url", "example.org"],
+            "for --base-url <URL> (SIGHTLINE_BASE_URL): an http:// or https:// address",
+        ),
+        (
+            vec!["serve", "--database", "oracle:x"],
+            "invalid value for --database <URL> (SIGHTLINE_DATABASE): sqlite:PATH or postgres://",
+        ),
+        (
+            vec!["serve", "--plans", "pro=many"],
+            r#"credits of plan "pro": a whole number or "unlimited" is allowed"#,
+        ),
+        (vec!["serve", "--rate-limit-read", "0"], "a whole number from 1 to 1000000 is allowed"),
+        (vec!["serve", "--check-timeout", "200s"], "--check-timeout 200s is longer than --run-timeout 120s"),
+        (vec!["serve", "--no-builtin"], "--no-builtin leaves no modules"),
+        (vec!["serve", "--catalog", &missing], "it cannot be read"),
+        (vec!["serve", "extra"], "unexpected argument 'extra'"),
+        (
+            vec!["search", "phone", "x"],
+            r#"invalid value "phone" for <TYPE>: domain, email or username is allowed"#,
+        ),
+        (vec!["search", "username"], "<QUERY>"),
+        (vec!["search", "username", "   "], "invalid query for username"),
+        (vec!["search", "username", "x", "--format", "xml"], "[possible values: table, json, ndjson, csv]"),
+        (vec!["search", "username", "x", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
+        (vec!["search", "username", "x", "--check-workers", "0"], "a whole number from 1 to 4096 is allowed"),
+        (vec!["account", "create", "--email", "a@example.org"], "--plan <PLAN>"),
+        (vec!["account", "list", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
+        (
+            vec!["key", "revoke", "1"],
+            r#"invalid value "1" for <ID>: the id (a UUID) that `key list` shows is allowed"#,
+        ),
+        (vec!["key", "create"], "--account <EMAIL>"),
+        (vec!["catalog", "show"], "<ID>"),
+        (vec!["catalog", "show", "no\x1bwhere"], "there is no module \"no\u{fffd}where\""),
+        (
+            vec!["catalog", "list", "--type", "phone"],
+            "for --type <TYPE>: domain, email or username is allowed",
+        ),
+        (vec!["catalog", "list", "--no-builtin"], "--no-builtin leaves no modules"),
+        (vec!["catalog", "check-syntax"], "<FILE>"),
+        (vec!["catalog", "check-syntax", &missing], "it cannot be read"),
+        (vec!["catalog", "format", "/"], "it is not a file"),
+        (vec!["frobnicate"], "unrecognized subcommand 'frobnicate'"),
+        (vec![], "Usage: sightline"),
+        (vec!["account"], "Usage: sightline account"),
+    ] {
+        let refused = ran(&args, &[]).code_is(2).err_has(want);
+        assert_eq!(refused.out, "", "a refusal goes to standard error: {args:?}");
+    }
+}
+
+#[test]
+fn each_bad_variable_is_refused_by_its_name() {
+    for (variable, value, want) in [
+        ("SIGHTLINE_LISTEN", "nowhere", "\"nowhere\" for --listen <ADDRESS> (SIGHTLINE_LISTEN)"),
+        ("SIGHTLINE_BASE_URL", "http://a/?b", "(SIGHTLINE_BASE_URL)"),
+        ("SIGHTLINE_REQUEST_WORKERS", "0", "(SIGHTLINE_REQUEST_WORKERS): a whole number from 1 to 1024"),
+        ("SIGHTLINE_MAX_STREAMS", "x", "(SIGHTLINE_MAX_STREAMS)"),
+        ("SIGHTLINE_WAIT_TIMEOUT", "30", "(SIGHTLINE_WAIT_TIMEOUT): a number with its unit"),
+        ("SIGHTLINE_STREAM_TIMEOUT", "-1s", "(SIGHTLINE_STREAM_TIMEOUT)"),
+        ("SIGHTLINE_DRAIN_TIMEOUT", "1", "(SIGHTLINE_DRAIN_TIMEOUT)"),
+        ("SIGHTLINE_CORS_ORIGIN", "https://a.example,b", "\"b\" for --cors-origin"),
+        ("SIGHTLINE_TRUSTED_PROXY", "10.0.0.0/99", "(SIGHTLINE_TRUSTED_PROXY)"),
+        ("SIGHTLINE_DATABASE", "postgres:hunter2", "(SIGHTLINE_DATABASE): sqlite:PATH or"),
+        ("SIGHTLINE_CATALOG", "/:/nowhere.json", "(SIGHTLINE_CATALOG): it is not a file"),
+        ("SIGHTLINE_NO_BUILTIN", "maybe", "(SIGHTLINE_NO_BUILTIN): true, 1, yes, on, false, 0, no or off"),
+        ("SIGHTLINE_SANDBOX", "2", "(SIGHTLINE_SANDBOX): true, 1, yes"),
+        ("SIGHTLINE_DISCOVERY", "2", "(SIGHTLINE_DISCOVERY)"),
+        ("SIGHTLINE_ALLOW_PRIVATE_TARGETS", "2", "(SIGHTLINE_ALLOW_PRIVATE_TARGETS)"),
+        ("SIGHTLINE_CHECK_WORKERS", "5000", "(SIGHTLINE_CHECK_WORKERS)"),
+        ("SIGHTLINE_MAX_RUNS", "0", "(SIGHTLINE_MAX_RUNS)"),
+        ("SIGHTLINE_CHECK_TIMEOUT", "0s", "(SIGHTLINE_CHECK_TIMEOUT)"),
+        ("SIGHTLINE_RUN_TIMEOUT", "1d", "(SIGHTLINE_RUN_TIMEOUT)"),
+        ("SIGHTLINE_CONTROL_TTL", "x", "(SIGHTLINE_CONTROL_TTL)"),
+        ("SIGHTLINE_USER_AGENT", "ä", "(SIGHTLINE_USER_AGENT): 1 to 256 visible ASCII characters"),
+        ("SIGHTLINE_OUTBOUND_PROXY", "https://u:hunter2@h", "(SIGHTLINE_OUTBOUND_PROXY): http://[USER"),
+        ("SIGHTLINE_KEY_SHODAN", "hunter2\t", "invalid value for SIGHTLINE_KEY_SHODAN: the key is not"),
+        ("SIGHTLINE_PLANS", "=1", "(SIGHTLINE_PLANS)"),
+        ("SIGHTLINE_RATE_LIMIT_SEARCH", "0", "(SIGHTLINE_RATE_LIMIT_SEARCH)"),
+        ("SIGHTLINE_RATE_LIMIT_STREAM", "0", "(SIGHTLINE_RATE_LIMIT_STREAM)"),
+        ("SIGHTLINE_RATE_LIMIT_READ", "0", "(SIGHTLINE_RATE_LIMIT_READ)"),
+        ("SIGHTLINE_LOG_LEVEL", "loud", "(SIGHTLINE_LOG_LEVEL): off, error, warn, info, debug or trace"),
+        ("SIGHTLINE_LOG_FORMAT", "xml", "(SIGHTLINE_LOG_FORMAT): text or json is allowed"),
+    ] {
+        ran(&["serve"], &[(variable, value)]).code_is(2).err_has(want).never_prints(SECRET);
+    }
+}
+
+#[test]
+fn a_refusal_never_repeats_a_secret() {
+    for args in [
+        vec!["serve", "--database", "mysql://u:hunter2@h/d"],
+        vec!["serve", "--outbound-proxy", "ftp://u:hunter2@h"],
+        vec!["serve", "--key", "hunter2"],
+        vec!["serve", "--key", "a b=hunter2"],
+        vec!["serve", "database=postgres://u:hunter2@h/d"],
+        vec!["serve", "postgres://u:hunter2@h/d"],
+        vec!["serve", "--databse=postgres://u:hunter2@h/d"],
+        vec!["search", "username", "x", "--database", "mysql://u:hunter2@h/d"],
+        vec!["account", "list", "--database", "postgres//u:hunter2@h/d"],
+    ] {
+        ran(&args, &[]).code_is(2).never_prints(SECRET);
+    }
+}
+
+#[test]
+fn control_characters_of_a_bad_value_are_escaped() {
+    ran(&["serve", "--listen", "\x1b[2Jx"], &[])
+        .code_is(2)
+        .err_has(r#""\u{1b}[2Jx""#)
+        .never_prints("\x1b[2J");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_value_that_is_no_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = sightline(&["serve", "--listen"], &[]);
+    let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .contains("--listen <ADDRESS> (SIGHTLINE_LISTEN): it is not UTF-8")
+    );
+}

@@ -1,0 +1,314 @@
+//! A small handler, a raw client, and gates to hold either.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use sightline::http::{
+    Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig, StreamEnd,
+};
+
+/// Only a broken server makes a test wait so long.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// Holds whoever comes until it is opened, and counts who came.
+#[derive(Clone, Default)]
+pub struct Gate(Arc<(Mutex<(usize, bool)>, Condvar)>);
+
+impl Gate {
+    pub fn pass(&self) {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.0 += 1;
+        changed.notify_all();
+        let _state = changed.wait_timeout_while(state, LONG, |(_, open)| !*open).unwrap();
+    }
+
+    pub fn wait_for_arrivals(&self, count: usize) {
+        let (state, changed) = &*self.0;
+        let state = state.lock().unwrap();
+        let (state, timeout) = changed.wait_timeout_while(state, LONG, |(came, _)| *came < count).unwrap();
+        assert!(!timeout.timed_out(), "{} of {count} came to the gate", state.0);
+    }
+
+    pub fn open(&self) {
+        self.0.0.lock().unwrap().1 = true;
+        self.0.1.notify_all();
+    }
+}
+
+/// Waits until something is so.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + LONG;
+    while !is_so() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The pieces of one stream, fed by the test; ends when the sender is dropped.
+pub type Pieces = Sender<Vec<u8>>;
+
+#[derive(Default)]
+pub struct Product {
+    pub gate: Gate,
+    pub streams: Mutex<Vec<Receiver<Vec<u8>>>>,
+    /// What `/seen` was asked with, in order.
+    pub seen: Mutex<Vec<String>>,
+    pub stream_ends: Mutex<Vec<StreamEnd>>,
+}
+
+impl Product {
+    /// Feeds the next stream that is asked for.
+    pub fn next_stream(&self) -> Pieces {
+        let (feed, fed) = channel();
+        self.streams.lock().unwrap().push(fed);
+        feed
+    }
+}
+
+pub struct TestHandler(pub Arc<Product>);
+
+impl Handler for TestHandler {
+    fn handle(&self, request: Request) -> Reply {
+        let product = Arc::clone(&self.0);
+        match request.path.as_str() {
+            "/hold" => {
+                product.gate.pass();
+                text(200, "held")
+            }
+            "/panic" => panic!("on purpose"),
+            "/later" => Reply::Later(Box::new(move || {
+                product.gate.pass();
+                Response::new(200, "text/plain", *b"later")
+            })),
+            "/later-panic" => Reply::Later(Box::new(|| panic!("on purpose"))),
+            "/stream" => stream(product),
+            "/stream-panic" => Reply::Stream(
+                Response::empty(200),
+                Box::new(|sink| {
+                    sink.send(b"begun").unwrap();
+                    panic!("on purpose")
+                }),
+            ),
+            "/big" => {
+                let size = request.query.parse().unwrap();
+                Reply::Now(Response::new(200, "text/plain", pattern(size)))
+            }
+            "/none" => Reply::Now(Response::empty(204)),
+            _ => {
+                product.seen.lock().unwrap().push(format!("{} {}", request.method, request.path));
+                echo(request)
+            }
+        }
+    }
+
+    fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
+        let status = match refusal {
+            Refusal::Malformed(_) => 400,
+            Refusal::BodyTimeout => 408,
+            Refusal::BodyTooLarge => 413,
+            Refusal::TargetTooLong => 414,
+            Refusal::HeadTooLarge => 431,
+            Refusal::Overloaded { .. } | Refusal::ShuttingDown => 503,
+            Refusal::Internal => 500,
+        };
+        let method = request.map_or("?", |request| &request.method);
+        let response = Response::new(status, "text/plain", format!("{refusal:?} {method}").into_bytes());
+        match refusal {
+            Refusal::Overloaded { retry_after } => {
+                response.with_header("Retry-After", retry_after.as_secs().to_string())
+            }
+            _ => response,
+        }
+    }
+}
+
+/// Bytes whose order shows.
+pub fn pattern(size: usize) -> Vec<u8> {
+    (0..size).map(|index| b'a' + u8::try_from(index % 23).unwrap()).collect()
+}
+
+fn text(status: u16, body: &str) -> Reply {
+    Reply::Now(Response::new(status, "text/plain", body.as_bytes()))
+}
+
+fn echo(request: Request) -> Reply {
+    let client = request.client.map(|client| client.to_string()).unwrap_or_default();
+    Reply::Now(
+        Response::new(200, "application/octet-stream", request.body)
+            .with_header("X-Method", request.method)
+            .with_header("X-Path", request.path.escape_default().to_string())
+            .with_header("X-Query", request.query)
+            .with_header("X-Client", client),
+    )
+}
+
+fn stream(product: Arc<Product>) -> Reply {
+    let fed = product.streams.lock().unwrap().pop().unwrap();
+    let head = Response::empty(200).with_header("Content-Type", "text/event-stream");
+    let body = move |sink: &mut dyn sightline::http::StreamSink| {
+        let sent = fed.iter().try_for_each(|piece| sink.send(&piece));
+        let end = if sent.is_ok() { StreamEnd::Complete } else { StreamEnd::ReaderGone };
+        product.stream_ends.lock().unwrap().push(end);
+        end
+    };
+    Reply::Stream(head, Box::new(body))
+}
+
+/// A server on a free port, shut down at the end of the test.
+pub struct House {
+    pub product: Arc<Product>,
+    pub server: Option<RunningServer>,
+    pub address: SocketAddr,
+}
+
+impl House {
+    pub fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut ServerConfig)) -> Self {
+        let mut config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
+        config.adjust_descriptor_limit = false;
+        change(&mut config);
+        let product = Arc::<Product>::default();
+        let server = Server::bind(&config).unwrap();
+        let address = server.local_addr();
+        let server = server.start(Arc::new(TestHandler(Arc::clone(&product)))).unwrap();
+        Self { product, server: Some(server), address }
+    }
+
+    pub fn server(&self) -> &RunningServer {
+        self.server.as_ref().unwrap()
+    }
+
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// One request on a connection of its own.
+    pub fn ask(&self, request: &str) -> Answer {
+        let mut client = self.connect();
+        client.send(request);
+        client.answer()
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        self.product.gate.open();
+    }
+}
+
+/// A request without a body.
+pub fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+}
+
+/// A request with a body that may be shorter than it says.
+pub fn post(path: &str, length: u64, body: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+pub struct Client {
+    pub reader: BufReader<TcpStream>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { reader: BufReader::new(stream) }
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        self.reader.get_ref()
+    }
+
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.reader.get_mut().write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Sends what the server takes; it may close meanwhile.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.reader.get_mut().write_all(bytes.as_ref());
+    }
+
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).unwrap();
+        line.trim_end_matches(["\r", "\n"]).to_owned()
+    }
+
+    /// Status line and headers.
+    pub fn head(&mut self) -> Answer {
+        let line = self.line();
+        let status = line.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
+        let status = status.unwrap_or_else(|| panic!("no status line: {line:?}")).parse().unwrap();
+        let mut headers = Vec::new();
+        loop {
+            let line = self.line();
+            let Some((name, value)) = line.split_once(": ") else { break };
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        Answer { status, headers, body: Vec::new() }
+    }
+
+    /// A whole answer, by its length or its chunks.
+    pub fn answer(&mut self) -> Answer {
+        let mut answer = self.head();
+        if let Some(length) = answer.header("Content-Length") {
+            answer.body = vec![0; length.parse().unwrap()];
+            self.reader.read_exact(&mut answer.body).unwrap();
+        } else if answer.header("Transfer-Encoding").is_some() {
+            while let Some(piece) = self.piece() {
+                answer.body.extend(piece);
+            }
+        }
+        answer
+    }
+
+    /// A chunk; `None` at the end.
+    pub fn piece(&mut self) -> Option<Vec<u8>> {
+        let length = usize::from_str_radix(&self.line(), 16).unwrap();
+        let mut piece = vec![0; length];
+        self.reader.read_exact(&mut piece).unwrap();
+        assert_eq!(self.line(), "");
+        (length > 0).then_some(piece)
+    }
+
+    /// What comes until the server closes; a reset is a close, too.
+    pub fn until_closed(&mut self) -> Vec<u8> {
+        let mut rest = Vec::new();
+        let mut buffer = [0; 4096];
+        loop {
+            match self.reader.read(&mut buffer) {
+                Ok(0) => return rest,
+                Ok(count) => rest.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return rest,
+                Err(error) => panic!("the connection stays open: {error}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Many connections, full queues.
+
+use std::time::Duration;
+
+use super::kit::{Client, House, get, wait_until};
+
+#[test]
+fn a_full_queue_is_a_503_at_once() {
+    let house = House::with(|config| {
+        config.request_workers = 1;
+        config.request_queue = 1;
+    });
+    let mut running = house.connect();
+    running.send(get("/hold"));
+    house.product.gate.wait_for_arrivals(1);
+    let mut queued = house.connect();
+    queued.send(get("/queued"));
+    wait_until("one request waits", || house.server().load().requests_queued == 1);
+    let mut refused = house.connect();
+    for _ in 0..3 {
+        refused.send(get("/refused"));
+        let answer = refused.answer();
+        assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("1")));
+        assert_eq!(answer.header("Connection"), None);
+    }
+    let load = house.server().load();
+    assert_eq!((load.workers_busy, load.workers_max, load.requests_queued), (1, 1, 1));
+    assert_eq!((load.requests_queued_max, load.refused_total), (1, 3));
+    house.product.gate.open();
+    assert_eq!(running.answer().text(), "held");
+    assert_eq!(queued.answer().status, 200);
+    refused.send(get("/again"));
+    assert_eq!(refused.answer().status, 200);
+}
+
+/// tiny_http loses a new connection behind long-lived ones when several come at once.
+#[test]
+fn no_connection_is_stuck_behind_streams() {
+    for _ in 0..12 {
+        let house = House::new();
+        let feeds: Vec<_> = (0..3).map(|_| house.product.next_stream()).collect();
+        let mut clients: Vec<Client> = (0..5).map(|_| house.connect()).collect();
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.send(get(if index < 3 { "/stream" } else { "/" }));
+        }
+        for client in &mut clients {
+            assert_eq!(client.head().status, 200);
+        }
+        drop(feeds);
+    }
+}
+
+#[test]
+fn many_connections_at_once_to_a_fresh_server_are_all_served() {
+    for _ in 0..4 {
+        let house = House::new();
+        let mut clients: Vec<Client> = (0..64).map(|_| house.connect()).collect();
+        for client in &mut clients {
+            client.send(get("/"));
+        }
+        for client in &mut clients {
+            assert_eq!(client.answer().status, 200);
+        }
+    }
+}
+
+#[test]
+fn a_pipelining_flood_ends_its_connection_and_no_other() {
+    let house = House::with(|config| config.request_workers = 1);
+    let mut flood = house.connect();
+    flood.send(get("/later"));
+    house.product.gate.wait_for_arrivals(1);
+    let before = rss_kib();
+    flood.try_send(get("/flood").repeat(100_000));
+    assert_eq!(flood.until_closed(), b"");
+    let grown = rss_kib().saturating_sub(before);
+    assert!(grown < 100_000, "{grown} KiB for a flood");
+    assert_eq!(house.ask(&get("/other")).status, 200);
+    assert_eq!(*house.product.seen.lock().unwrap(), ["GET /other"]);
+}
+
+fn rss_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
+    let house = House::with(|config| config.max_connections = Some(3));
+    let pieces = house.product.next_stream();
+    let mut busy = house.connect();
+    busy.send(get("/stream"));
+    assert_eq!(busy.head().status, 200);
+    let mut oldest = house.connect();
+    oldest.send(get("/"));
+    oldest.answer();
+    let mut others: Vec<_> = (0..2).map(|_| house.connect()).collect();
+    for client in &mut others {
+        client.send(get("/"));
+        assert_eq!(client.answer().status, 200);
+    }
+    assert_eq!(oldest.until_closed(), b"");
+    pieces.send(b"still here".to_vec()).unwrap();
+    assert_eq!(busy.piece().unwrap(), b"still here");
+    wait_until("the count is right", || house.server().load().connections <= 3);
+}
+
+#[test]
+fn nothing_is_left_of_a_thousand_connections() {
+    let house = House::new();
+    for round in 0..10 {
+        let mut clients: Vec<Client> = (0..100).map(|_| house.connect()).collect();
+        for (index, client) in clients.iter_mut().enumerate() {
+            client.send(if (index + round) % 3 == 0 {
+                "GET / HTTP/1.1\r\n\r\n".to_owned()
+            } else {
+                get("/")
+            });
+        }
+        for client in &mut clients {
+            client.answer();
+        }
+    }
+    wait_until("all connections are gone", || house.server().load().connections == 0);
+    assert_eq!(house.server().load().rebuilds_total, 0, "a busy server is not mistaken for a dead one");
+}
+
+/// The kernel's backlog holds who comes before the server has started.
+#[test]
+fn who_comes_between_bind_and_start_is_served() {
+    use sightline::http::{Server, ServerConfig};
+    use std::sync::Arc;
+
+    let config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
+    let server = Server::bind(&config).unwrap();
+    let mut early = Client::connect(server.local_addr());
+    early.send(get("/"));
+    let running = server.start(Arc::new(super::kit::TestHandler(Arc::default()))).unwrap();
+    assert_eq!(early.answer().status, 200);
+    assert_eq!(running.shutdown(Duration::from_secs(30)).left, 0);
+}

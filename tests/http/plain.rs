@@ -1,0 +1,246 @@
+//! HTTP as expected.
+
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use super::kit::{Client, House, get, pattern, post};
+
+#[test]
+fn a_request_is_answered_with_length_and_date() {
+    let house = House::new();
+    let answer = house.ask(&get("/x?y=1&z"));
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("X-Path"), Some("/x"));
+    assert_eq!(answer.header("X-Query"), Some("y=1&z"));
+    assert_eq!(answer.header("X-Client"), Some("127.0.0.1"));
+    assert_eq!(answer.header("Content-Length"), Some("0"));
+    assert_eq!(answer.header("Connection"), None);
+    httpdate::parse_http_date(answer.header("Date").unwrap()).unwrap();
+}
+
+#[test]
+fn a_connection_serves_many_requests_in_order() {
+    let house = House::new();
+    let mut client = house.connect();
+    for number in 0..50 {
+        client.send(post(&format!("/{number}"), 3, "abc"));
+        let answer = client.answer();
+        assert_eq!(answer.header("X-Path"), Some(format!("/{number}").as_str()));
+        assert_eq!(answer.body, b"abc");
+    }
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let house = House::new();
+    let mut client = house.connect();
+    let all: String = (0..16).map(|number| get(&format!("/{number}"))).collect();
+    client.send(all);
+    for number in 0..16 {
+        assert_eq!(client.answer().header("X-Path"), Some(format!("/{number}").as_str()));
+    }
+    let seen: Vec<_> = (0..16).map(|number| format!("GET /{number}")).collect();
+    assert_eq!(*house.product.seen.lock().unwrap(), seen);
+}
+
+/// Nagle's algorithm and delayed acknowledgement cost 40 ms an answer: 100 answers would need 4 s. The same
+/// number of connections that are opened and closed is the measure of how slow the machine is now.
+#[test]
+fn answers_in_more_than_one_packet_do_not_wait_for_acknowledgements() {
+    let house = House::new();
+    let rounds = 100;
+    let mut client = house.connect();
+    let begun = Instant::now();
+    for _ in 0..rounds {
+        client.send(get("/big?3000"));
+        assert_eq!(client.answer().body.len(), 3000);
+    }
+    let on_one = begun.elapsed();
+    let begun = Instant::now();
+    for _ in 0..rounds {
+        house.ask(&get("/big?3000"));
+    }
+    let on_many = begun.elapsed();
+    let stalled = Duration::from_millis(40) * rounds;
+    assert!(on_one < stalled / 2 || on_one < on_many * 4, "{on_one:?} on one, {on_many:?} on many");
+}
+
+#[test]
+fn head_has_the_length_and_no_body() {
+    let house = House::new();
+    let mut client = house.connect();
+    client.send("HEAD /big?5000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    let head = client.head();
+    assert_eq!((head.status, head.header("Content-Length")), (200, Some("5000")));
+    client.send(get("/next"));
+    assert_eq!(client.answer().header("X-Path"), Some("/next"));
+}
+
+#[test]
+fn no_content_has_neither_body_nor_length() {
+    let house = House::new();
+    let mut client = house.connect();
+    client.send(get("/none"));
+    let none = client.head();
+    assert_eq!((none.status, none.header("Content-Length")), (204, None));
+    client.send(get("/next"));
+    assert_eq!(client.answer().status, 200);
+}
+
+#[test]
+fn http_1_0_closes_unless_asked_to_stay() {
+    let house = House::new();
+    let mut client = house.connect();
+    client.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    let answer = client.answer();
+    assert_eq!((answer.status, answer.header("Connection")), (200, Some("keep-alive")));
+    client.send("GET /b HTTP/1.0\r\n\r\n");
+    let answer = client.answer();
+    assert_eq!((answer.header("X-Path"), answer.header("Connection")), (Some("/b"), Some("close")));
+    assert_eq!(client.until_closed(), b"");
+}
+
+#[test]
+fn connection_close_is_honoured() {
+    let house = House::new();
+    for headers in ["Connection: close", "Connection: x\r\nConnection: close", "Connection: x, Close"] {
+        let mut client = house.connect();
+        client.send(format!("GET /a HTTP/1.1\r\nHost: a\r\n{headers}\r\n\r\n"));
+        let answer = client.answer();
+        assert_eq!((answer.status, answer.header("Connection")), (200, Some("close")), "{headers}");
+        assert_eq!(client.until_closed(), b"", "{headers}");
+    }
+}
+
+#[test]
+fn an_answer_still_comes_when_the_client_has_ended_its_direction() {
+    let house = House::new();
+    let mut client = house.connect();
+    client.send(get("/big?20000"));
+    client.stream().shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.answer().body, pattern(20_000));
+}
+
+#[test]
+fn large_answers_arrive_whole() {
+    let house = House::new();
+    let mut client = house.connect();
+    for size in [1023, 1024, 65_536, 65_537, 3_000_000] {
+        client.send(get(&format!("/big?{size}")));
+        assert!(client.answer().body == pattern(size), "{size}");
+    }
+}
+
+#[test]
+fn paths_are_decoded_and_absolute_targets_taken() {
+    let house = House::new();
+    for (target, path, query) in [
+        ("/a%20b", "/a b", ""),
+        ("http://example.com/p?q", "/p", "q"),
+        ("http://example.com", "/", ""),
+        ("/%41/", "/A/", ""),
+    ] {
+        let answer = house.ask(&get(target));
+        assert_eq!(
+            (answer.header("X-Path"), answer.header("X-Query")),
+            (Some(path), Some(query)),
+            "{target}"
+        );
+    }
+    let options = house.ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!((options.header("X-Method"), options.header("X-Path")), (Some("OPTIONS"), Some("/")));
+}
+
+#[test]
+fn a_body_waits_for_100_continue() {
+    let house = House::new();
+    let mut client = house.connect();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+    assert_eq!(client.head().status, 100);
+    client.send("abcd");
+    assert_eq!(client.answer().body, b"abcd");
+    client.send(get("/next"));
+    assert_eq!(client.answer().header("X-Path"), Some("/next"));
+}
+
+#[test]
+fn bodies_come_inline_large_and_in_chunks() {
+    let house = House::new();
+    let mut client = house.connect();
+    for size in [0usize, 1, 1024, 1025, 65_536] {
+        let body = String::from_utf8(pattern(size)).unwrap();
+        client.send(post("/", size as u64, &body));
+        assert!(client.answer().body == body.as_bytes(), "{size}");
+    }
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send("3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n");
+    let answer = client.answer();
+    assert_eq!((answer.text(), answer.header("Connection")), ("abcde", Some("close")));
+    assert_eq!(client.until_closed(), b"");
+}
+
+#[test]
+fn a_panic_is_a_500_and_the_next_request_is_fine() {
+    let house = House::with(|config| config.request_workers = 1);
+    let mut client = house.connect();
+    for path in ["/panic", "/later-panic", "/panic"] {
+        client.send(get(path));
+        let answer = client.answer();
+        assert_eq!((answer.status, answer.text()), (500, "Internal GET"), "{path}");
+    }
+    client.send(get("/next"));
+    assert_eq!(client.answer().status, 200);
+}
+
+#[test]
+fn only_a_trusted_proxy_names_the_client() {
+    let asked = "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 6.6.6.6, 203.0.113.9\r\n\r\n";
+    assert_eq!(House::new().ask(asked).header("X-Client"), Some("127.0.0.1"));
+    let trusting = House::with(|config| config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
+    assert_eq!(trusting.ask(asked).header("X-Client"), Some("203.0.113.9"));
+}
+
+#[test]
+fn an_ipv6_address_is_served_like_another() {
+    let house = House::with(|config| config.listen = "[::]:0".parse().unwrap());
+    let mut old = Client::connect(([127, 0, 0, 1], house.address.port()).into());
+    old.send(get("/"));
+    assert_eq!(old.answer().header("X-Client"), Some("127.0.0.1"));
+    // A connection that the server has to close itself: it must be found among the mapped addresses, too.
+    old.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
+    assert_eq!(old.answer().status, 400);
+    assert_eq!(old.until_closed(), b"");
+}
+
+#[test]
+fn a_socket_that_someone_else_opened_is_served() {
+    use sightline::http::{Server, ServerConfig};
+    use std::sync::Arc;
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Server::from_listener(listener, &ServerConfig::default()).unwrap();
+    let address = server.local_addr();
+    let _server = server.start(Arc::new(super::kit::TestHandler(Arc::default()))).unwrap();
+    let mut client = Client::connect(address);
+    client.send(get("/"));
+    assert_eq!(client.answer().status, 200);
+}
+
+#[test]
+fn a_configuration_out_of_range_is_refused_by_name() {
+    use sightline::http::{Server, ServerConfig};
+
+    let cases: [(&str, fn(&mut ServerConfig)); 4] = [
+        ("request_workers", |config| config.request_workers = 0),
+        ("max_body_bytes", |config| config.max_body_bytes = usize::MAX),
+        ("write_timeout", |config| config.write_timeout = Duration::ZERO),
+        ("head_timeout", |config| config.head_timeout = config.idle_timeout),
+    ];
+    for (name, change) in cases {
+        let mut config = ServerConfig::default();
+        change(&mut config);
+        let error = Server::bind(&config).err().unwrap();
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(name), "{error}");
+    }
+}

@@ -1,0 +1,300 @@
+//! What a driver writes, and who may drive.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sightline::account::credits::{Charge, Cycle};
+use sightline::base::ids::RunId;
+use sightline::runs::journal::{Checkpoint, Ending, NewRun, Resumable, Write};
+use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
+
+use super::{Fixture, at, charge, checkpoint, completed, cycle, failed, new_instance, race, result};
+
+impl Fixture {
+    fn started_at(&self, moment: &str) -> NewRun {
+        let run = NewRun { created_at: at(moment), ..self.new_run() };
+        self.store.start(&run, &charge(1, None)).unwrap();
+        run
+    }
+}
+
+on_both! {
+    fn results_are_kept_in_order_and_counted(f) {
+        let run = f.started();
+        let all = [result(1, "a"), result(2, "b"), result(3, "c")];
+        assert_eq!(f.store.add_results(run.id, f.me, &all[1..]).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &all[..1]).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &[]).unwrap(), Write::Done);
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), all);
+        assert_eq!(f.summary(&run).total_results, 3);
+    }
+
+    fn a_batch_may_be_sent_again(f) {
+        let run = f.started();
+        let batch = [result(1, "a"), result(2, "b")];
+        for _ in 0..3 {
+            assert_eq!(f.store.add_results(run.id, f.me, &batch).unwrap(), Write::Done);
+        }
+        let longer = [result(1, "a"), result(2, "b"), result(3, "c")];
+        assert_eq!(f.store.add_results(run.id, f.me, &longer).unwrap(), Write::Done);
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), longer);
+        assert_eq!(f.summary(&run).total_results, 3);
+    }
+
+    fn a_known_result_stays_as_it_was_first_stored(f) {
+        let run = f.started();
+        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        let mut again = result(2, "a");
+        again.confidence = 0.1;
+        f.store.add_results(run.id, f.me, &[again, result(3, "b"), result(4, "b")]).unwrap();
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a"), result(3, "b")]);
+        assert_eq!(f.summary(&run).total_results, 2);
+    }
+
+    fn source_type_and_value_make_a_result_what_it_is(f) {
+        let run = f.started();
+        let mut others = vec![result(1, "a"); 5];
+        others[1].source = "gitlab".into();
+        others[2].result_type = "account".into();
+        others[3].value = None;
+        others[4].value = Some(String::new());
+        for (id, record) in (1..).zip(&mut others) {
+            record.id = id;
+            record.entity_type = record.result_type.clone();
+        }
+        f.store.add_results(run.id, f.me, &others).unwrap();
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
+    }
+
+    fn a_new_result_under_a_taken_id_is_an_error_and_not_a_loss(f) {
+        let run = f.started();
+        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        let error = f.store.add_results(run.id, f.me, &[result(2, "b"), result(1, "c")]).unwrap_err();
+        assert!(!error.is_unavailable(), "{error}");
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a")]);
+        assert_eq!(f.summary(&run).total_results, 1);
+    }
+
+    fn the_same_finding_in_two_runs_is_two_results(f) {
+        for run in [f.started(), f.started()] {
+            f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+            assert_eq!(f.store.results(run.id, 0, 10).unwrap().len(), 1);
+        }
+    }
+
+    fn a_checkpoint_replaces_the_one_before(f) {
+        let run = f.started();
+        let early = Checkpoint {
+            progress: Progress { modules_total: 2, modules_completed: 1, modules_with_hits: 1 },
+            coverage: Coverage::of([sightline::modules::outcome::Outcome::Hit]),
+            modules: checkpoint().modules[..1].to_vec(),
+        };
+        for step in [&early, &checkpoint()] {
+            let taken = f.store.checkpoint(run.id, f.me, step, at("2026-03-01T12:01:00Z")).unwrap();
+            assert_eq!(taken, Write::Done);
+            let summary = f.summary(&run);
+            assert_eq!((summary.progress, summary.coverage), (step.progress, step.coverage));
+            assert_eq!(f.store.modules(run.id).unwrap(), step.modules);
+            assert_eq!(summary.status, Status::Running);
+        }
+    }
+
+    fn a_completed_run_costs_what_it_cost(f) {
+        let run = f.started();
+        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        let before = f.summary(&run);
+        assert_eq!(f.finish(&run, &completed()), Write::Done);
+        assert_eq!(f.summary(&run), RunSummary {
+            status: Status::Completed,
+            total_results: 1,
+            progress: checkpoint().progress,
+            coverage: checkpoint().coverage,
+            completed_at: Some(at("2026-03-01T12:01:00.250Z")),
+            ..before
+        });
+        assert_eq!(f.store.modules(run.id).unwrap(), checkpoint().modules);
+        assert_eq!(f.used(), 1);
+    }
+
+    fn a_failed_run_gives_its_credits_back_once(f) {
+        f.started();
+        let run = NewRun { premium: true, ..f.new_run() };
+        f.store.start(&run, &charge(2, Some(100))).unwrap();
+        assert_eq!(f.used(), 3);
+        assert_eq!(f.finish(&run, &failed()), Write::Done);
+        for _ in 0..2 {
+            assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
+        }
+        let summary = f.summary(&run);
+        assert_eq!((summary.status, summary.credits_charged), (Status::Failed, 0));
+        assert_eq!(summary.error, failed().error);
+        assert_eq!(f.used(), 1);
+        let refunds = "SELECT count(*) FROM charges WHERE kind = 'refund' AND credits = 2";
+        assert_eq!(f.database.number(refunds), 1);
+        assert_eq!(f.database.number("SELECT count(*) FROM charges"), 3);
+    }
+
+    fn ten_threads_that_fail_one_run_refund_it_once(f) {
+        f.started();
+        let run = f.started();
+        let writes = race(10, |_| f.finish(&run, &failed()));
+        assert_eq!(writes.iter().filter(|write| **write == Write::Done).count(), 1);
+        assert_eq!(f.used(), 1);
+    }
+
+    fn a_refund_goes_to_the_cycle_that_paid(f) {
+        let run = f.started();
+        let next = Cycle { start: cycle().end, end: at("2026-04-15T10:00:00Z") };
+        f.store.start(&f.new_run(), &Charge { cycle: next, ..charge(1, None) }).unwrap();
+        let late = Ending { completed_at: at("2026-03-15T10:00:01Z"), ..failed() };
+        assert_eq!(f.finish(&run, &late), Write::Done);
+        assert_eq!((f.used(), f.store.credits_used(f.account.id, next).unwrap()), (0, 1));
+    }
+
+    fn a_refunded_credit_can_be_spent_again(f) {
+        let run = f.new_run();
+        f.store.start(&run, &charge(1, Some(1))).unwrap();
+        f.finish(&run, &failed());
+        let again = f.store.start(&f.new_run(), &charge(1, Some(1))).unwrap();
+        assert_eq!(again, sightline::runs::journal::Started::Created);
+    }
+
+    fn a_run_cannot_end_as_running(f) {
+        let run = f.started();
+        let ending = Ending { status: Status::Running, ..completed() };
+        assert!(f.store.finish(run.id, f.me, &checkpoint(), &ending).is_err());
+        assert_eq!(f.summary(&run).status, Status::Running);
+    }
+
+    fn nothing_is_written_to_a_run_that_ended(f) {
+        let run = f.started();
+        f.finish(&run, &completed());
+        let before = (f.summary(&run), f.store.modules(run.id).unwrap());
+        assert_eq!(f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+        let empty = Checkpoint { modules: Vec::new(), ..checkpoint() };
+        let lease = at("2026-03-01T13:00:00Z");
+        assert_eq!(f.store.checkpoint(run.id, f.me, &empty, lease).unwrap(), Write::LeaseLost);
+        assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
+        assert_eq!((f.summary(&run), f.store.modules(run.id).unwrap()), before);
+        assert_eq!(f.used(), 1);
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
+    }
+
+    fn whoever_does_not_hold_the_lease_writes_nothing(f) {
+        let run = f.started();
+        let before = f.summary(&run);
+        let (stranger, lease) = (new_instance(), at("2026-03-01T13:00:00Z"));
+        let unknown = RunId::new();
+        for (id, owner) in [(run.id, stranger), (unknown, f.me)] {
+            assert_eq!(f.store.add_results(id, owner, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+            assert_eq!(f.store.checkpoint(id, owner, &checkpoint(), lease).unwrap(), Write::LeaseLost);
+            assert_eq!(f.store.finish(id, owner, &checkpoint(), &failed()).unwrap(), Write::LeaseLost);
+        }
+        assert_eq!(f.summary(&run), before);
+        assert_eq!((f.store.results(run.id, 0, 10).unwrap().len(), f.used()), (0, 1));
+    }
+
+    fn a_run_with_a_live_lease_is_left_alone(f) {
+        let run = f.started();
+        let other = new_instance();
+        let lease = at("2026-03-01T14:00:00Z");
+        let almost = run.lease_until - Duration::from_millis(1);
+        assert_eq!(f.store.take_over(other, almost, lease, 10).unwrap(), []);
+        // The driver renews it with a checkpoint.
+        f.store.checkpoint(run.id, f.me, &checkpoint(), at("2026-03-01T12:05:00Z")).unwrap();
+        assert_eq!(f.store.take_over(other, at("2026-03-01T12:04:59Z"), lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(other, at("2026-03-01T12:05:00Z"), lease, 10).unwrap().len(), 1);
+    }
+
+    fn an_interrupted_run_is_taken_over_whole(f) {
+        let run = f.started();
+        let (results, other) = ([result(1, "a"), result(2, "b")], new_instance());
+        f.store.add_results(run.id, f.me, &results).unwrap();
+        f.store.checkpoint(run.id, f.me, &checkpoint(), run.lease_until).unwrap();
+        let lease = at("2026-03-01T14:00:00Z");
+        let taken = f.another().take_over(other, run.lease_until, lease, 10).unwrap();
+        assert_eq!(taken, [Resumable {
+            summary: f.summary(&run),
+            modules: run.modules.clone(),
+            done: checkpoint().modules,
+            results: results.to_vec(),
+        }]);
+        assert_eq!(taken[0].summary.total_results, 2);
+
+        // The one before is fenced off, the new one drives, and nobody takes it from there.
+        assert_eq!(f.store.add_results(run.id, f.me, &[result(3, "c")]).unwrap(), Write::LeaseLost);
+        assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
+        assert_eq!(f.store.take_over(f.me, run.lease_until, lease, 10).unwrap(), []);
+        assert_eq!(f.store.add_results(run.id, other, &[result(2, "b"), result(3, "c")]).unwrap(), Write::Done);
+        assert_eq!(f.store.finish(run.id, other, &checkpoint(), &completed()).unwrap(), Write::Done);
+        assert_eq!(f.summary(&run).total_results, 3);
+        assert_eq!(f.used(), 1);
+    }
+
+    fn a_released_run_is_free_at_once(f) {
+        let (mine, done) = (f.started(), f.started());
+        f.finish(&done, &completed());
+        let other = new_instance();
+        let theirs = NewRun { owner: other, ..f.new_run() };
+        f.store.start(&theirs, &charge(1, None)).unwrap();
+        let now = mine.created_at;
+        f.store.release(f.me, now).unwrap();
+        // Free, and so not the one's who let go of it; clocks of two instances may differ.
+        assert_eq!(f.store.add_results(mine.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+        let earlier = now - Duration::from_secs(1);
+        let taken = f.store.take_over(other, earlier, at("2026-03-01T14:00:00Z"), 10).unwrap();
+        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [mine.id]);
+        assert_eq!(f.store.add_results(theirs.id, other, &[result(1, "a")]).unwrap(), Write::Done);
+    }
+
+    fn the_oldest_are_taken_over_first_and_no_more_than_asked(f) {
+        let second = f.started_at("2026-03-01T12:00:02Z");
+        let third = f.started_at("2026-03-01T12:00:03Z");
+        let first = f.started_at("2026-03-01T12:00:01Z");
+        let (other, now, lease) = (new_instance(), second.lease_until, at("2026-03-01T14:00:00Z"));
+        let take = |count| -> Vec<RunId> {
+            let taken = f.store.take_over(other, now, lease, count).unwrap();
+            taken.iter().map(|run| run.summary.id).collect()
+        };
+        assert_eq!(take(0), []);
+        assert_eq!(take(2), [first.id, second.id]);
+        assert_eq!(take(2), [third.id]);
+        assert_eq!(take(2), []);
+    }
+
+    fn instances_that_race_take_each_run_over_once(f) {
+        let runs: Vec<NewRun> = (0..40).map(|_| f.started()).collect();
+        let another = f.another();
+        let (now, lease) = (runs[0].lease_until, at("2026-03-01T14:00:00Z"));
+        let takes = race(8, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &another };
+            let me = new_instance();
+            let mut mine = Vec::new();
+            loop {
+                let taken = store.take_over(me, now, lease, 3).unwrap();
+                if taken.is_empty() {
+                    return mine;
+                }
+                mine.extend(taken.into_iter().map(|run| run.summary.id));
+            }
+        });
+        let mut times: BTreeMap<RunId, usize> = BTreeMap::new();
+        for id in takes.into_iter().flatten() {
+            *times.entry(id).or_default() += 1;
+        }
+        assert_eq!(times.len(), runs.len());
+        assert!(times.values().all(|count| *count == 1), "{times:?}");
+    }
+
+    fn a_run_that_cannot_be_read_ends_and_does_not_stop_the_others(f) {
+        let (bad, good) = (f.started_at("2026-03-01T12:00:01Z"), f.started_at("2026-03-01T12:00:02Z"));
+        f.database.execute("UPDATE runs SET planned = '{}' WHERE created_at = (SELECT min(created_at) FROM runs)");
+        let (other, lease) = (new_instance(), at("2026-03-01T14:00:00Z"));
+        let taken = f.store.take_over(other, bad.lease_until, lease, 10).unwrap();
+        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id]);
+        let ended = f.summary(&bad);
+        assert_eq!((ended.status, ended.credits_charged), (Status::Failed, 0));
+        assert_eq!(ended.error.unwrap().code, "store_failed");
+        assert_eq!((ended.completed_at, f.used()), (Some(bad.lease_until), 1));
+    }
+}

@@ -1,0 +1,205 @@
+//! Opening: addresses, migrations, locks, TLS. And what the errors say.
+
+use std::fs;
+
+use sightline::store::{OpenError, Options};
+
+use super::{Fixture, open, race};
+use crate::support::databases::{databases, postgres, server_address, sqlite};
+
+fn refused(url: &str, options: Options) -> OpenError {
+    match open(url, options) {
+        Ok(_) => panic!("{url} was opened"),
+        Err(error) => error,
+    }
+}
+
+#[test]
+fn eight_starters_at_once_all_succeed() {
+    for database in databases() {
+        let stores = race(8, |_| {
+            let options = if database.name == "sqlite" { Options::command() } else { Options::server() };
+            open(&database.url, options)
+        });
+        for store in stores {
+            store.unwrap().ping().unwrap();
+        }
+        let versions = "SELECT count(*) FROM schema_version WHERE version = 1";
+        assert_eq!(database.number(versions), 1, "{}", database.name);
+    }
+}
+
+on_both! {
+    fn what_was_stored_is_there_after_a_restart(f) {
+        let run = f.started();
+        let again = f.another();
+        assert_eq!(again.run(run.id, f.account.id).unwrap(), Some(f.summary(&run)));
+    }
+
+    fn a_newer_schema_is_refused(f) {
+        f.database.execute(
+            "INSERT INTO schema_version (version, name, applied_at) \
+             SELECT 9999, '9999_future', applied_at FROM schema_version WHERE version = 1",
+        );
+        let error = refused(&f.database.url, Options::command());
+        assert!(matches!(error, OpenError::NewerSchema { found: 9999, .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("9999") && text.contains("newer version of sightline"), "{text}");
+    }
+
+    fn a_schema_that_was_changed_by_hand_is_refused(f) {
+        f.database.execute("UPDATE schema_version SET name = '0001_mine'");
+        let error = refused(&f.database.url, Options::command());
+        assert!(matches!(error, OpenError::Foreign(_)) && error.to_string().contains("0001_mine"), "{error}");
+    }
+}
+
+#[test]
+fn a_failed_migration_changes_nothing() {
+    let database = postgres();
+    database.execute("CREATE TABLE runs (whatever text)");
+    let error = refused(&database.url, Options::server());
+    assert!(matches!(error, OpenError::Migration { .. }), "{error:?}");
+    assert!(error.to_string().contains("0001_foundation"), "{error}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(database.number(tables), 1);
+}
+
+#[test]
+fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
+    let f = Fixture::new(sqlite());
+    let error = refused(&f.database.url, Options::server());
+    let OpenError::InUse { process, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*process, Some(std::process::id()));
+    assert!(error.to_string().contains("in use by another server"), "{error}");
+
+    // Also through another name of the same file.
+    let link = f.database.path().with_file_name("link.db");
+    std::os::unix::fs::symlink(f.database.path(), &link).unwrap();
+    let error = refused(&format!("sqlite:{}", link.display()), Options::server());
+    assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
+
+    let command = open(&f.database.url, Options::command()).unwrap();
+    assert!(command.set_plan(f.account.id, "basic").unwrap());
+    assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
+
+    let Fixture { store, database, .. } = f;
+    drop(store);
+    open(&database.url, Options::server()).unwrap();
+}
+
+#[test]
+fn a_command_does_not_change_the_schema_under_a_server() {
+    let f = Fixture::new(sqlite());
+    f.database.execute("DELETE FROM schema_version");
+    let error = refused(&f.database.url, Options::command());
+    assert!(matches!(error, OpenError::ServerRunning { .. }), "{error:?}");
+    assert!(error.to_string().contains("stop it"), "{error}");
+}
+
+#[test]
+fn an_sqlite_file_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let f = Fixture::new(sqlite());
+    f.started();
+    let folder = f.database.path().parent().unwrap().to_owned();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_of_something_else_is_refused_and_left_as_it_is() {
+    let database = sqlite();
+    fs::create_dir_all(database.path().parent().unwrap()).unwrap();
+    let text = "this is a letter and no database. ".repeat(100);
+    fs::write(database.path(), &text).unwrap();
+    let error = refused(&database.url, Options::server());
+    assert!(matches!(error, OpenError::Foreign(_)), "{error:?}");
+    assert_eq!(fs::read_to_string(database.path()).unwrap(), text);
+
+    fs::remove_file(database.path()).unwrap();
+    database.execute("CREATE TABLE notes (id INTEGER)");
+    let error = refused(&database.url, Options::server());
+    assert!(error.to_string().contains("another program"), "{error}");
+    assert_eq!(database.number("SELECT count(*) FROM sqlite_schema"), 1);
+}
+
+#[test]
+fn a_path_that_is_no_file_is_named() {
+    let database = sqlite();
+    fs::create_dir_all(database.path()).unwrap();
+    let error = refused(&database.url, Options::server());
+    assert!(matches!(error, OpenError::File { .. }), "{error:?}");
+    assert!(error.to_string().contains("sightline.db"), "{error}");
+    let below_a_file = format!("sqlite:{}/Cargo.toml/x/y.db", env!("CARGO_MANIFEST_DIR"));
+    assert!(matches!(refused(&below_a_file, Options::server()), OpenError::File { .. }));
+}
+
+#[test]
+fn no_error_shows_the_password() {
+    let server = url::Url::parse(&server_address()).unwrap();
+    let with = |change: &dyn Fn(&mut url::Url)| {
+        let mut url = server.clone();
+        url.set_password(Some("hunter2")).unwrap();
+        change(&mut url);
+        url.to_string()
+    };
+    for (url, want) in [
+        (with(&|_| {}), "password authentication failed"),
+        (with(&|url| url.set_port(Some(1)).unwrap()), "refused"),
+        (with(&|url| url.set_host(Some("host.invalid")).unwrap()), "host.invalid"),
+        (with(&|url| url.set_query(Some("sslmode=verify-full&sslrootcert=%2Fnowhere.pem"))), "/nowhere.pem"),
+    ] {
+        let error = refused(&url, Options::server());
+        let text = format!("{error} {error:?}");
+        assert!(text.contains(want), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn tls_checks_as_much_as_was_asked_for() {
+    let authority = std::env::var("SIGHTLINE_TEST_POSTGRES_CA").expect("set by scripts/with-postgres");
+    let database = postgres();
+    let try_with = |host: &str, parameters: &str| {
+        let mut url = url::Url::parse(&database.url).unwrap();
+        url.set_host(Some(host)).unwrap();
+        url.set_query(Some(parameters));
+        open(url.as_str(), Options::server()).map(|store| store.ping().unwrap()).map_err(|e| e.to_string())
+    };
+    let ours = format!("&sslrootcert={authority}");
+    for (host, mode, roots, works) in [
+        ("localhost", "disable", "", true),
+        ("localhost", "prefer", "", true),
+        ("localhost", "require", "", true),
+        ("127.0.0.1", "require", ours.as_str(), true),
+        ("127.0.0.1", "verify-ca", &ours, true),
+        ("localhost", "verify-full", &ours, true),
+        // The certificate is made out to localhost, by an authority that this machine does not know.
+        ("127.0.0.1", "verify-full", &ours, false),
+        ("localhost", "verify-ca", "", false),
+        ("localhost", "verify-full", "&sslrootcert=system", false),
+    ] {
+        let outcome = try_with(host, &format!("sslmode={mode}{roots}"));
+        assert_eq!(outcome.is_ok(), works, "{host} {mode}{roots}: {outcome:?}");
+    }
+    // Modes that ask for TLS really have it.
+    let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                     WHERE datname = current_database() AND application_name = 'sightline' AND ssl";
+    for (mode, want) in [("disable", 0), ("prefer", 1), ("require", 1)] {
+        let mut url = url::Url::parse(&database.url).unwrap();
+        url.set_query(Some(&format!("sslmode={mode}")));
+        let store = open(url.as_str(), Options::command()).unwrap();
+        store.ping().unwrap();
+        assert_eq!(database.number(encrypted), want, "{mode}");
+        drop(store);
+        database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline' AND datname = current_database()");
+    }
+    let empty =
+        refused(&format!("{}?sslmode=verify-ca&sslrootcert=%2Fdev%2Fnull", database.url), Options::server());
+    assert!(matches!(empty, OpenError::Tls(_)) && empty.to_string().contains("no certificate"), "{empty}");
+}

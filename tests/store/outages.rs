@@ -1,0 +1,85 @@
+//! What happens while a database is away, and after.
+
+use std::time::{Duration, Instant};
+
+use sightline::store::Options;
+
+use super::{Fixture, charge, open, race};
+use crate::support::databases::{admin, postgres, sqlite};
+
+const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+impl Fixture {
+    fn allow_connections(&self, allowed: bool) {
+        let name = self.database.url.rsplit('/').next().unwrap();
+        admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}"));
+    }
+}
+
+#[test]
+fn connections_that_the_server_dropped_are_replaced_unseen() {
+    let f = Fixture::new(postgres());
+    // Fills the pool.
+    race(10, |_| f.store.accounts().unwrap());
+    for _ in 0..3 {
+        f.database.execute(KILL);
+        for outcome in race(20, |_| f.store.start(&f.new_run(), &charge(1, None))) {
+            outcome.unwrap();
+        }
+    }
+    assert_eq!(f.used(), 60);
+}
+
+#[test]
+fn a_database_that_is_away_is_unavailable_and_back_when_it_is_back() {
+    let f = Fixture::new(postgres());
+    f.store.ping().unwrap();
+    f.allow_connections(false);
+    admin(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
+        f.database.url.rsplit('/').next().unwrap()
+    ));
+    let start = Instant::now();
+    let error = f.store.ping().unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(30));
+    let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert!(error.to_string().contains("not currently accepting connections"), "{error}");
+
+    f.allow_connections(true);
+    let back = (0..20).any(|_| f.store.ping().is_ok());
+    assert!(back);
+    f.started();
+}
+
+#[test]
+fn a_statement_that_is_stuck_is_given_up() {
+    let f = Fixture::new(postgres());
+    let patient = format!("{}?options=-c%20statement_timeout%3D300ms", f.database.url);
+    let store = open(&patient, Options::server()).unwrap();
+    let mut blocker = postgres::Client::connect(&f.database.url, postgres::NoTls).unwrap();
+    let mut lock = blocker.transaction().unwrap();
+    lock.batch_execute("LOCK TABLE runs").unwrap();
+    let error = store.start(&f.new_run(), &charge(1, None)).unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert!(error.to_string().contains("57014"), "{error}");
+    lock.rollback().unwrap();
+    store.start(&f.new_run(), &charge(1, None)).unwrap();
+    assert_eq!(f.used(), 1);
+}
+
+#[test]
+fn a_locked_sqlite_file_is_unavailable_and_can_be_read() {
+    let f = Fixture::new(sqlite());
+    let mut blocker = rusqlite::Connection::open(f.database.path()).unwrap();
+    let lock = blocker.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).unwrap();
+    let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
+    assert!(error.is_unavailable(), "{error:?}");
+    assert_eq!(f.used(), 0);
+    f.store.ping().unwrap();
+    lock.rollback().unwrap();
+    f.started();
+    assert_eq!(f.used(), 1);
+}

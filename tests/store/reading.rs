@@ -1,0 +1,132 @@
+//! Reading, listing and deleting.
+
+use sightline::base::ids::{AccountId, RunId};
+use sightline::modules::query::SearchType;
+use sightline::runs::journal::{ListFilter, NewRun, Started, Write};
+use sightline::runs::run::Status;
+
+use super::{Fixture, at, charge, checkpoint, completed, failed, new_account, result, with_key};
+
+impl Fixture {
+    fn listed(&self, filter: ListFilter, limit: usize) -> Vec<RunId> {
+        let runs = self.store.list(self.account.id, &filter, limit).unwrap();
+        runs.iter().map(|run| run.id).collect()
+    }
+}
+
+on_both! {
+    fn a_foreign_run_is_unknown(f) {
+        let run = f.started();
+        let stranger = new_account("stranger@example.com");
+        f.store.add_account(&stranger).unwrap();
+        assert_eq!(f.store.run(run.id, stranger.id).unwrap(), None);
+        assert_eq!(f.store.run(run.id, AccountId::new()).unwrap(), None);
+        assert_eq!(f.store.run(RunId::new(), f.account.id).unwrap(), None);
+        assert_eq!(f.store.list(stranger.id, &ListFilter::default(), 10).unwrap(), []);
+        assert!(!f.store.delete(run.id, stranger.id, at("2026-03-02T00:00:00Z")).unwrap());
+        assert!(f.store.run(run.id, f.account.id).unwrap().is_some());
+    }
+
+    fn an_unknown_run_has_no_results_and_no_modules(f) {
+        assert_eq!(f.store.results(RunId::new(), 0, 10).unwrap(), []);
+        assert_eq!(f.store.modules(RunId::new()).unwrap(), []);
+    }
+
+    fn results_are_read_in_pieces(f) {
+        let run = f.started();
+        let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
+        f.store.add_results(run.id, f.me, &all).unwrap();
+        assert_eq!(f.store.results(run.id, 0, 3).unwrap(), all[..3]);
+        assert_eq!(f.store.results(run.id, 3, 3).unwrap(), all[3..6]);
+        assert_eq!(f.store.results(run.id, 6, 3).unwrap(), all[6..]);
+        assert_eq!(f.store.results(run.id, 7, 3).unwrap(), []);
+        assert_eq!(f.store.results(run.id, u32::MAX, 3).unwrap(), []);
+        assert_eq!(f.store.results(run.id, 0, 0).unwrap(), []);
+        assert_eq!(f.store.results(run.id, 0, usize::MAX).unwrap(), all);
+    }
+
+    fn pages_of_a_list_follow_each_other_where_times_are_equal(f) {
+        let moments = ["2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.002Z", "2026-03-01T12:00:00.003Z"];
+        let mut runs: Vec<NewRun> = (0..25)
+            .map(|index| NewRun { created_at: at(moments[index % 3]), ..f.new_run() })
+            .collect();
+        for run in &runs {
+            f.store.start(run, &charge(1, None)).unwrap();
+        }
+        runs.sort_by_key(|run| std::cmp::Reverse((run.created_at, run.id)));
+        let want: Vec<RunId> = runs.iter().map(|run| run.id).collect();
+
+        let mut listed = Vec::new();
+        let mut filter = ListFilter::default();
+        loop {
+            let page = f.store.list(f.account.id, &filter, 4).unwrap();
+            let Some(last) = page.last() else { break };
+            filter.before = Some((last.created_at, last.id));
+            assert!(page.len() <= 4);
+            listed.extend(page.iter().map(|run| run.id));
+        }
+        assert_eq!(listed, want);
+        assert_eq!(f.listed(ListFilter::default(), 100), want);
+        assert_eq!(f.listed(ListFilter::default(), 0), []);
+    }
+
+    fn a_list_shows_what_a_run_shows(f) {
+        let run = f.started();
+        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        let listed = f.store.list(f.account.id, &ListFilter::default(), 10).unwrap();
+        assert_eq!(listed, [f.summary(&run)]);
+        assert_eq!(listed[0].total_results, 1);
+    }
+
+    fn a_list_is_filtered_by_type_and_status(f) {
+        let [a, b, c] = [SearchType::Email, SearchType::Email, SearchType::Domain].map(|search_type| {
+            let run = NewRun { search_type, ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap();
+            run
+        });
+        f.finish(&a, &completed());
+        f.finish(&c, &failed());
+        let only = |search_type, status| f.listed(ListFilter { search_type, status, before: None }, 10);
+        assert_eq!(only(Some(SearchType::Email), None), [b.id, a.id]);
+        assert_eq!(only(Some(SearchType::Username), None), []);
+        assert_eq!(only(None, Some(Status::Failed)), [c.id]);
+        assert_eq!(only(Some(SearchType::Email), Some(Status::Running)), [b.id]);
+        assert_eq!(only(Some(SearchType::Domain), Some(Status::Running)), []);
+        let before = Some((b.created_at, b.id));
+        let filter = ListFilter { search_type: Some(SearchType::Email), status: None, before };
+        assert_eq!(f.listed(filter, 10), [a.id]);
+    }
+
+    fn a_deleted_run_leaves_its_charge_alone(f) {
+        let run = with_key(f.new_run(), "key-1", 7);
+        f.store.start(&run, &charge(1, Some(2))).unwrap();
+        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        f.finish(&run, &completed());
+        let kept = f.started();
+        let now = at("2026-03-02T00:00:00Z");
+        assert!(f.store.delete(run.id, f.account.id, now).unwrap());
+        assert!(!f.store.delete(run.id, f.account.id, now).unwrap());
+        assert_eq!(f.store.run(run.id, f.account.id).unwrap(), None);
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
+        assert_eq!(f.store.modules(run.id).unwrap(), []);
+        assert_eq!(f.listed(ListFilter::default(), 10), [kept.id]);
+        assert_eq!(f.database.number("SELECT count(*) FROM results"), 0);
+        assert_eq!(f.database.number("SELECT count(*) FROM idempotency_keys"), 0);
+        assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (2, 2));
+        // The key is free, and what it starts is a run of its own: here there is no credit left for it.
+        let again = f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, Some(2))).unwrap();
+        assert_eq!(again, Started::InsufficientCredits { used: 2 });
+    }
+
+    fn a_running_run_can_be_deleted_and_its_driver_finds_out(f) {
+        let run = f.started();
+        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());
+        assert_eq!(f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+        let lease = at("2026-03-01T13:00:00Z");
+        assert_eq!(f.store.checkpoint(run.id, f.me, &checkpoint(), lease).unwrap(), Write::LeaseLost);
+        assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
+        assert_eq!(f.used(), 1);
+        let other = super::new_instance();
+        assert_eq!(f.store.take_over(other, lease, lease, 10).unwrap(), []);
+    }
+}

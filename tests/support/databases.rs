@@ -1,0 +1,99 @@
+//! A fresh database for each test, of each kind.
+
+use std::path::PathBuf;
+
+use postgres::{Client, NoTls};
+use uuid::Uuid;
+
+/// A database of one test. Gone when this is dropped.
+pub(crate) struct TestDatabase {
+    /// `sqlite` or `postgres`.
+    pub(crate) name: &'static str,
+    /// Address for `--database` or `DatabaseUrl`.
+    pub(crate) url: String,
+    kept_in: Place,
+}
+
+enum Place {
+    Folder(PathBuf),
+    Server { database: String },
+}
+
+/// An empty database of each kind: what a server promises it promises on both.
+pub(crate) fn databases() -> impl Iterator<Item = TestDatabase> {
+    [sqlite(), postgres()].into_iter()
+}
+
+/// An SQLite file that does not exist yet, in a folder of its own that does not exist either.
+pub(crate) fn sqlite() -> TestDatabase {
+    let folder = std::env::temp_dir().join(format!("sightline-test-{}", Uuid::new_v4().simple()));
+    let url = format!("sqlite:{}", folder.join("sightline.db").display());
+    TestDatabase { name: "sqlite", url, kept_in: Place::Folder(folder) }
+}
+
+/// An empty database on the test server.
+pub(crate) fn postgres() -> TestDatabase {
+    let database = format!("test_{}", Uuid::new_v4().simple());
+    admin(&format!("CREATE DATABASE {database}"));
+    let mut url = url::Url::parse(&server_address()).unwrap();
+    url.set_path(&database);
+    TestDatabase { name: "postgres", url: url.into(), kept_in: Place::Server { database } }
+}
+
+/// The address of the test server, as superuser.
+pub(crate) fn server_address() -> String {
+    std::env::var("SIGHTLINE_TEST_POSTGRES").unwrap_or_else(|_| {
+        panic!(
+            "SIGHTLINE_TEST_POSTGRES is not set: this test needs a PostgreSQL server. Run scripts/test, or \
+             scripts/with-postgres cargo test"
+        )
+    })
+}
+
+/// Runs a statement on the test server, outside of any test's database.
+pub(crate) fn admin(sql: &str) {
+    Client::connect(&server_address(), NoTls).unwrap().batch_execute(sql).unwrap();
+}
+
+impl TestDatabase {
+    /// The file of an SQLite database.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(self.url.strip_prefix("sqlite:").expect("an SQLite database"))
+    }
+
+    /// Runs a statement behind the program's back.
+    pub(crate) fn execute(&self, sql: &str) {
+        match &self.kept_in {
+            Place::Folder(_) => rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap(),
+            Place::Server { .. } => self.client().batch_execute(sql).unwrap(),
+        }
+    }
+
+    /// Asks for one whole number behind the program's back.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        match &self.kept_in {
+            Place::Folder(_) => {
+                rusqlite::Connection::open(self.path()).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+            }
+            Place::Server { .. } => self.client().query_one(sql, &[]).unwrap().get(0),
+        }
+    }
+
+    fn client(&self) -> Client {
+        Client::connect(&self.url, NoTls).unwrap()
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        match &self.kept_in {
+            Place::Folder(folder) => drop(std::fs::remove_dir_all(folder)),
+            // The server itself is gone soon; a test that failed must not fail once more in here.
+            Place::Server { database } => {
+                if let Ok(mut client) = Client::connect(&server_address(), NoTls) {
+                    let _ = client.batch_execute(&format!("DROP DATABASE {database} WITH (FORCE)"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! The real binary, serving the simulated web on a free port, and a client that shows what it saw.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// The binary under test.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
+/// Longer than anything here takes: a test that waits for it has failed.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A running `sightline serve`; killed when dropped.
+pub struct Server {
+    child: Child,
+    pub address: SocketAddr,
+    pub database: String,
+    /// Key of an account on the unlimited plan.
+    pub key: String,
+    log: PathBuf,
+    _folder: Option<tempfolder::Folder>,
+}
+
+/// How a server is started.
+pub struct Setup {
+    database: Option<String>,
+    flags: Vec<String>,
+    sandbox: &'static str,
+}
+
+impl Setup {
+    /// SQLite in a temporary folder, the simulated web without delays or faults, rate limits out of the way.
+    pub fn new() -> Self {
+        Self { database: None, flags: Vec::new(), sandbox: "--sandbox=perfect" }
+    }
+
+    pub fn database(mut self, url: &str) -> Self {
+        self.database = Some(url.to_owned());
+        self
+    }
+
+    pub fn flag(mut self, flag: &str) -> Self {
+        self.flags.push(flag.to_owned());
+        self
+    }
+
+    /// The simulated web with its usual delays and faults.
+    pub fn realistic(mut self) -> Self {
+        self.sandbox = "--sandbox=realistic";
+        self
+    }
+
+    pub fn start(self) -> Server {
+        let folder = tempfolder::Folder::new();
+        let database = self.database.unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
+        let log = PathBuf::from(folder.path("log"));
+        let mut child = Command::new(BINARY)
+            .args(["serve", "--listen", "127.0.0.1:0", "--database", &database, self.sandbox])
+            .args(["--log-level", "debug"])
+            .args(limits(&self.flags))
+            .args(&self.flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let first = lines.next().and_then(Result::ok).unwrap_or_default();
+        let Some(address) = first.strip_prefix("listening on http://") else {
+            let _ = child.kill();
+            panic!("no address in {first:?}; log:\n{}", std::fs::read_to_string(&log).unwrap());
+        };
+        let address = address.parse().unwrap();
+        // The rest of standard output (the first key) must not fill the pipe.
+        std::thread::spawn(move || for _ in lines {});
+        let mut server = Server { child, address, database, key: String::new(), log, _folder: Some(folder) };
+        server.key = server.new_key("unlimited");
+        server
+    }
+}
+
+fn limits(flags: &[String]) -> Vec<String> {
+    ["search", "stream", "read"]
+        .iter()
+        .map(|policy| format!("--rate-limit-{policy}"))
+        .filter(|name| !flags.iter().any(|flag| flag.starts_with(name.as_str())))
+        .map(|name| format!("{name}=1000000"))
+        .collect()
+}
+
+impl Server {
+    /// A key of a new account on that plan.
+    pub fn new_key(&self, plan: &str) -> String {
+        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
+        self.cli(&["account", "create", "--email", &email, "--plan", plan]);
+        self.cli(&["key", "create", "--account", &email]).trim().to_owned()
+    }
+
+    /// Runs another command of the binary on the same database; gives its standard output.
+    pub fn cli(&self, arguments: &[&str]) -> String {
+        let output =
+            Command::new(BINARY).args(arguments).args(["--database", &self.database]).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to stop, as an operator would, and waits until it has.
+    pub fn terminate(&mut self) -> std::process::ExitStatus {
+        let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+        self.child.wait().unwrap()
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts the same database again on another port.
+    pub fn restart(mut self, flags: &[&str]) -> Server {
+        let folder = self._folder.take();
+        let (database, key) = (self.database.clone(), self.key.clone());
+        drop(self);
+        let mut setup = Setup::new().database(&database);
+        for flag in flags {
+            setup = setup.flag(flag);
+        }
+        let mut server = setup.start();
+        server.key = key;
+        // The folder of the database outlives both.
+        server._folder = folder;
+        server
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.request("GET", path).key(&self.key).send()
+    }
+
+    pub fn post(&self, body: &Value) -> Answer {
+        self.request("POST", "/v1/searches").key(&self.key).json(body).send()
+    }
+
+    /// Starts a search and gives its run id.
+    pub fn search(&self, search_type: &str, query: &str) -> String {
+        let answer = self.post(&json!({"type": search_type, "query": query}));
+        assert_eq!(answer.status, 200, "{answer}");
+        answer.json()["run_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Polls a run until it ends.
+    pub fn finished(&self, run_id: &str) -> Value {
+        let until = std::time::Instant::now() + PATIENCE;
+        loop {
+            let answer = self.get(&format!("/v1/searches/{run_id}"));
+            assert_eq!(answer.status, 200, "{answer}");
+            let run = answer.json();
+            if run["status"] != "running" {
+                return run;
+            }
+            assert!(std::time::Instant::now() < until, "the run does not end: {answer}\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
+        RequestBuilder {
+            server: self,
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            let log = self.log();
+            let tail: Vec<&str> = log.lines().rev().take(60).collect();
+            eprintln!("--- the server's log, newest line first ---\n{}", tail.join("\n"));
+        }
+    }
+}
+
+pub struct RequestBuilder<'a> {
+    server: &'a Server,
+    method: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl RequestBuilder<'_> {
+    pub fn key(self, key: &str) -> Self {
+        self.header("Authorization", &format!("Bearer {key}"))
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn json(self, body: &Value) -> Self {
+        self.header("Content-Type", "application/json").body(body.to_string().as_bytes())
+    }
+
+    pub fn body(mut self, body: &[u8]) -> Self {
+        self.body = body.to_vec();
+        self
+    }
+
+    fn open(&self) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(self.server.address).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut head =
+            format!("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", self.method, self.path);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !self.body.is_empty() || self.method == "POST" {
+            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        }
+        head.push_str("\r\n");
+        socket.write_all(head.as_bytes()).unwrap();
+        // A server that refuses early may close before all of a large body is written.
+        let _ = socket.write_all(&self.body);
+        BufReader::new(socket)
+    }
+
+    /// Sends the request and reads the whole answer.
+    pub fn send(self) -> Answer {
+        let mut reader = self.open();
+        let (status, headers) = read_head(&mut reader);
+        let mut answer = Answer {
+            request: format!(
+                "{} {} {}",
+                self.method,
+                self.path,
+                String::from_utf8_lossy(&self.body[..self.body.len().min(300)])
+            ),
+            status,
+            headers,
+            body: Vec::new(),
+        };
+        answer.body = match answer.header("transfer-encoding") {
+            Some(_) => read_chunked(&mut reader),
+            None => {
+                let length =
+                    answer.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
+                let has_body = self.method != "HEAD" && status != 204 && status != 304;
+                let mut body = vec![0; if has_body { length } else { 0 }];
+                reader.read_exact(&mut body).unwrap();
+                body
+            }
+        };
+        answer
+    }
+
+    /// Sends the request and hands the stream over, frame by frame.
+    pub fn stream(self) -> EventStream {
+        let mut reader = self.open();
+        let (status, headers) = read_head(&mut reader);
+        EventStream { status, headers, reader, rest: String::new(), ended: false }
+    }
+}
+
+/// A whole answer.
+pub struct Answer {
+    request: String,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {self}"))
+    }
+
+    /// Asserts status and error code, in both shapes.
+    pub fn is_error(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{self}");
+        let body = self.json();
+        assert_eq!(body["error"], code, "{self}");
+        assert_eq!(body["detail"]["error"], code, "{self}");
+        assert_eq!(body["detail"]["message"], body["message"], "{self}");
+        assert_eq!(body["detail"]["request_id"].as_str(), self.header("x-request-id"), "{self}");
+        body
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}\n→ {} {:?}\n{}",
+            self.request,
+            self.status,
+            self.headers,
+            String::from_utf8_lossy(&self.body)
+        )
+    }
+}
+
+/// A stream that is being read.
+pub struct EventStream {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    reader: BufReader<TcpStream>,
+    rest: String,
+    ended: bool,
+}
+
+/// One frame, or a comment (`event` is empty then).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub event: String,
+    pub data: Value,
+}
+
+impl EventStream {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The next frame or comment; `None` at a clean end of the stream.
+    pub fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(end) = self.rest.find("\n\n") {
+                let frame: String = self.rest.drain(..end + 2).collect();
+                return Some(parse_frame(&frame));
+            }
+            if self.ended {
+                assert!(self.rest.is_empty(), "half a frame at the end: {:?}", self.rest);
+                return None;
+            }
+            match read_chunk(&mut self.reader) {
+                Some(chunk) => self.rest.push_str(std::str::from_utf8(&chunk).unwrap()),
+                None => self.ended = true,
+            }
+        }
+    }
+
+    /// All frames to the end, comments left out.
+    pub fn all(mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next() {
+            if !event.event.is_empty() {
+                events.push(event);
+            }
+        }
+        events
+    }
+}
+
+fn parse_frame(frame: &str) -> Event {
+    if frame.starts_with(':') {
+        return Event { event: String::new(), data: Value::Null };
+    }
+    let lines: Vec<&str> = frame.trim_end().lines().collect();
+    assert_eq!(lines.len(), 2, "a frame is an event line and a data line: {frame:?}");
+    let event = lines[0].strip_prefix("event: ").unwrap();
+    let data = lines[1].strip_prefix("data: ").unwrap();
+    Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
+}
+
+fn read_head(reader: &mut BufReader<TcpStream>) -> (u16, Vec<(String, String)>) {
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let status = line
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .unwrap_or_else(|| panic!("no status in {line:?}"));
+    let mut headers = Vec::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(':') else { return (status, headers) };
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+}
+
+fn read_chunk(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let length =
+        usize::from_str_radix(line.trim(), 16).unwrap_or_else(|_| panic!("no chunk length in {line:?}"));
+    let mut chunk = vec![0; length + 2];
+    reader.read_exact(&mut chunk).unwrap();
+    assert!(chunk.ends_with(b"\r\n"));
+    chunk.truncate(length);
+    (length > 0).then_some(chunk)
+}
+
+fn read_chunked(reader: &mut BufReader<TcpStream>) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(chunk) = read_chunk(reader) {
+        body.extend(chunk);
+    }
+    body
+}
+
+/// A folder that goes away with its owner.
+pub mod tempfolder {
+    use std::path::PathBuf;
+
+    pub struct Folder(PathBuf);
+
+    impl Folder {
+        pub fn new() -> Self {
+            let folder =
+                std::env::temp_dir().join(format!("sightline-test-{}", uuid::Uuid::new_v4().simple()));
+            std::fs::create_dir(&folder).unwrap();
+            Self(folder)
+        }
+
+        pub fn path(&self, name: &str) -> String {
+            self.0.join(name).to_str().unwrap().to_owned()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
