@@ -20,7 +20,7 @@ const FLOORS: [(&str, &[&str]); 14] = [
     ("net", &["base", "modules", "account", "runs"]),
     ("api", &["base", "modules", "account", "runs", "http"]),
     ("web", &["base", "modules", "account", "runs", "http"]),
-    ("config", &["base", "account"]),
+    ("config", &["base", "account", "http"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (
         "app",

@@ -5,12 +5,14 @@
     reason = "a test may panic; its helpers are no tests to clippy"
 )]
 
+mod api;
 mod catalog;
 mod checks;
 mod cli;
 mod http;
 mod layers;
 mod net;
+mod runs;
 mod sandbox;
 mod store;
 mod support;

@@ -61,8 +61,8 @@ impl Engine {
         })
         .map_err(|error| AppError::Config(error.to_string()))?;
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let checker =
-            Checker::new(Arc::new(prober), OperatorKeys::new(keys)).with_control_ttl(config.control_ttl);
+        let keys = OperatorKeys::new(keys);
+        let checker = Checker::new(Arc::new(prober), keys, config.user_agent.clone(), config.control_ttl);
         let runs = Runs::new(
             journal,
             catalog,

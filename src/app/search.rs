@@ -28,10 +28,10 @@ pub struct SearchRequest {
 }
 
 /// What happens during a search.
-#[derive(Debug, Clone)]
-pub enum SearchEvent {
+#[derive(Debug, Clone, Copy)]
+pub enum SearchEvent<'a> {
     /// A result was numbered.
-    Result(ResultRecord),
+    Result(&'a ResultRecord),
     /// Modules came to their end.
     Progress(Progress),
 }
@@ -50,8 +50,8 @@ pub struct SearchReport {
 /// # Errors
 /// It could not start. A run that fails is a report, not an error.
 pub fn search(
-    request: SearchRequest,
-    mut sink: impl FnMut(SearchEvent) -> ControlFlow<()>,
+    request: &SearchRequest,
+    mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<SearchReport, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = Engine::build(&request.engine, 1, Arc::new(Unrecorded), Arc::clone(&clock))?;
@@ -61,7 +61,7 @@ pub fn search(
     let now = clock.now();
     let order = Order {
         account: AccountId::new(),
-        query: request.query,
+        query: request.query.clone(),
         premium: request.premium,
         charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
         idempotency: None,
@@ -76,12 +76,12 @@ pub fn search(
 }
 
 /// Hands on what the run publishes, until it ends or the sink has had enough.
-fn follow(run: &LiveRun, sink: &mut impl FnMut(SearchEvent) -> ControlFlow<()>) {
+fn follow(run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>) {
     let (mut shown, mut completed) = (0, None);
     loop {
         let (summary, results, version) = run.snapshot();
         for result in &results[shown..] {
-            if sink(SearchEvent::Result(result.record.clone())).is_break() {
+            if sink(SearchEvent::Result(&result.record)).is_break() {
                 return;
             }
         }

@@ -24,7 +24,7 @@ use crate::store;
 ///
 /// # Errors
 /// It could not start.
-pub fn serve(config: ServeConfig) -> Result<(), AppError> {
+pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     // Taken first: a signal that comes while the parts are put together is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -49,19 +49,28 @@ pub fn serve(config: ServeConfig) -> Result<(), AppError> {
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
     let api = Arc::new(Api::new(
-        api_config(&config, &engine, base_url.clone()),
+        api_config(config, &engine, base_url.clone()),
         Arc::clone(&accounts),
         Arc::clone(&limiter),
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
     let first_key = welcome::first_key(&accounts)?;
+    let gauge = server.gauge();
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    let load = handle.load_probe();
     api.set_load_probe(Box::new(move || {
-        let load = load.read();
-        json!({"streams": load.streams, "max_streams": load.max_streams, "requests_queued": load.queued, "connections": load.connections})
+        let load = gauge.load();
+        json!({
+            "request_workers_busy": load.workers_busy,
+            "request_workers": load.workers_max,
+            "requests_queued": load.requests_queued,
+            "requests_queued_max": load.requests_queued_max,
+            "streams_open": load.streams_open,
+            "streams_max": load.streams_max,
+            "connections": load.connections,
+            "connections_max": load.connections_max,
+        })
     }));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);

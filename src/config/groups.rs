@@ -11,10 +11,11 @@ use log::LevelFilter;
 
 use super::checked::{checked, secret};
 use super::keys::{self, KeySetting, ModuleKeys};
-use super::value::{self, DatabaseAddress, Network};
+use super::value::{self, DatabaseAddress};
 use crate::account::plan::PlanTable;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
+use crate::http::Network;
 
 const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")");
 

@@ -32,8 +32,8 @@ pub use groups::{
     StorageConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
+pub use value::DatabaseAddress;
 pub(crate) use value::readable_file;
-pub use value::{DatabaseAddress, Network};
 
 /// Options that do not fit together, or a module key's variable that holds no key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Kinds of values: what each allows, and the words that say so.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use url::Url;
 
 use super::groups::SandboxMode;
 use crate::base::secret::Secret;
+use crate::http::Network;
 
 type Parsed<T> = Result<T, String>;
 
@@ -32,36 +33,6 @@ impl fmt::Display for DatabaseAddress {
             file if file.starts_with("sqlite:") => f.write_str(file),
             _ => f.write_str("postgres://[redacted]"),
         }
-    }
-}
-
-/// A network: an address and how many of its leading bits count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u8,
-}
-
-impl Network {
-    /// Whether `address` lies in it. An IPv4 address mapped into IPv6 counts as the IPv4 address.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(network), IpAddr::V4(address)) => {
-                let mask = u32::MAX.checked_shl(32 - u32::from(self.prefix)).unwrap_or(0);
-                network.to_bits() & mask == address.to_bits() & mask
-            }
-            (IpAddr::V6(network), IpAddr::V6(address)) => {
-                let mask = u128::MAX.checked_shl(128 - u32::from(self.prefix)).unwrap_or(0);
-                network.to_bits() & mask == address.to_bits() & mask
-            }
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
     }
 }
 
@@ -218,19 +189,9 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
 
 /// A network or a single address.
 pub(crate) fn network(text: &str) -> Parsed<Network> {
-    let (address, prefix) = match text.split_once('/') {
-        Some((address, prefix)) => (address, Some(prefix)),
-        None => (text, None),
-    };
-    let allowed =
-        || "an IP address or network is allowed, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned();
-    let address: IpAddr = address.parse().map_err(|_| allowed())?;
-    let bits = if address.is_ipv4() { 32 } else { 128 };
-    let prefix = match prefix {
-        Some(prefix) => number(0, bits)(prefix).map_err(|_| allowed())?,
-        None => bits,
-    };
-    Ok(Network { address, prefix: u8::try_from(prefix).map_err(|_| allowed())? })
+    text.parse().map_err(|_| {
+        "an IP address or network is allowed, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -288,7 +288,10 @@ mod tests {
     fn a_stuck_lookup_costs_its_thread_and_nothing_more() {
         let (release, gate) = std::sync::mpsc::channel::<()>();
         let gate = Mutex::new(gate);
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
         let lookup = move |host: &str| {
+            counter.fetch_add(1, Ordering::SeqCst);
             if host.starts_with("stuck") {
                 // Until the test lets go.
                 let _ = gate.lock().recv();
@@ -307,6 +310,9 @@ mod tests {
         drop(release);
         assert!(resolver.resolve("stuck.example", soon()).is_ok(), "joined, or asked again");
         assert!(resolver.resolve("after.example", soon()).is_ok());
+        // `stuck` at most twice, `free`, `after`, and the one that may have got hold of the second thread.
+        let asked = asked.load(Ordering::SeqCst);
+        assert!(asked <= 5, "names that nobody waits for are not asked: {asked}");
     }
 
     #[test]
