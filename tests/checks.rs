@@ -190,11 +190,17 @@ fn regex_full(pattern: &str, text: &str) -> bool {
 fn checks_of_one_module_share_one_control() {
     let controls = Arc::new(AtomicUsize::new(0));
     let counted = controls.clone();
+    // The control is answered once every check has its hit.
+    let hits = (Mutex::new(0), parking_lot::Condvar::new());
     let bench = Bench::new(move |request| {
+        let mut count = hits.0.lock();
         if request.trace.control {
             counted.fetch_add(1, Ordering::SeqCst);
+            hits.1.wait_while(&mut count, |count| *count < 8);
             return Ok(respond(404, &[], ""));
         }
+        *count += 1;
+        hits.1.notify_all();
         Ok(respond(200, &[], ""))
     });
     let site = module(&json!({}));
