@@ -26,8 +26,8 @@ pub struct Checker {
 
 impl Checker {
     /// A checker that sends its probes through `prober`, with the operator's `keys`, under the name
-    /// `user_agent`, and believes a control verdict for `control_ttl`
-    /// ([`DEFAULT_TTL`](super::control::DEFAULT_TTL) is an hour).
+    /// `user_agent` (a module may say another one), and believes what a module said to a made-up name
+    /// for `control_ttl` ([`DEFAULT_TTL`](super::control::DEFAULT_TTL) is an hour; zero: never).
     pub fn new(
         prober: Arc<dyn Prober>,
         keys: OperatorKeys,

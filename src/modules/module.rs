@@ -209,7 +209,7 @@ fn body_limit(module: &Module, probe: usize) -> usize {
     let results =
         module.yields.extractors().filter(|(index, _)| is_here(*index)).map(|(_, extractor)| extractor);
     let saves = plan.save.iter().map(|(_, extractor)| extractor);
-    let needs = results.chain(saves).filter_map(|extractor| extractor.body_need());
+    let needs = results.chain(saves).filter_map(super::extract::extractor::Extractor::body_need);
     needs.map(|head_only| if head_only { HEAD_REACH } else { MAX_BODY_BYTES }).max().unwrap_or(BARRIER_REACH)
 }
 
@@ -225,7 +225,7 @@ fn wants_json(module: &Module, probe: usize) -> bool {
 pub(crate) fn keys_used(module: &Module) -> BTreeSet<&str> {
     let templates = module.plans.iter().flat_map(Plan::templates);
     templates
-        .flat_map(|template| template.variables())
+        .flat_map(super::template::Template::variables)
         .filter_map(|variable| match variable {
             Variable::Config(name) => Some(name.as_str()),
             _ => None,

@@ -113,7 +113,7 @@ impl Plan {
         trace: Trace,
     ) -> Result<Request, FillError> {
         let url = Url::parse(&self.url.fill(values)?).map_err(|_| FillError::Unfit)?;
-        let mut headers = Vec::with_capacity(self.headers.len() + 3);
+        let mut headers = Vec::with_capacity(self.headers.len() + 2);
         for (name, template) in &self.headers {
             headers.push((name.clone(), template.fill(values)?));
         }
@@ -128,9 +128,7 @@ impl Plan {
         } else {
             "text/html, application/xhtml+xml;q=0.9, */*;q=0.8"
         };
-        let defaults =
-            [("User-Agent", user_agent), ("Accept", accept), ("Accept-Language", "en-US, en;q=0.8")];
-        for (name, value) in defaults {
+        for (name, value) in [("User-Agent", user_agent), ("Accept", accept)] {
             if !headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
                 headers.push((name.to_owned(), value.to_owned()));
             }
@@ -167,7 +165,7 @@ impl Plan {
         templates.extend(self.headers.iter().map(|(_, template)| template));
         match &self.body {
             Some(Body::Form(fields)) => {
-                templates.extend(fields.iter().flat_map(|(name, value)| [name, value]))
+                templates.extend(fields.iter().flat_map(|(name, value)| [name, value]));
             }
             Some(Body::Text(template)) => templates.push(template),
             Some(Body::Json(json)) => json.templates(&mut templates),

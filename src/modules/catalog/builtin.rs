@@ -7,6 +7,7 @@ macro_rules! files {
 }
 
 /// Name and text of every file in `sites/`; a test holds the list against the folder.
+#[rustfmt::skip]
 pub(super) const FILES: &[(&str, &str)] = files![
     "domain-dns.json",
     "domain-registration.json",
@@ -36,3 +37,21 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "username-travel.json",
     "username-video.json",
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::FILES;
+
+    #[test]
+    fn every_file_of_the_folder_is_built_in() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
+        let names =
+            std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+        let there: BTreeSet<String> = names.filter(|name| name.ends_with(".json")).collect();
+        let known: BTreeSet<String> = FILES.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(known, there);
+    }
+}

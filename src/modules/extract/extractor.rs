@@ -246,7 +246,7 @@ fn choose(
             mistakes.add_in("where", "the pointer in `from` has no parent; say `each`");
         }
         _ => {
-            mistakes.add_in("where", "it chooses among JSON elements: give one `json:` in `from`, or `each`")
+            mistakes.add_in("where", "it chooses among JSON elements: give one `json:` in `from`, or `each`");
         }
     }
     (None, from)

@@ -259,7 +259,7 @@ impl List {
             None => vec![item.value.clone().into_owned()],
             Some(extractor) => extractor.values(reading),
         };
-        let texts = values.iter().filter_map(|value| as_text(value)).map(|text| clean(&text));
+        let texts = values.iter().filter_map(as_text).map(|text| clean(&text));
         texts.filter(|text| !text.is_empty()).collect()
     }
 

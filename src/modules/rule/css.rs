@@ -78,7 +78,11 @@ impl CssMatcher {
     pub(crate) fn echoes_query(&self) -> bool {
         self.exists
             && (self.equals_query == Some(true)
-                || self.matches.as_ref().and_then(Pattern::template).is_some_and(|it| it.shows_query()))
+                || self
+                    .matches
+                    .as_ref()
+                    .and_then(Pattern::template)
+                    .is_some_and(super::super::template::Template::shows_query))
     }
 
     pub(crate) fn is_positive(&self) -> bool {

@@ -86,7 +86,14 @@ impl Reader<'_> {
             b'\\' => {
                 let escaped = self.rest[1..].chars().next()?;
                 let head = 1 + escaped.len_utf8();
-                if matches!(escaped, 'p' | 'P' | 'x' | 'u' | 'U' | 'b') && bytes.get(head) == Some(&b'{') {
+                let inside = self.rest[head..].strip_prefix('{').and_then(|rest| rest.split('}').next());
+                let is_own = match (escaped, inside) {
+                    ('p' | 'P' | 'x' | 'u' | 'U', Some(_)) => true,
+                    // `\b{query}` is a word boundary and a variable.
+                    ('b', Some(inside)) => matches!(inside, "start" | "end" | "start-half" | "end-half"),
+                    _ => false,
+                };
+                if is_own {
                     return self.rest.find('}').map(|end| end + 1);
                 }
                 Some(head)

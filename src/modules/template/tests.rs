@@ -28,6 +28,7 @@ fn values_are_escaped_for_where_they_stand() {
         ("{{\"q\": \"{query|lower}\"}}", Kind::Json, "{\"q\": \"a+b@sub.example.co.uk\"}"),
         ("q={query}&t={saved.token}", Kind::Form, "q=a%2Bb%40sub.example.co.uk&t=a%20b"),
         ("^{local}{{2,3}}$|x{2,3}|\\p{L}\\{", Kind::Regex, "^a\\+b{2,3}$|x{2,3}|\\p{L}\\{"),
+        (r"\b{start}\b{local}\b", Kind::Regex, r"\b{start}\ba\+b\b"),
         ("Bearer {config.key}", Kind::Header, "Bearer k&1"),
         ("{query|urlencode} {value}", Kind::Plain, "a%2Bb%40sub.example.co.uk v"),
     ] {
