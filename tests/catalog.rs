@@ -189,21 +189,18 @@ fn mistakes_of_names_and_limits() {
         (json!({"every_ms": 0}), "f.json: site: every_ms: allowed are 1 to 86400000 (a day)"),
         (json!({"per_day": 0}), "f.json: site: per_day: 0 checks a day are none; say `\"enabled\": false`"),
         (json!({"strip": ""}), "f.json: site: strip: it is empty; leave it out"),
-        (
-            json!({"domain_in": ["a.example"]}),
-            "f.json: site: domain_in: it is for email addresses, not for a username",
-        ),
+        (json!({"domain_in": ["a.example"]}), "f.json: site: domain_in: it is for email modules"),
         (
             json!({"type": "email", "domain_in": ["A.example"]}),
             "f.json: site: domain_in[0]: `A.example` is no domain in lower case",
         ),
         (
             json!({"type": "email", "scripts": "any"}),
-            "f.json: site: scripts: it is for usernames; a email is ASCII always",
+            "f.json: site: scripts: it is for usernames; other queries are ASCII always",
         ),
         (
             json!({"type": "email", "strip": "."}),
-            "f.json: site: strip: it is for usernames; a email is asked as it is",
+            "f.json: site: strip: it is for usernames; other queries are asked as they are",
         ),
         (
             json!({"accepts": "[a-z"}),
@@ -261,7 +258,7 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"url": "https://site.example/{domain}"})),
-            "f.json: site: probes[0].url: `{domain}` has no value in a username module; use `{query}`",
+            "f.json: site: probes[0].url: `{domain}` has no value in username modules; use `{query}`",
         ),
         (
             probe(json!({"url": "https://site.example/{saved.t}"})),

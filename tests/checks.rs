@@ -76,7 +76,7 @@ impl Bench {
 }
 
 /// A module from the fields that matter; the rest is filled in.
-fn module(fields: Value) -> Arc<Module> {
+fn module(fields: &Value) -> Arc<Module> {
     let mut entry = json!({
         "id": "site", "platform": "Site", "type": "username", "category": "test",
         "probes": [{"url": "https://site.example/u/{query}"}],
@@ -112,7 +112,7 @@ fn only_bob(request: &Request) -> Result<Response, ProbeError> {
 #[test]
 fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
     let bench = Bench::new(only_bob);
-    let site = module(json!({"profile": "https://site.example/@{query}"}));
+    let site = module(&json!({"profile": "https://site.example/@{query}"}));
     let report = bench.check(&site, &username("bob"));
     assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, None));
     assert_eq!(report.evidence.http_status, Some(200));
@@ -143,7 +143,7 @@ fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
 #[test]
 fn a_site_that_says_yes_to_everyone_is_unreliable_and_yields_nothing() {
     let bench = Bench::new(|_| Ok(respond(200, &[], "")));
-    let report = bench.check(&module(json!({})), &username("bob"));
+    let report = bench.check(&module(&json!({})), &username("bob"));
     assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Unreliable, Some("control_hit")));
     assert!(report.findings.is_empty());
 }
@@ -154,7 +154,7 @@ fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
         let bench = Bench::new(move |request| {
             Ok(respond(if request.trace.control { control_status } else { 200 }, &[], ""))
         });
-        let report = bench.check(&module(fields), &username("bob"));
+        let report = bench.check(&module(&fields), &username("bob"));
         assert_eq!(report.outcome, Outcome::Hit);
         report.findings[0].confidence
     };
@@ -168,14 +168,14 @@ fn the_control_name_fits_what_the_module_accepts() {
     for accepts in ["[a-z]{3,8}", "[0-9]{6,10}", "[A-Z][a-z]+-[0-9]{4}", "u_[a-f0-9]{12}"] {
         let known = sightline::modules::sample::sample(&format!("^(?:{accepts})$"), 1).unwrap();
         let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
-        let report = bench.check(&module(json!({"accepts": accepts})), &username(&known));
+        let report = bench.check(&module(&json!({"accepts": accepts})), &username(&known));
         assert_eq!(report.outcome, Outcome::Hit);
         let asked = bench.prober.asked.lock();
         assert!(asked[1].trace.control, "{accepts}");
         let made = &*asked[1].trace.query;
         assert!(regex_full(accepts, made) && made != known, "{accepts}: {made}");
     }
-    let email = module(json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
+    let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
     let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
     let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
     assert_eq!(bench.check(&email, &query).outcome, Outcome::Hit);
@@ -190,14 +190,20 @@ fn regex_full(pattern: &str, text: &str) -> bool {
 fn checks_of_one_module_share_one_control() {
     let controls = Arc::new(AtomicUsize::new(0));
     let counted = controls.clone();
+    // The control is answered once every check has its hit.
+    let hits = (Mutex::new(0), parking_lot::Condvar::new());
     let bench = Bench::new(move |request| {
+        let mut count = hits.0.lock();
         if request.trace.control {
             counted.fetch_add(1, Ordering::SeqCst);
+            hits.1.wait_while(&mut count, |count| *count < 8);
             return Ok(respond(404, &[], ""));
         }
+        *count += 1;
+        hits.1.notify_all();
         Ok(respond(200, &[], ""))
     });
-    let site = module(json!({}));
+    let site = module(&json!({}));
     std::thread::scope(|scope| {
         for index in 0..8 {
             let (bench, site) = (&bench, &site);
@@ -211,7 +217,7 @@ fn checks_of_one_module_share_one_control() {
 
 #[test]
 fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
-    let page = module(json!({
+    let page = module(&json!({
         "type": "domain", "probes": [{"url": "https://{domain}/x"}], "control": true,
         "results": [{"type": "url", "each": "lines:"}],
     }));
@@ -228,7 +234,7 @@ fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
 
 #[test]
 fn a_barrier_wins_over_hit_and_miss() {
-    let site = module(json!({
+    let site = module(&json!({
         "hit": [{"status": ["2xx", "4xx", "5xx"]}], "barrier": [{"words": ["members only"]}],
     }));
     for (status, headers, body, outcome, reason, wait) in [
@@ -254,7 +260,7 @@ fn a_barrier_wins_over_hit_and_miss() {
 
 #[test]
 fn an_answer_that_no_rule_knows_or_both_know_is_an_error() {
-    let site = module(json!({"hit": [{"words": ["yes"]}], "miss": [{"words": ["no"]}], "weak_miss": true}));
+    let site = module(&json!({"hit": [{"words": ["yes"]}], "miss": [{"words": ["no"]}], "weak_miss": true}));
     for (status, body, outcome, reason) in [
         (200, "yes no", Outcome::Error, Some("conflict")),
         (200, "maybe", Outcome::Error, Some("unrecognized")),
@@ -270,7 +276,7 @@ fn an_answer_that_no_rule_knows_or_both_know_is_an_error() {
 
 #[test]
 fn a_fallback_is_asked_only_without_a_conclusion() {
-    let site = module(json!({
+    let site = module(&json!({
         "probes": [{"url": "https://site.example/{query}"}, {"url": "https://other.example/{query}", "fallback": true}],
     }));
     for (first, want, outcome) in [
@@ -297,7 +303,7 @@ fn a_fallback_is_asked_only_without_a_conclusion() {
 
 /// First a page with a token, then the question with token and cookie.
 fn two_steps() -> Arc<Module> {
-    module(json!({
+    module(&json!({
         "control": false,
         "probes": [
             {"url": "https://site.example/join", "save": {
@@ -352,7 +358,7 @@ fn a_value_that_is_not_there_ends_the_check_without_a_half_filled_request() {
 
 #[test]
 fn the_first_page_of_a_chain_that_broke_never_makes_a_hit() {
-    let site = module(json!({
+    let site = module(&json!({
         "probes": [
             {"url": "https://site.example/join", "save": {"token": "cookie:t"}},
             {"url": "https://site.example/check?t={saved.token}&q={query}"},
@@ -379,7 +385,7 @@ fn only_connection_errors_are_tried_again_and_only_once() {
         (ProbeError::Unavailable("no browser".into()), 1, Outcome::Skipped, "unavailable"),
     ] {
         let bench = Bench::new(move |_| Err(error.clone()));
-        let report = bench.check(&module(json!({})), &username("bob"));
+        let report = bench.check(&module(&json!({})), &username("bob"));
         assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)));
         assert_eq!(
             (bench.asked().len(), report.evidence.requests),
@@ -391,8 +397,8 @@ fn only_connection_errors_are_tried_again_and_only_once() {
         0 => Err(ProbeError::Connect("reset".into())),
         _ => only_bob(request),
     });
-    assert_eq!(bench.check(&module(json!({})), &username("bob")).outcome, Outcome::Hit);
-    let late = bench.checker.check(&module(json!({})), &username("bob"), Instant::now());
+    assert_eq!(bench.check(&module(&json!({})), &username("bob")).outcome, Outcome::Hit);
+    let late = bench.checker.check(&module(&json!({})), &username("bob"), Instant::now());
     assert_eq!(
         (late.outcome, late.evidence.requests),
         (Outcome::Timeout, 0),
@@ -426,23 +432,23 @@ fn what_cannot_be_asked_is_skipped_and_says_why() {
         ),
     ] {
         let bench = Bench::new(any);
-        let report = bench.check(&module(fields.clone()), &query);
+        let report = bench.check(&module(&fields), &query);
         let skipped = report.reason.as_deref().filter(|_| report.outcome == Outcome::Skipped);
         assert_eq!(skipped, reason, "{fields}");
         assert_eq!(bench.asked().is_empty(), reason.is_some(), "{fields}");
     }
     let bench = Bench::with_keys(&[("k", "a&b")], any);
-    let site = module(key);
+    let site = module(&key);
     assert_eq!(bench.check(&site, &username("bob")).outcome, Outcome::Unreliable);
     assert_eq!(bench.asked()[0], "https://site.example/?k=a%26b&q=bob");
     let stripped = Bench::new(any);
-    stripped.check(&module(json!({"strip": ".-"})), &username("b.o-b"));
+    stripped.check(&module(&json!({"strip": ".-"})), &username("b.o-b"));
     assert_eq!(stripped.asked()[0], "https://site.example/u/bob");
 }
 
 /// What the rule says to one answer.
 fn fires(rule: &Value, response: Response) -> bool {
-    let site = module(json!({"hit": [rule], "miss": [{"status": [599]}]}));
+    let site = module(&json!({"hit": [rule], "miss": [{"status": [599]}]}));
     judge(&site, &username("Bob.1"), &[Some(response)]).outcome == Outcome::Hit
 }
 
@@ -519,7 +525,7 @@ fn extractors_read_everything_that_the_language_names() {
         "mx": ["10 MX.example.", "20 b.example."], "deep": {"a": {"b": {"c": {"d": {"e": {"f": {"g": 1}}}}}}},
         "long": "x".repeat(5000), "empty": "", "nothing": null, "spf": "v=spf1 include:a.example include:b.example -all",
     });
-    let site = module(json!({
+    let site = module(&json!({
         "control": false,
         "result": {"type": "profile", "value": "json:/name", "metadata": {
             "bio": {"from": ["json:/bio"], "transform": ["html_text"]},
@@ -581,7 +587,7 @@ fn pages_are_read_by_title_meta_json_ld_and_elements() {
     let html = r#"<html><head><title> Bob &mdash; Site </title><meta property="og:title" content="Bob"><meta name=description content="">
         <script type="application/ld+json">{"@graph": [{"@type": "Person", "name": "Bob B."}]}</script></head>
         <ul id=l><li><a href="/a" title="A">one</a><li><a href="/b">two</a></ul><h1>B<b>o</b>b</h1>"#;
-    let site = module(json!({
+    let site = module(&json!({
         "control": false,
         "result": {"type": "profile", "metadata": {
             "title": "title:", "og": "meta:og:title", "nothing": "meta:description", "person": "jsonld:/name",
@@ -624,7 +630,7 @@ fn confidence_follows_the_evidence() {
             let body = r#"{"id": 1, "login": "bob", "x": "profile bob"}"#;
             Ok(if request.trace.control { respond(404, &[], "") } else { respond(200, &[], body) })
         });
-        let report = bench.check(&module(json!({"hit": [hit]})), &username("bob"));
+        let report = bench.check(&module(&json!({"hit": [hit]})), &username("bob"));
         let confidence = report.findings[0].confidence;
         assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
         last = confidence;
@@ -647,14 +653,14 @@ fn only_as_much_of_a_body_is_asked_for_as_the_rules_need() {
         (json!({"probes": [{"url": "https://site.example/{query}", "method": "HEAD"}]}), 0),
     ] {
         let bench = Bench::new(|_| Ok(respond(404, &[], "")));
-        bench.check(&module(fields.clone()), &username("bob"));
+        bench.check(&module(&fields), &username("bob"));
         assert_eq!(bench.prober.asked.lock()[0].body_limit, want, "{fields}");
     }
 }
 
 #[test]
 fn hostile_pages_cost_little_and_end_as_an_outcome() {
-    let site = module(json!({
+    let site = module(&json!({
         "control": false,
         "hit": [{"status": [200]}],
         "miss": [
@@ -695,10 +701,10 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
 
 #[test]
 fn hosts_for_the_limit_by_host() {
-    let hosts = |url: &str| module(json!({"probes": [{"url": url}]})).hosts(&username("bob"));
+    let hosts = |url: &str| module(&json!({"probes": [{"url": url}]})).hosts(&username("bob"));
     assert_eq!(hosts("https://API.site.example:8443/{query}"), ["api.site.example"]);
     assert_eq!(hosts("https://{query}.site.example/"), ["site.example"]);
-    let both = module(json!({"probes": [
+    let both = module(&json!({"probes": [
         {"url": "https://a.example/{query}"}, {"url": "https://b.example/{query}", "fallback": true},
         {"url": "https://a.example/2/{query}", "fallback": true},
     ]}));

@@ -89,17 +89,17 @@ fn preconditions(entry: &Entry, mistakes: &mut Mistakes) {
     let kind = entry.search_type;
     if kind != SearchType::Username {
         if entry.scripts != Scripts::default() {
-            mistakes.add_in("scripts", format!("it is for usernames; a {kind} is ASCII always"));
+            mistakes.add_in("scripts", "it is for usernames; other queries are ASCII always");
         }
         if entry.strip.is_some() {
-            mistakes.add_in("strip", format!("it is for usernames; a {kind} is asked as it is"));
+            mistakes.add_in("strip", "it is for usernames; other queries are asked as they are");
         }
     }
     if entry.strip.as_deref() == Some("") {
         mistakes.add_in("strip", "it is empty; leave it out");
     }
     if kind != SearchType::Email && !entry.domain_in.is_empty() {
-        mistakes.add_in("domain_in", format!("it is for email addresses, not for a {kind}"));
+        mistakes.add_in("domain_in", "it is for email modules");
     }
     for (index, domain) in entry.domain_in.iter().enumerate() {
         let is_domain = domain.contains('.')
@@ -130,7 +130,7 @@ pub(super) fn module(module: &Module, mistakes: &mut Mistakes) {
     for (index, known) in entry.known.iter().enumerate() {
         let field = format!("known[{index}]");
         match Query::parse(entry.search_type, known) {
-            Err(error) => mistakes.add_in(&field, format!("it is no {}: {error}", entry.search_type)),
+            Err(error) => mistakes.add_in(&field, format!("it is no {} query: {error}", entry.search_type)),
             Ok(query) => {
                 if let Some(reason) = module.why_refused(&query) {
                     mistakes.add_in(&field, format!("the module itself would skip it: {reason}"));

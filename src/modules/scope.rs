@@ -52,11 +52,9 @@ impl Scope {
         match variable {
             Variable::Query => None,
             Variable::Local if kind == SearchType::Email => None,
-            Variable::Local => Some(format!("`{{local}}` has no value in a {kind} module; use `{{query}}`")),
+            Variable::Local => Some(format!("`{{local}}` has no value in {kind} modules; use `{{query}}`")),
             Variable::Domain if kind != SearchType::Username => None,
-            Variable::Domain => {
-                Some(format!("`{{domain}}` has no value in a {kind} module; use `{{query}}`"))
-            }
+            Variable::Domain => Some(format!("`{{domain}}` has no value in {kind} modules; use `{{query}}`")),
             Variable::Saved(name) if self.saved.contains(name) => None,
             Variable::Saved(name) => Some(format!(
                 "`{{saved.{name}}}` is not saved by an earlier probe; add it to that probe's `save`"

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::definition::Contact;
 use super::module::{BARRIER_REACH, Module};
 use super::outcome::Outcome;
 use super::probe::Response;
@@ -96,15 +97,22 @@ fn holds(wall: &Wall, response: &Response, is_page: bool, words: &[&str]) -> boo
     };
     let has_header = |(name, part): &(&str, &str)| {
         let mut values = response.headers.iter().filter(|(known, _)| known == name);
-        values.any(|(_, value)| value.to_ascii_lowercase().contains(part))
+        values.any(|(_, value)| match part.strip_prefix('=') {
+            Some(whole) => value == whole,
+            None => value.to_ascii_lowercase().contains(part),
+        })
     };
     fits && (wall.headers.is_empty() || wall.headers.iter().any(has_header))
         && wall.all.iter().all(|word| words.contains(word))
         && (wall.any.is_empty() || wall.any.iter().any(|word| words.contains(word)))
 }
 
-/// Consent and sign-in pages that a redirect leads to.
+/// Consent and sign-in pages that a redirect leads to. Where the queried domain's own site is asked, such
+/// a page is no wall but what the site is.
 fn by_address(module: &Module, response: &Response) -> Option<Barrier> {
+    if module.entry().contact == Contact::TargetWeb {
+        return None;
+    }
     let target = match (response.status, response.header("location")) {
         (300..=399, Some(location)) => response.final_url.join(location).ok()?,
         _ => response.final_url.clone(),

@@ -21,7 +21,7 @@ pub(super) struct Wall {
     pub(super) name: &'static str,
     pub(super) reason: &'static str,
     pub(super) needs: Needs,
-    /// One of these headers holds this text (lower case).
+    /// One of these headers holds this text (lower case); after a `=`: is this text.
     pub(super) headers: &'static [(&'static str, &'static str)],
     /// All of these stand in the first part of the body, in any case.
     pub(super) all: &'static [&'static str],
@@ -63,7 +63,7 @@ const LIMIT: &str = "rate_limit";
 
 pub(super) const WALLS: &[Wall] = &[
     // Limits that come without 429.
-    by_header("limit header", LIMIT, Needs::Status(&[403]), &[("x-ratelimit-remaining", "0")]),
+    by_header("limit header", LIMIT, Needs::Status(&[403]), &[("x-ratelimit-remaining", "=0")]),
     by_any(
         "limit message",
         LIMIT,

@@ -46,8 +46,8 @@ pub struct LongExtractor {
     /// A template around each value, which stands in it as `{value}`. Last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// `true`: all values as an array; `false` (default): the first one, or the array itself where the
-    /// pointer has a `*`.
+    /// `true`: all values as an array; `false` (default): the first one, or all of them where the pointer
+    /// has a `*` and nothing is chosen by `each` or `where`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub all: bool,
     /// At most this many values (default 50).

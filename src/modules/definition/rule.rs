@@ -11,7 +11,9 @@ use super::{is_false, is_true, yes};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MatcherEntry {
-    /// Which probe's answer: 0 is the first. Default: the last one that was obtained.
+    /// Which probe's answer: 0 is the first. Default: the last one that was obtained. Where a later
+    /// probe could not be sent (a value was not there to be saved), only a `miss`, or a rule that names
+    /// its probe, may fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
     /// Status codes (`200`) and classes (`"4xx"`), any of them.

@@ -52,10 +52,12 @@ impl Source {
             mistakes.add(format!("`{text}` is no extractor; write KIND:ARGUMENT, KIND being one of {KINDS}"));
             return None;
         };
-        let is_known = !matches!(kind, "value" | "key" | "group" | "attr") || in_list;
-        let needs_argument =
-            !matches!(kind, "json" | "jsonld" | "count" | "final_url" | "title" | "value" | "key" | "const");
-        if is_known && needs_argument && argument.is_empty() {
+        let needs_argument = match kind {
+            "css" | "meta" | "regex" | "header" | "cookie" | "template" => true,
+            "group" | "attr" => in_list,
+            _ => false,
+        };
+        if needs_argument && argument.is_empty() {
             mistakes.add(format!("`{kind}:` lacks what it reads"));
             return None;
         }
