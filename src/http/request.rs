@@ -7,7 +7,8 @@ use std::net::IpAddr;
 pub struct Request {
     /// Upper-case method, as sent.
     pub method: String,
-    /// The path, percent-decoded, always beginning with `/`; without query.
+    /// The path, percent-decoded (but for an encoded slash, which stays `%2F`), always beginning with `/`;
+    /// without query.
     pub path: String,
     /// The raw query string without `?`; empty if there is none.
     pub query: String,

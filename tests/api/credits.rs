@@ -62,12 +62,14 @@ fn premium_costs_two_for_usernames_and_is_ignored_otherwise() {
 
 #[test]
 fn plans_without_access_are_told_which_have_it_before_any_charge() {
-    let server = Setup::new().flag("--plans=free=5,basic=30:premium,plain=9:api,pro=100:api:premium").start();
+    let server = Setup::new()
+        .flag("--plans=free=5,basic=30:premium,plain=9:api,pro=100:api:premium,unlimited=unlimited:api")
+        .start();
     for plan in ["free", "basic"] {
         let key = server.new_key(plan);
         for path in ["/v1/me", "/v1/credits", "/v1/searches"] {
             let body = server.request("GET", path).key(&key).send().is_error(403, "plan_required");
-            assert_eq!(body["detail"]["plans"], json!(["plain", "pro"]));
+            assert_eq!(body["detail"]["plans"], json!(["plain", "pro", "unlimited"]));
         }
     }
     let plain = server.new_key("plain");
