@@ -1,6 +1,7 @@
 //! The server room, over raw sockets.
 
 mod framing;
+mod healing;
 mod kit;
 mod load;
 mod plain;

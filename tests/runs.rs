@@ -140,7 +140,7 @@ fn bench(catalog: &[Value], config: RunsConfig) -> Bench {
     bench_with(catalog, config, |store| store)
 }
 
-fn bench_with(catalog: &[Value], config: RunsConfig, journal: impl FnOnce(Arc<Store>) -> Arc<dyn Journal2>) -> Bench {
+fn bench_with(catalog: &[Value], config: RunsConfig, journal: impl FnOnce(Arc<Store>) -> Arc<dyn Journal>) -> Bench {
     let folder = Folder::new();
     let file = PathBuf::from(folder.path("catalog.json"));
     std::fs::write(&file, Value::Array(catalog.to_vec()).to_string()).unwrap();
@@ -150,20 +150,14 @@ fn bench_with(catalog: &[Value], config: RunsConfig, journal: impl FnOnce(Arc<St
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let account = new_account(&*store);
     let web = Arc::new(PlayedWeb::default());
-    let checker = Arc::new(Checker::new(Arc::clone(&web) as Arc<dyn Prober>, OperatorKeys::default()));
-    let runs = Runs::new(journal(Arc::clone(&store)).as_journal(), catalog, checker, clock, config);
+    let checker = checker(&web);
+    let runs = Runs::new(journal(Arc::clone(&store)), catalog, checker, clock, config);
     Bench { runs, web, store, account, folder }
 }
 
-/// Lets a closure give back either the store itself or something around it.
-trait Journal2: Send + Sync {
-    fn as_journal(self: Arc<Self>) -> Arc<dyn Journal>;
-}
-
-impl<T: Journal + 'static> Journal2 for T {
-    fn as_journal(self: Arc<Self>) -> Arc<dyn Journal> {
-        self
-    }
+fn checker(web: &Arc<PlayedWeb>) -> Arc<Checker> {
+    let prober = Arc::clone(web) as Arc<dyn Prober>;
+    Arc::new(Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600)))
 }
 
 fn new_account(ledger: &dyn Ledger) -> AccountId {
@@ -356,7 +350,7 @@ fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
     // Another process on the same store.
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
-    let checker = Arc::new(Checker::new(Arc::clone(&web) as Arc<dyn Prober>, OperatorKeys::default()));
+    let checker = checker(&web);
     let file = PathBuf::from(first.folder.path("catalog.json"));
     let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
     let journal: Arc<dyn Journal> = first.store.clone();

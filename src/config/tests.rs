@@ -56,6 +56,8 @@ fn every_option_refuses_what_it_does_not_allow() {
         (&["--max-streams", "+5"], "a whole number from 1 to 12000 is allowed"),
         (&["--wait-timeout", "30"], "\"30\" for --wait-timeout <DURATION>: a number with its unit"),
         (&["--stream-timeout", "0s"], "from 100ms to 1d"),
+        (&["--keep-alive", "1ms"], "from 10ms to 10m"),
+        (&["--sandbox", "unreal"], "for --sandbox[=<WEB>]: realistic, perfect or off is allowed"),
         (&["--drain-timeout", "2h"], "from 0s to 1h"),
         (&["--cors-origin", "https://a.example/x"], "for --cors-origin <ORIGIN>: a scheme, host and port"),
         (&["--cors-origin", "https://a.example,b"], "\"b\" for --cors-origin"),

@@ -232,24 +232,6 @@ mod tests {
     }
 
     #[test]
-    fn networks_hold_what_they_should() {
-        for (text, inside, outside) in [
-            ("10.0.0.0/8", "10.255.0.1", "11.0.0.1"),
-            ("10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8"),
-            ("0.0.0.0/0", "203.0.113.9", "::1"),
-            ("fd00::/8", "fdff::1", "fe00::1"),
-            ("::/0", "2001:db8::1", "10.0.0.1"),
-        ] {
-            let network = network(text).unwrap();
-            assert!(network.contains(inside.parse().unwrap()), "{text} {inside}");
-            assert!(!network.contains(outside.parse().unwrap()), "{text} {outside}");
-        }
-        for bad in ["", "x", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "/8"] {
-            assert!(network(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn addresses_come_out_in_one_form() {
         assert_eq!(base_url("HTTPS://Search.Example.org/").unwrap(), "https://search.example.org");
         assert_eq!(base_url("http://h:81/api/").unwrap(), "http://h:81/api");

@@ -2,21 +2,20 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::closing::Closer;
+use super::core::Core;
 use super::handler::Refusal;
 use super::head::Framing;
 
-/// Reads the whole body, of at most `max` bytes, until the deadline. On a refusal part of it may be unread.
+/// Reads the whole body, within the configured size and time. On a refusal part of it may be unread.
 pub(super) fn read(
     request: &mut tiny_http::Request,
     framing: Framing,
-    max: usize,
-    time: Duration,
     peer: SocketAddr,
-    closer: &Closer,
+    core: &Core,
 ) -> Result<Vec<u8>, Refusal> {
+    let max = core.config.max_body_bytes;
     let announced = match framing {
         Framing::NoBody => return Ok(Vec::new()),
         Framing::Length(length) => match usize::try_from(length) {
@@ -25,14 +24,17 @@ pub(super) fn read(
         },
         Framing::Chunked => None,
     };
-    let until = Instant::now() + time;
+    let until = Instant::now() + core.config.body_timeout;
     // A read waits as long as the connection may be idle; the watch ends it when the body's time is over.
-    let _watch = closer.watch(peer, until);
-    let body = read_up_to(request.as_reader(), announced, max);
+    let _watch = core.closer.watch(peer, until);
+    let body = read_up_to(request.as_reader(), announced, max)
+        // The decoder of chunks takes the connection's end for the body's.
+        .and_then(|body| match announced {
+            None if core.sockets.has_ended(peer) => Err(Refusal::Malformed("the chunked body broke off")),
+            _ => Ok(body),
+        });
     match body {
-        Err(refusal) if refusal != Refusal::BodyTooLarge && Instant::now() >= until => {
-            Err(Refusal::BodyTimeout)
-        }
+        Err(Refusal::Malformed(_)) if Instant::now() >= until => Err(Refusal::BodyTimeout),
         body => body,
     }
 }

@@ -185,7 +185,7 @@ pub(super) const LOOK_SHARE: u32 = 50;
 pub(super) const MAX_POKES: usize = 64;
 /// Pace of the probes. Each is an accepted connection, so that `accept()` does not run into `SO_RCVTIMEO`.
 pub(super) const PROBE_EVERY: Duration = Duration::from_secs(1);
-/// An answer to a probe takes microseconds; two that missed this mean a dead accept loop.
+/// An answer to a probe takes microseconds; only a crowded machine needs a good part of this.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// First and longest pause between attempts to rebuild the accept loop.
 pub(super) const REBUILD_BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));

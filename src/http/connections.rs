@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 /// All connections that have sent a request, by peer. `T` is a request.
 pub(super) struct Connections<T> {
     table: Mutex<HashMap<SocketAddr, Connection<T>>>,
+    one_has_gone: Condvar,
     most_waiting: usize,
 }
 
@@ -24,6 +25,12 @@ enum State {
     Idle,
     Busy,
     Closing,
+}
+
+impl<T> Connection<T> {
+    fn new(now: Instant) -> Self {
+        Self { state: State::Idle, waiting: VecDeque::new(), served: 0, last_active: now }
+    }
 }
 
 /// What becomes of a request that came.
@@ -51,18 +58,13 @@ pub(super) struct Standing {
 
 impl<T> Connections<T> {
     pub(super) fn new(most_waiting: usize) -> Self {
-        Self { table: Mutex::new(HashMap::new()), most_waiting }
+        Self { table: Mutex::new(HashMap::new()), one_has_gone: Condvar::new(), most_waiting }
     }
 
     /// A request has come.
     pub(super) fn arrive(&self, peer: SocketAddr, request: T, now: Instant) -> Turn<T> {
         let mut table = self.table.lock();
-        let connection = table.entry(peer).or_insert_with(|| Connection {
-            state: State::Idle,
-            waiting: VecDeque::new(),
-            served: 0,
-            last_active: now,
-        });
+        let connection = table.entry(peer).or_insert_with(|| Connection::new(now));
         connection.served += 1;
         connection.last_active = now;
         match connection.state {
@@ -114,11 +116,28 @@ impl<T> Connections<T> {
     /// The connection is gone.
     pub(super) fn forget(&self, peer: SocketAddr) {
         self.table.lock().remove(&peer);
+        self.one_has_gone.notify_all();
     }
 
-    /// Whether connections are on their way to their end.
-    pub(super) fn are_closing(&self) -> bool {
-        self.table.lock().values().any(|connection| connection.state == State::Closing)
+    /// The same as [`Connections::close`] unless a request is in hand; whether it is closing now because of it.
+    pub(super) fn close_if_idle(&self, peer: SocketAddr, now: Instant) -> bool {
+        let mut table = self.table.lock();
+        let connection = table.entry(peer).or_insert_with(|| Connection::new(now));
+        let is_idle = connection.state == State::Idle;
+        if is_idle {
+            connection.state = State::Closing;
+        }
+        is_idle
+    }
+
+    /// Waits until none is on its way to its end, or the time has come.
+    pub(super) fn wait_for_closing(&self, until: Instant) {
+        let mut table = self.table.lock();
+        while table.values().any(|connection| connection.state == State::Closing) {
+            if self.one_has_gone.wait_until(&mut table, until).timed_out() {
+                return;
+            }
+        }
     }
 
     /// How a connection stands; `None` before its first request.
@@ -176,6 +195,22 @@ mod tests {
         assert_eq!(connections.finish(peer(1), now), None);
         connections.forget(peer(1));
         assert!(connections.standing(peer(1)).is_none());
+    }
+
+    #[test]
+    fn only_what_is_idle_is_closed_for_idleness() {
+        let connections = Connections::new(1);
+        let now = Instant::now();
+        assert!(connections.close_if_idle(peer(1), now), "before its first request");
+        assert!(matches!(connections.arrive(peer(1), 'a', now), Turn::Never('a')));
+        connections.arrive(peer(2), 'b', now);
+        assert!(!connections.close_if_idle(peer(2), now));
+        connections.finish(peer(2), now);
+        assert!(connections.close_if_idle(peer(2), now));
+        assert!(!connections.close_if_idle(peer(2), now), "closing already");
+        connections.forget(peer(1));
+        connections.forget(peer(2));
+        connections.wait_for_closing(now + Duration::from_secs(600));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::closing::{Closer, Order};
-use super::config::{INLINE_BODY_BYTES, RETRY_AFTER_QUEUE, ServerConfig};
+use super::config::{RETRY_AFTER_QUEUE, ServerConfig};
 use super::connections::{Connections, Turn};
 use super::exchange::Exchange;
 use super::farewell::Farewell;
@@ -66,14 +66,14 @@ impl Core {
         if self.is_draining.load(Ordering::Acquire) {
             return self.refuse_aside(exchange, Refusal::ShuttingDown);
         }
-        if exchange.body_is_at_hand(INLINE_BODY_BYTES) {
-            match self.requests.place() {
-                Some(place) => self.requests.run(place, || exchange.serve()),
+        if exchange.body_is_pending() {
+            match self.bodies.place() {
+                Some(place) => self.bodies.run(place, || exchange.read_and_pass_on()),
                 None => self.refuse_for_want_of_place(exchange),
             }
         } else {
-            match self.bodies.place() {
-                Some(place) => self.bodies.run(place, || exchange.read_and_pass_on()),
+            match self.requests.place() {
+                Some(place) => self.requests.run(place, || exchange.serve()),
                 None => self.refuse_for_want_of_place(exchange),
             }
         }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::answer::{Form, Rendered, stream_head};
 use super::body;
 use super::closing::Order;
-use super::config::{ANSWER_DEADLINE, RETRY_AFTER_STREAMS};
+use super::config::{ANSWER_DEADLINE, INLINE_BODY_BYTES, RETRY_AFTER_STREAMS};
 use super::core::Core;
 use super::farewell::Farewell;
 use super::handler::{Refusal, Reply, StreamBody, StreamEnd};
@@ -42,19 +42,19 @@ impl Exchange {
         core.in_flight.enter();
         let head = raw_head(&request);
         let (persistence, is_head) = (head.persistence(), head.method == "HEAD");
+        let body_is_pending = !head.body_is_at_hand(INLINE_BODY_BYTES);
         let turn = ConnectionTurn { core, peer };
-        Self { request: Some(request), peer, body_is_pending: true, persistence, is_head, turn }
+        Self { request: Some(request), peer, body_is_pending, persistence, is_head, turn }
     }
 
-    /// Whether nothing of the body has to be waited for.
-    pub(super) fn body_is_at_hand(&self, inline_bytes: u64) -> bool {
-        self.request.as_ref().is_some_and(|request| raw_head(request).body_is_at_hand(inline_bytes))
+    /// Whether the body has to be waited for.
+    pub(super) fn body_is_pending(&self) -> bool {
+        self.body_is_pending
     }
 
     /// Checks and answers a request whose body is at hand. On a request worker.
     pub(super) fn serve(mut self) {
-        self.body_is_pending = false;
-        match self.read_request(true) {
+        match self.read_request() {
             Ok(request) => self.handle(request),
             Err(refusal) => self.refuse(refusal),
         }
@@ -62,9 +62,8 @@ impl Exchange {
 
     /// Checks a request, reads its body and gives it to a request worker. On a body worker.
     pub(super) fn read_and_pass_on(mut self) {
-        match self.read_request(false) {
+        match self.read_request() {
             Ok(request) => {
-                self.body_is_pending = false;
                 let core = Arc::clone(&self.turn.core);
                 match core.requests.place() {
                     Some(place) => core.requests.run(place, move || self.handle(request)),
@@ -75,18 +74,19 @@ impl Exchange {
         }
     }
 
-    fn read_request(&mut self, is_at_hand: bool) -> Result<Request, Refusal> {
-        let Self { request: Some(inner), turn: ConnectionTurn { core, peer }, .. } = self else {
+    fn read_request(&mut self) -> Result<Request, Refusal> {
+        let Self { request: Some(inner), body_is_pending, turn: ConnectionTurn { core, peer }, .. } = self
+        else {
             return Err(Refusal::Internal);
         };
         let config = &core.config;
         let (mut request, framing) = head::check(&raw_head(inner), peer.ip(), &config.trusted_proxies)?;
-        let max = config.max_body_bytes;
-        request.body = if is_at_hand {
-            body::read_at_hand(inner, framing, max)?
+        request.body = if *body_is_pending {
+            body::read(inner, framing, *peer, core)?
         } else {
-            body::read(inner, framing, max, config.body_timeout, *peer, &core.closer)?
+            body::read_at_hand(inner, framing, config.max_body_bytes)?
         };
+        *body_is_pending = false;
         // tiny_http takes chunked bodies more loosely than we would; nothing after one is believed.
         self.persistence.close |= framing == Framing::Chunked;
         Ok(request)

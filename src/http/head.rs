@@ -99,14 +99,15 @@ impl<'a> RawHead<'a> {
     /// Whether the connection lasts.
     pub(super) fn persistence(&self) -> Persistence {
         let is_old = self.version <= (1, 0);
+        let is_1_0 = self.version == (1, 0);
         let first = self.values("connection").next().map(str::to_ascii_lowercase);
         let closes_itself = match first {
             Some(value) => {
                 value.contains("close")
                     || value.contains("upgrade")
-                    || (is_old && !value.contains("keep-alive"))
+                    || (is_1_0 && !value.contains("keep-alive"))
             }
-            None => is_old,
+            None => is_1_0,
         };
         let asked = self.connection_has("close") || (is_old && !self.connection_has("keep-alive"));
         Persistence { is_old, close: asked || closes_itself, closes_itself }
@@ -312,6 +313,7 @@ mod tests {
             ((1, 1), vec![("Connection", "x-close")], true, true),
             ((1, 0), vec![], true, true),
             ((1, 0), vec![("Connection", "Keep-Alive")], false, false),
+            ((0, 9), vec![], true, false),
         ] {
             let seen = RawHead { version, ..head(&headers) }.persistence();
             assert_eq!((seen.close, seen.closes_itself), (close, closes_itself), "{version:?} {headers:?}");

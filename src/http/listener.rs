@@ -77,3 +77,46 @@ pub(super) fn warn_if_open(bound: SocketAddr) {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn connections_inherit_every_option() {
+        let idle_timeout = Duration::from_secs(7);
+        let config =
+            ServerConfig { listen: ([127, 0, 0, 1], 0).into(), idle_timeout, ..ServerConfig::default() };
+        let listener = open(&config).unwrap();
+        let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
+        adopt(&foreign, &config).unwrap();
+        for listener in [listener, foreign] {
+            let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (accepted, _) = listener.accept().unwrap();
+            let socket = SockRef::from(&accepted);
+            assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_AFTER);
+            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(USER_TIMEOUT));
+            assert_eq!(socket.read_timeout().unwrap(), Some(idle_timeout));
+            // The kernel counts in ticks.
+            assert!(socket.write_timeout().unwrap().unwrap() < SEND_PATIENCE * 2);
+            assert_eq!(socket.recv_buffer_size().unwrap(), RECEIVE_BUFFER_BYTES * 2);
+            assert_eq!(socket.send_buffer_size().unwrap(), SEND_BUFFER_BYTES * 2);
+        }
+    }
+
+    #[test]
+    fn an_unspecified_address_is_reached_by_loopback() {
+        for (bound, own) in [
+            ("0.0.0.0:1", "127.0.0.1:1"),
+            ("[::]:1", "[::1]:1"),
+            ("10.0.0.1:1", "10.0.0.1:1"),
+            ("127.0.0.2:1", "127.0.0.2:1"),
+        ] {
+            assert_eq!(own_address(bound.parse().unwrap()), own.parse().unwrap());
+        }
+    }
+}

@@ -12,7 +12,7 @@ use socket2::SockRef;
 
 use super::closing::{Closer, Closing, Order};
 use super::config::{
-    MAX_PIPELINED, OWN_STACK_BYTES, REFUSAL_QUEUE, REFUSAL_WORKERS, ServerConfig, WORKER_STACK_BYTES,
+    LINGER, MAX_PIPELINED, OWN_STACK_BYTES, REFUSAL_QUEUE, REFUSAL_WORKERS, ServerConfig, WORKER_STACK_BYTES,
 };
 use super::connections::Connections;
 use super::core::{Core, InFlight};
@@ -181,7 +181,8 @@ impl RunningServer {
         let until = Instant::now() + drain;
         let left = self.core.in_flight.wait_for_none(drain);
         if left == 0 {
-            self.let_readers_finish(until);
+            // The last answers are on their way; what is not gone by then never goes.
+            self.core.connections.wait_for_closing(until.min(Instant::now() + LINGER * 2));
         }
         self.bell.end();
         let _ = supervisor.join();
@@ -190,13 +191,6 @@ impl RunningServer {
             let _ = closing.join();
         }
         Drained { left }
-    }
-
-    /// The last answers are on their way; their connections are being closed gently.
-    fn let_readers_finish(&self, until: Instant) {
-        while self.core.connections.are_closing() && Instant::now() < until {
-            thread::sleep(super::config::CLOSING_TICK);
-        }
     }
 }
 

@@ -68,6 +68,12 @@ impl Sockets {
         })
     }
 
+    /// Whether the peer will send nothing more; also when it can't be found.
+    pub(super) fn has_ended(&self, peer: SocketAddr) -> bool {
+        let pinned = self.pin(&HashSet::from([peer]));
+        !pinned.is_ok_and(|pinned| pinned.get(&peer).is_some_and(|socket| !socket.has_ended()))
+    }
+
     fn peer(&self, fd: RawFd) -> Option<SocketAddr> {
         let local = address(socket::getsockname(fd).ok()?)?;
         if local.port() != self.port {
@@ -153,6 +159,13 @@ impl Pinned {
     /// Reads what has come without waiting; 0 at the end.
     pub(super) fn receive_now(&self, buffer: &mut [u8]) -> io::Result<usize> {
         socket::recv(self.0, buffer, MsgFlags::MSG_DONTWAIT).map_err(io::Error::from)
+    }
+}
+
+impl Pinned {
+    fn has_ended(&self) -> bool {
+        let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
+        !matches!(socket::recv(self.0, &mut [0], flags), Ok(1) | Err(Errno::EAGAIN))
     }
 }
 

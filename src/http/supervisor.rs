@@ -65,13 +65,17 @@ pub(super) struct Supervisor {
     next_look: Instant,
     next_probe: Instant,
     unanswered: u32,
+    /// A thread of tiny_http's panicked, and no probe was answered since.
+    is_suspicious: bool,
     backoff: Duration,
     next_rebuild: Instant,
 }
 
-/// So many unanswered probes in a row mean that the accept loop is gone; the first could be tiny_http's own
-/// habit to forget a connection, which the second one cures.
-const UNANSWERED_PROBES: u32 = 2;
+/// So many unanswered probes in a row mean that the accept loop is gone, if nothing else points to it: one
+/// could be forgotten by tiny_http, or late on a crowded machine.
+const UNANSWERED_PROBES: u32 = 3;
+/// A loop that only does not answer may live; each such rebuild leaves it standing. Enough is enough.
+const MOST_GENERATIONS: usize = 64;
 
 impl Supervisor {
     pub(super) fn new(
@@ -92,6 +96,7 @@ impl Supervisor {
             next_look: now,
             next_probe: now + PROBE_EVERY,
             unanswered: 0,
+            is_suspicious: false,
             backoff: REBUILD_BACKOFF.0,
             next_rebuild: now,
         };
@@ -166,6 +171,7 @@ impl Supervisor {
 
     fn keep_alive(&mut self, now: Instant) {
         if take_panic_notice() {
+            self.is_suspicious = true;
             self.next_probe = now;
         }
         let is_dead = self.generations.last().is_none_or(Generation::is_dead);
@@ -183,16 +189,23 @@ impl Supervisor {
         match self.probes.is_answered(self.own) {
             Ok(true) => {
                 self.unanswered = 0;
+                self.is_suspicious = false;
                 self.backoff = REBUILD_BACKOFF.0;
             }
             // Without a descriptor for the probe it says nothing.
             Err(error) if is_out_of_descriptors(&error) => self.core.make_room(&self.watchlist),
             Ok(false) | Err(_) => self.unanswered += 1,
         }
-        if self.unanswered >= UNANSWERED_PROBES {
+        let enough = if self.is_suspicious { 1 } else { UNANSWERED_PROBES };
+        if self.unanswered < enough {
+            return;
+        }
+        self.unanswered = 0;
+        if self.generations.len() < MOST_GENERATIONS {
             log::warn!("the accept loop doesn't answer");
-            self.unanswered = 0;
             self.generations.iter().for_each(Generation::give_up);
+        } else {
+            log::error!("the accept loop doesn't answer, and was rebuilt too often already");
         }
     }
 
@@ -237,9 +250,8 @@ impl Core {
     }
 
     fn close_if_idle(&self, peer: SocketAddr) {
-        if !self.connections.standing(peer).is_some_and(|standing| standing.is_busy) {
-            let waiting = self.connections.close(peer);
-            self.closer.order(Order::Close(Farewell::cut_off(peer, waiting)));
+        if self.connections.close_if_idle(peer, Instant::now()) {
+            self.closer.order(Order::Close(Farewell::cut_off(peer, Vec::new())));
         }
     }
 }

@@ -88,7 +88,7 @@ impl Seen {
             Some(standing) if standing.is_busy => Self { first, idle_since: None, unread_at: None },
             _ => Self {
                 first,
-                idle_since: Some(standing.map_or(first, |standing| standing.last_active.max(first))),
+                idle_since: Some(standing.map_or(first, |standing| standing.last_active)),
                 unread_at: has_unread().then_some(standing.map_or(0, |standing| standing.served)),
             },
         }

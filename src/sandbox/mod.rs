@@ -22,6 +22,7 @@
 //! [`Mood`] and [`Shares`] in `options.rs`, its answer in `trouble.rs`; for client developers a name in
 //! `world.rs`.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,6 +49,12 @@ use web::Web;
 pub struct Sandbox {
     server: Server,
     web: Arc<Web>,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox").field("addr", &self.addr()).finish_non_exhaustive()
+    }
 }
 
 impl Sandbox {

@@ -24,6 +24,13 @@ pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 /// How long connecting to PostgreSQL may take, for each address of the host.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
+/// How long connecting may take in all, TLS and authentication included.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How many connection attempts may wait for their server at once. Each is a thread that ends when the
+/// server answers or goes away.
+pub(super) const MAX_CONNECTING: usize = 32;
+
 /// After how long without an acknowledgement a sent packet means that the server's machine is gone.
 pub(super) const TCP_USER: Duration = Duration::from_secs(10);
 

@@ -11,14 +11,14 @@ use sightline::http::{
 };
 
 /// Only a broken server makes a test wait so long.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Holds whoever comes until it is opened, and counts who came.
 #[derive(Clone, Default)]
-pub struct Gate(Arc<(Mutex<(usize, bool)>, Condvar)>);
+pub(crate) struct Gate(Arc<(Mutex<(usize, bool)>, Condvar)>);
 
 impl Gate {
-    pub fn pass(&self) {
+    pub(crate) fn pass(&self) {
         let (state, changed) = &*self.0;
         let mut state = state.lock().unwrap();
         state.0 += 1;
@@ -26,21 +26,21 @@ impl Gate {
         let _state = changed.wait_timeout_while(state, LONG, |(_, open)| !*open).unwrap();
     }
 
-    pub fn wait_for_arrivals(&self, count: usize) {
+    pub(crate) fn wait_for_arrivals(&self, count: usize) {
         let (state, changed) = &*self.0;
         let state = state.lock().unwrap();
         let (state, timeout) = changed.wait_timeout_while(state, LONG, |(came, _)| *came < count).unwrap();
         assert!(!timeout.timed_out(), "{} of {count} came to the gate", state.0);
     }
 
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.0.0.lock().unwrap().1 = true;
         self.0.1.notify_all();
     }
 }
 
 /// Waits until something is so.
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;
     while !is_so() {
         assert!(Instant::now() < until, "never: {what}");
@@ -49,27 +49,27 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// The pieces of one stream, fed by the test; ends when the sender is dropped.
-pub type Pieces = Sender<Vec<u8>>;
+pub(crate) type Pieces = Sender<Vec<u8>>;
 
 #[derive(Default)]
-pub struct Product {
-    pub gate: Gate,
-    pub streams: Mutex<Vec<Receiver<Vec<u8>>>>,
+pub(crate) struct Product {
+    pub(crate) gate: Gate,
+    pub(crate) streams: Mutex<Vec<Receiver<Vec<u8>>>>,
     /// What `/seen` was asked with, in order.
-    pub seen: Mutex<Vec<String>>,
-    pub stream_ends: Mutex<Vec<StreamEnd>>,
+    pub(crate) seen: Mutex<Vec<String>>,
+    pub(crate) stream_ends: Mutex<Vec<StreamEnd>>,
 }
 
 impl Product {
     /// Feeds the next stream that is asked for.
-    pub fn next_stream(&self) -> Pieces {
+    pub(crate) fn next_stream(&self) -> Pieces {
         let (feed, fed) = channel();
         self.streams.lock().unwrap().push(fed);
         feed
     }
 }
 
-pub struct TestHandler(pub Arc<Product>);
+pub(crate) struct TestHandler(pub Arc<Product>);
 
 impl Handler for TestHandler {
     fn handle(&self, request: Request) -> Reply {
@@ -127,7 +127,7 @@ impl Handler for TestHandler {
 }
 
 /// Bytes whose order shows.
-pub fn pattern(size: usize) -> Vec<u8> {
+pub(crate) fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| b'a' + u8::try_from(index % 23).unwrap()).collect()
 }
 
@@ -159,18 +159,18 @@ fn stream(product: Arc<Product>) -> Reply {
 }
 
 /// A server on a free port, shut down at the end of the test.
-pub struct House {
-    pub product: Arc<Product>,
-    pub server: Option<RunningServer>,
-    pub address: SocketAddr,
+pub(crate) struct House {
+    pub(crate) product: Arc<Product>,
+    pub(crate) server: Option<RunningServer>,
+    pub(crate) address: SocketAddr,
 }
 
 impl House {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(|_| ())
     }
 
-    pub fn with(change: impl FnOnce(&mut ServerConfig)) -> Self {
+    pub(crate) fn with(change: impl FnOnce(&mut ServerConfig)) -> Self {
         let mut config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
         config.adjust_descriptor_limit = false;
         change(&mut config);
@@ -181,16 +181,16 @@ impl House {
         Self { product, server: Some(server), address }
     }
 
-    pub fn server(&self) -> &RunningServer {
+    pub(crate) fn server(&self) -> &RunningServer {
         self.server.as_ref().unwrap()
     }
 
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         Client::connect(self.address)
     }
 
     /// One request on a connection of its own.
-    pub fn ask(&self, request: &str) -> Answer {
+    pub(crate) fn ask(&self, request: &str) -> Answer {
         let mut client = self.connect();
         client.send(request);
         client.answer()
@@ -204,65 +204,65 @@ impl Drop for House {
 }
 
 /// A request without a body.
-pub fn get(path: &str) -> String {
+pub(crate) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
 /// A request with a body that may be shorter than it says.
-pub fn post(path: &str, length: u64, body: &str) -> String {
+pub(crate) fn post(path: &str, length: u64, body: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}")
 }
 
-pub struct Client {
-    pub reader: BufReader<TcpStream>,
+pub(crate) struct Client {
+    pub(crate) reader: BufReader<TcpStream>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 }
 
 impl Client {
-    pub fn connect(address: SocketAddr) -> Self {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { reader: BufReader::new(stream) }
     }
 
-    pub fn stream(&self) -> &TcpStream {
+    pub(crate) fn stream(&self) -> &TcpStream {
         self.reader.get_ref()
     }
 
-    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.reader.get_mut().write_all(bytes.as_ref()).unwrap();
     }
 
     /// Sends what the server takes; it may close meanwhile.
-    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.reader.get_mut().write_all(bytes.as_ref());
     }
 
-    pub fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         self.reader.read_line(&mut line).unwrap();
-        line.trim_end_matches(["\r", "\n"]).to_owned()
+        line.trim_end_matches(['\r', '\n']).to_owned()
     }
 
     /// Status line and headers.
-    pub fn head(&mut self) -> Answer {
+    pub(crate) fn head(&mut self) -> Answer {
         let line = self.line();
         let status = line.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
         let status = status.unwrap_or_else(|| panic!("no status line: {line:?}")).parse().unwrap();
@@ -276,7 +276,7 @@ impl Client {
     }
 
     /// A whole answer, by its length or its chunks.
-    pub fn answer(&mut self) -> Answer {
+    pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         if let Some(length) = answer.header("Content-Length") {
             answer.body = vec![0; length.parse().unwrap()];
@@ -290,7 +290,7 @@ impl Client {
     }
 
     /// A chunk; `None` at the end.
-    pub fn piece(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn piece(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).unwrap();
         let mut piece = vec![0; length];
         self.reader.read_exact(&mut piece).unwrap();
@@ -299,7 +299,7 @@ impl Client {
     }
 
     /// What comes until the server closes; a reset is a close, too.
-    pub fn until_closed(&mut self) -> Vec<u8> {
+    pub(crate) fn until_closed(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         let mut buffer = [0; 4096];
         loop {

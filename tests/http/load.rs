@@ -1,8 +1,8 @@
 //! Many connections, full queues.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::kit::{Client, House, get, wait_until};
+use super::kit::{Client, House, LONG, get, wait_until};
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -74,7 +74,7 @@ fn a_pipelining_flood_ends_its_connection_and_no_other() {
     flood.try_send(get("/flood").repeat(100_000));
     assert_eq!(flood.until_closed(), b"");
     let grown = rss_kib().saturating_sub(before);
-    assert!(grown < 100_000, "{grown} KiB for a flood");
+    assert!(grown < 50_000, "{grown} KiB for a flood");
     assert_eq!(house.ask(&get("/other")).status, 200);
     assert_eq!(*house.product.seen.lock().unwrap(), ["GET /other"]);
 }
@@ -87,7 +87,12 @@ fn rss_kib() -> usize {
 
 #[test]
 fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
-    let house = House::with(|config| config.max_connections = Some(3));
+    let house = House::with(|config| {
+        config.max_connections = Some(3);
+        // Nothing else may close them.
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+    });
     let pieces = house.product.next_stream();
     let mut busy = house.connect();
     busy.send(get("/stream"));
@@ -124,6 +129,49 @@ fn nothing_is_left_of_a_thousand_connections() {
     }
     wait_until("all connections are gone", || house.server().load().connections == 0);
     assert_eq!(house.server().load().rebuilds_total, 0, "a busy server is not mistaken for a dead one");
+}
+
+/// The default limit, to the last place. By hand: it takes 2,000 connections of two descriptors on the
+/// server's side and one on the client's, and 4,000 threads.
+#[test]
+#[ignore = "large; run by hand"]
+fn two_thousand_streams_and_one() {
+    let house = House::new();
+    let before = rss_kib();
+    let mut feeds = Vec::new();
+    let mut readers = Vec::new();
+    for _ in 0..2000 {
+        feeds.push(house.product.next_stream());
+        let mut reader = house.connect();
+        reader.send(get("/stream"));
+        assert_eq!(reader.head().status, 200);
+        readers.push(reader);
+    }
+    let grown = rss_kib() - before;
+    let _unused = house.product.next_stream();
+    assert_eq!(house.ask(&get("/stream")).status, 503);
+    let mut slowest = Duration::ZERO;
+    for round in 0..20 {
+        for feed in &feeds {
+            feed.send(format!("frame {round}").into_bytes()).unwrap();
+        }
+        let begun = Instant::now();
+        assert_eq!(house.ask(&get("/health")).status, 200);
+        slowest = slowest.max(begun.elapsed());
+        for reader in &mut readers {
+            assert_eq!(reader.piece().unwrap(), format!("frame {round}").into_bytes());
+        }
+    }
+    println!("{} KiB a stream with both ends; slowest other request {slowest:?}", grown / 2000);
+    drop(feeds);
+    for reader in &mut readers {
+        assert_eq!(reader.piece(), None);
+    }
+    let begun = Instant::now();
+    drop(readers);
+    wait_until("all streams end", || house.server().load().streams_open == 0);
+    wait_until("all connections end", || house.server().load().connections == 0);
+    println!("all closed after {:?}", begun.elapsed());
 }
 
 /// The kernel's backlog holds who comes before the server has started.

@@ -1,10 +1,10 @@
-//! The end: of the server, and of its accept loop.
+//! The end of the server.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::kit::{House, LONG, get, wait_until};
+use super::kit::{House, LONG, get};
 
 fn is_refused(house: &House) -> bool {
     matches!(TcpStream::connect(house.address), Err(error) if error.kind() == ErrorKind::ConnectionRefused)
@@ -81,53 +81,4 @@ fn the_port_can_be_taken_again_at_once() {
     house.server.take().unwrap().shutdown(LONG);
     let again = House::with(|config| config.listen = house.address);
     assert_eq!(again.ask(&get("/")).status, 200);
-}
-
-/// Shutting the listening socket down makes `accept()` fail, as a want of descriptors does.
-#[test]
-fn a_want_of_descriptors_ends_nothing() {
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "http::shutdown::in_a_process_of_few_descriptors", "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{output}{}", String::from_utf8_lossy(&child.stderr));
-    assert!(output.contains("1 passed"), "{output}");
-}
-
-#[test]
-#[ignore = "lowers the limit of its process: run by a_want_of_descriptors_ends_nothing"]
-fn in_a_process_of_few_descriptors() {
-    use rlimit::Resource;
-
-    let house = House::new();
-    let pieces = house.product.next_stream();
-    let mut stream = house.connect();
-    stream.send(get("/stream"));
-    stream.head();
-    let mut kept = house.connect();
-    kept.send(get("/"));
-    kept.answer();
-
-    let (soft, hard) = Resource::NOFILE.get().unwrap();
-    let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
-    Resource::NOFILE.set(open + 40, hard).unwrap();
-    let mut crowd: Vec<TcpStream> = Vec::new();
-    while let Ok(client) = TcpStream::connect(house.address) {
-        crowd.push(client);
-    }
-    // Nothing is left for accept(), which ends tiny_http's loop.
-    drop(crowd.split_off(crowd.len() - 1));
-    wait_until("the accept loop is rebuilt", || {
-        crowd.pop();
-        house.server().load().rebuilds_total > 0
-    });
-    drop(crowd);
-    Resource::NOFILE.set(soft, hard).unwrap();
-
-    pieces.send(b"still here".to_vec()).unwrap();
-    assert_eq!(stream.piece().unwrap(), b"still here");
-    for _ in 0..20 {
-        assert_eq!(house.ask(&get("/new")).status, 200);
-    }
 }

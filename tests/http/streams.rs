@@ -1,5 +1,7 @@
 //! Streams and waits.
 
+use std::time::{Duration, Instant};
+
 use sightline::http::StreamEnd;
 
 use super::kit::{House, get, wait_until};
@@ -25,6 +27,57 @@ fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
     // The client keeps its side open: it is the server that closes.
     assert_eq!(client.until_closed(), b"");
     wait_until("the stream's thread ends", || house.server().load().streams_open == 0);
+}
+
+/// On a connection that has gone to and fro for a while, Nagle's algorithm holds a stream's first piece back
+/// until the head is acknowledged, for which the client's kernel takes 40 ms. How slow the machine is now is
+/// measured by what comes before.
+#[test]
+fn a_streams_first_piece_does_not_wait_for_an_acknowledgement() {
+    let rounds = 25;
+    let house = House::new();
+    let (mut to_and_fro, mut first_pieces) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..rounds {
+        let pieces = house.product.next_stream();
+        pieces.send(b"a piece".to_vec()).unwrap();
+        let mut client = house.connect();
+        let begun = Instant::now();
+        for _ in 0..30 {
+            client.send(get("/"));
+            client.answer();
+        }
+        to_and_fro += begun.elapsed();
+        let begun = Instant::now();
+        client.send(get("/stream"));
+        client.head();
+        client.piece().unwrap();
+        first_pieces += begun.elapsed();
+    }
+    let held_back = Duration::from_millis(40) * rounds;
+    assert!(first_pieces < held_back / 3 || first_pieces < to_and_fro, "{first_pieces:?}, {to_and_fro:?}");
+}
+
+/// The same for answers: each is one write.
+#[test]
+fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
+    let rounds = 100;
+    let house = House::new();
+    let mut client = house.connect();
+    for size in [100, 3000, 30_000] {
+        let begun = Instant::now();
+        for _ in 0..rounds {
+            client.send(get(&format!("/big?{size}")));
+            assert_eq!(client.answer().body.len(), size);
+        }
+        let on_one = begun.elapsed();
+        let begun = Instant::now();
+        for _ in 0..rounds {
+            house.ask(&get(&format!("/big?{size}")));
+        }
+        let on_many = begun.elapsed();
+        let held_back = Duration::from_millis(40) * rounds;
+        assert!(on_one < held_back / 4 || on_one < on_many, "{size}: {on_one:?}, {on_many:?}");
+    }
 }
 
 #[test]

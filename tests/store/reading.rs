@@ -6,6 +6,7 @@ use sightline::runs::journal::{ListFilter, NewRun, Started, Write};
 use sightline::runs::run::Status;
 
 use super::{Fixture, at, charge, checkpoint, completed, failed, new_account, result, with_key};
+use crate::support::databases::sqlite;
 
 impl Fixture {
     fn listed(&self, filter: ListFilter, limit: usize) -> Vec<RunId> {
@@ -129,4 +130,22 @@ on_both! {
         let other = super::new_instance();
         assert_eq!(f.store.take_over(other, lease, lease, 10).unwrap(), []);
     }
+}
+
+#[test]
+fn what_was_deleted_is_no_longer_in_the_file() {
+    let f = Fixture::new(sqlite());
+    let run = NewRun { query: "a-query-to-forget".into(), ..f.new_run() };
+    f.store.start(&run, &charge(1, None)).unwrap();
+    f.store.add_results(run.id, f.me, &[result(1, &"a-result-to-forget ".repeat(1000))]).unwrap();
+    let kept = NewRun { query: "a-query-to-keep".into(), ..f.new_run() };
+    f.store.start(&kept, &charge(1, None)).unwrap();
+    assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());
+    let Fixture { store, database, .. } = f;
+    // The last one to close the database writes the log into the file.
+    drop(store);
+    let file = std::fs::read(database.path()).unwrap();
+    let holds = |text: &[u8]| file.windows(text.len()).any(|window| window == text);
+    assert!(holds(b"a-query-to-keep"));
+    assert!(!holds(b"to-forget"));
 }

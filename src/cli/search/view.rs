@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::Format;
+use crate::api::wire::RunBody;
 use crate::cli::exit::Failure;
 use crate::cli::text::{cell, json, plain, write_json};
 use crate::runs::run::{ResultRecord, RunSummary};
@@ -45,7 +46,7 @@ impl View {
         results: &[ResultRecord],
     ) -> Result<(), Failure> {
         if self.format == Format::Json {
-            write_json(out, &run_record(run, results))?;
+            write_json(out, &RunBody { head: run.into(), results: results.iter().collect() })?;
         } else if self.format == Format::Csv {
             self.head(out)?;
         }
@@ -101,10 +102,6 @@ fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> Result<(), Failur
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
     writer.write_record(row)?;
     Ok(writer.flush()?)
-}
-
-fn run_record(run: &RunSummary, results: &[ResultRecord]) -> serde_json::Value {
-    serde_json::json!({ "run_id": run.id, "status": run.status, "results": results })
 }
 
 #[cfg(test)]

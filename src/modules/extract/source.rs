@@ -87,7 +87,11 @@ impl Source {
                     return None;
                 }
             },
-            "attr" if in_list => Self::Attribute(argument.to_ascii_lowercase()),
+            "attr" if in_list => {
+                let name = argument.to_ascii_lowercase();
+                selectors.want(&name);
+                Self::Attribute(name)
+            }
             _ => {
                 mistakes.add(format!("`{kind}:` is no extractor here; there are {KINDS}"));
                 return None;

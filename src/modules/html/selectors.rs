@@ -41,12 +41,16 @@ pub(super) struct Inherited {
 }
 
 impl Selectors {
+    /// Notes that this attribute (in lower case) will be read from elements.
+    pub(crate) fn want(&mut self, attribute: &str) {
+        remember(&mut self.seen, attribute);
+        remember(&mut self.wanted, attribute);
+    }
+
     /// Adds a selector; `attribute` will be read from the elements that it finds.
     pub(crate) fn add(&mut self, text: &str, attribute: Option<&str>) -> Result<SelectorId, String> {
         if let Some(attribute) = attribute {
-            let attribute = attribute.to_ascii_lowercase();
-            remember(&mut self.seen, &attribute);
-            remember(&mut self.wanted, &attribute);
+            self.want(&attribute.to_ascii_lowercase());
         }
         if let Some(known) = self.texts.iter().position(|known| known == text) {
             return Ok(SelectorId(known));

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How many texts are sampled to find a query that a module accepts.
 const SAMPLED_QUERIES: u64 = 20;
 
+/// What a plan without an answer comes to; no rehearsal knows it otherwise.
+const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
+
 /// A plan for an aim that works for several queries; the error is for the module's author.
 pub(super) fn find(module: &Module, seed: u64, aim: Aim) -> Result<Plan, String> {
     let module = bare(module)?;
@@ -37,7 +40,7 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim) -> Result<Plan, String>
     for plan in &plans {
         match rehearsal.judge(plan, aim) {
             Ok(()) => return Ok(rehearsal.enriched(plan.clone(), &scene, aim)),
-            Err(what) => failure = failure.or(Some(what)),
+            Err(what) => failure = failure.or(what),
         }
     }
     let aim = match aim {
@@ -99,8 +102,9 @@ struct Rehearsal<'a> {
 }
 
 impl Rehearsal<'_> {
-    /// Whether the plan makes the module conclude what it should, for every query.
-    fn judge(&self, plan: &Plan, aim: Aim) -> Result<(), String> {
+    /// Whether the plan makes the module conclude what it should, for every query; else what it concludes
+    /// instead, or `None` where the plan has no answer to begin with.
+    fn judge(&self, plan: &Plan, aim: Aim) -> Result<(), Option<String>> {
         let wanted = match aim {
             Aim::Hit => Outcome::Hit,
             Aim::Miss => Outcome::Miss,
@@ -109,8 +113,11 @@ impl Rehearsal<'_> {
             let report = self.play(plan, query);
             if report.outcome != wanted {
                 let reason = report.reason.unwrap_or_default();
+                if reason == UNPLAYABLE.reason() {
+                    return Err(None);
+                }
                 let matcher = report.evidence.matcher.unwrap_or_default();
-                return Err(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned());
+                return Err(Some(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()));
             }
         }
         Ok(())
@@ -158,10 +165,7 @@ struct Actor {
 impl Prober for Actor {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
         let scene = Scene::new(&self.entry, &self.query, self.seed);
-        let page = self
-            .plan
-            .page(&scene, request.trace.probe, &request.url)
-            .ok_or_else(|| ProbeError::Protocol("no such answer can be made".to_owned()))?;
+        let page = self.plan.page(&scene, request.trace.probe, &request.url).ok_or(UNPLAYABLE)?;
         let final_url = page.moved_to.unwrap_or_else(|| request.url.clone());
         let headers = page.answer.wire_headers();
         for (_, cookie) in headers.iter().filter(|(name, _)| name == "set-cookie") {

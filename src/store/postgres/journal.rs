@@ -212,8 +212,8 @@ impl Journal for Database {
         // Every instance does this: what another one is just deleting is passed over, not waited for.
         self.session()?
             .execute(
-                "DELETE FROM idempotency_keys WHERE (account, key) IN (SELECT account, key \
-                 FROM idempotency_keys WHERE created_at < $1 FOR UPDATE SKIP LOCKED)",
+                "DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(SELECT ctid \
+                 FROM idempotency_keys WHERE created_at < $1 FOR UPDATE SKIP LOCKED))",
                 &[&at(before)],
             )
             .map(|_| ())

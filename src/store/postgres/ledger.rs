@@ -105,12 +105,18 @@ impl Ledger for Database {
     }
 
     fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
-        let sql = concat!(
+        const KEYS: &str = concat!("SELECT ", key_columns!(), " FROM api_keys k ORDER BY k.created_at, k.id");
+        const KEYS_OF: &str = concat!(
             "SELECT ",
             key_columns!(),
-            " FROM api_keys k WHERE $1::uuid IS NULL OR k.account = $1 ORDER BY k.created_at, k.id"
+            " FROM api_keys k WHERE k.account = $1 ORDER BY k.created_at, k.id"
         );
-        self.session()?.query(sql, &[&account.map(|id| id.0)])?.iter().map(read_key).collect()
+        let mut session = self.session()?;
+        let rows = match account {
+            Some(account) => session.query(KEYS_OF, &[&account.0])?,
+            None => session.query(KEYS, &[])?,
+        };
+        rows.iter().map(read_key).collect()
     }
 
     fn revoke_key(&self, id: KeyId, revoked_at: Timestamp) -> Result<bool, StorageError> {

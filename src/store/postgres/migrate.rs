@@ -29,7 +29,8 @@ pub(super) fn run(mut session: Session, target: &PostgresTarget) -> Result<(), O
     let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
     let mut is_locked = false;
     loop {
-        let mut transaction = session.client().transaction().map_err(|error| failed(storage(error)))?;
+        let mut transaction =
+            session.client().map_err(failed)?.transaction().map_err(|error| failed(storage(error)))?;
         if is_locked {
             lock(&mut transaction).map_err(|error| failed(storage(error)))?;
         }

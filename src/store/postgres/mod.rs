@@ -5,6 +5,12 @@
 //! index, so nothing is ever retried. Rows are locked in one order (run, idempotency key, credits), so two
 //! transactions never wait for each other.
 //!
+//! # Time
+//! Waiting for a connection, connecting, and the check before each use are bounded here; a statement and a
+//! lock by the server (`statement_timeout`, `lock_timeout`); a machine or a network that vanished by TCP
+//! (`tcp_user_timeout`, keep-alive). What is not bounded: a statement under way on a server whose machine
+//! still acknowledges packets while the server itself stands still. It goes on when the server does.
+//!
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
@@ -18,7 +24,6 @@ mod start;
 mod target;
 mod tls;
 
-use std::sync::mpsc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,10 +31,10 @@ use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
 
 use super::Options;
 use super::error::OpenError;
-use super::limits::{CONNECT, POOL_WAIT};
+use super::limits::POOL_WAIT;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
-use error::{PostgresError, pool_error};
+use error::pool_error;
 use session::{Manager, Work};
 pub(super) use target::PostgresTarget;
 
@@ -42,13 +47,19 @@ impl Database {
     /// Connects, and brings the schema up to date.
     pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
         let tls = tls::connector(target)?;
-        migrate::run(first_connection(target, Manager::new(target.config(), tls.clone()))?, target)?;
+        let manager = Manager::new(target.config(), tls);
+        // The first one not through the pool: the pool would try again until its wait is over.
+        let session = manager.connect().map_err(|cause| OpenError::Connect {
+            address: target.to_string(),
+            cause: StorageError::unavailable(cause),
+        })?;
+        migrate::run(session, target)?;
         let pool = Pool::builder()
             .max_size(options.pool_size)
             .min_idle(Some(0))
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
-            .build_unchecked(Manager::new(target.config(), tls));
+            .build_unchecked(manager);
         Ok(Self { pool })
     }
 
@@ -70,29 +81,6 @@ impl Database {
         let done = work(&mut transaction)?;
         transaction.commit()?;
         Ok(done)
-    }
-}
-
-/// Connects on a thread of its own: the driver bounds the TCP connect, not what the server then takes to
-/// answer. (The pool connects on threads of its own too.)
-fn first_connection(target: &PostgresTarget, manager: Manager) -> Result<session::Session, OpenError> {
-    let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
-    let (sender, receiver) = mpsc::channel();
-    let wait = CONNECT * 2;
-    std::thread::Builder::new()
-        .name("postgres-connect".into())
-        .spawn(move || {
-            // Nobody listens where the wait is over.
-            let _ = sender.send(manager.connect());
-        })
-        .map_err(|cause| failed(StorageError::unavailable(cause)))?;
-    match receiver.recv_timeout(wait) {
-        Ok(Ok(session)) => Ok(session),
-        Ok(Err(cause)) => Err(failed(StorageError::unavailable(cause))),
-        Err(_) => Err(failed(StorageError::unavailable(PostgresError::new(format!(
-            "no answer within {} s",
-            wait.as_secs()
-        ))))),
     }
 }
 

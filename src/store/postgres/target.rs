@@ -99,8 +99,12 @@ fn set_limits(config: &mut Config) {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(TCP_USER);
     }
+    // The driver does not tell whether it was set; its own default is two hours.
+    if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
+        config.keepalives_idle(KEEPALIVE_IDLE);
+    }
     if config.get_keepalives_interval().is_none() {
-        config.keepalives_idle(KEEPALIVE_IDLE).keepalives_interval(KEEPALIVE_INTERVAL);
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
     }
     if config.get_keepalives_retries().is_none() {
         config.keepalives_retries(KEEPALIVE_RETRIES);
@@ -244,10 +248,11 @@ mod tests {
         assert_eq!(target.config.get_connect_timeout(), Some(&CONNECT));
         assert_eq!(target.config.get_options(), Some(POSTGRES_SETTINGS));
         let target = PostgresTarget::parse(
-            "postgres://h/d?connect_timeout=9&options=-c%20statement_timeout%3D1min&application_name=x",
+            "postgres://h/d?connect_timeout=9&keepalives_idle=60&options=-c%20statement_timeout%3D1min&application_name=x",
         )
         .unwrap();
         assert_eq!(target.config.get_connect_timeout().unwrap().as_secs(), 9);
+        assert_eq!(target.config.get_keepalives_idle().as_secs(), 60);
         assert!(target.config.get_options().unwrap().ends_with(" -c statement_timeout=1min"));
         assert_eq!(target.config.get_application_name(), Some("x"));
     }

@@ -1,7 +1,7 @@
 //! Accounts, keys and the use of credits.
 
 use jiff::Timestamp;
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row, ToSql, params};
 
 use super::error::storage;
 use super::{At, Database, Durability};
@@ -97,10 +97,14 @@ impl Ledger for Database {
     }
 
     fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
-        let sql = format!("{KEYS} WHERE ?1 IS NULL OR account = ?1 ORDER BY created_at, id");
+        let (condition, value): (_, &dyn ToSql) = match &account {
+            Some(account) => ("WHERE account = ?1", &account.0),
+            None => ("WHERE ?1", &true),
+        };
         let reader = self.reader()?;
-        let mut statement = reader.prepare_cached(&sql).map_err(storage)?;
-        let rows = statement.query_map([account.map(|id| id.0)], read_key).map_err(storage)?;
+        let mut statement =
+            reader.prepare_cached(&format!("{KEYS} {condition} ORDER BY created_at, id")).map_err(storage)?;
+        let rows = statement.query_map([value], read_key).map_err(storage)?;
         rows.collect::<rusqlite::Result<_>>().map_err(storage)
     }
 
@@ -154,11 +158,7 @@ impl Ledger for Database {
 
 impl Database {
     /// `condition` names exactly the parameter `?1`.
-    fn accounts_where(
-        &self,
-        condition: &str,
-        value: &dyn rusqlite::ToSql,
-    ) -> Result<Vec<Account>, StorageError> {
+    fn accounts_where(&self, condition: &str, value: &dyn ToSql) -> Result<Vec<Account>, StorageError> {
         let reader = self.reader()?;
         let mut statement = reader.prepare_cached(&format!("{ACCOUNTS} {condition}")).map_err(storage)?;
         let rows = statement.query_map([value], |row| read_account(row, 0)).map_err(storage)?;
