@@ -9,7 +9,7 @@ mod api;
 mod catalog;
 mod checks;
 mod cli;
-// mod http;
+mod http;
 mod layers;
 mod net;
 mod runs;

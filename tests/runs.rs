@@ -94,7 +94,8 @@ impl Prober for PlayedWeb {
             *most = (*most).max(*now);
         }
         // A panic must not leave the count behind.
-        let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
+        let answer =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
         self.at_once.lock().get_mut(&host).unwrap().0 -= 1;
         answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
@@ -110,7 +111,9 @@ fn module(id: &str, host: &str) -> Value {
 
 /// `count` modules with ids that begin with `kind`, each on a host of its own.
 fn modules(kind: &str, count: usize) -> Vec<Value> {
-    (0..count).map(|number| module(&format!("{kind}-{number:03}"), &format!("{kind}{number}.example.com"))).collect()
+    (0..count)
+        .map(|number| module(&format!("{kind}-{number:03}"), &format!("{kind}{number}.example.com")))
+        .collect()
 }
 
 struct Bench {
@@ -140,7 +143,11 @@ fn bench(catalog: &[Value], config: RunsConfig) -> Bench {
     bench_with(catalog, config, |store| store)
 }
 
-fn bench_with(catalog: &[Value], config: RunsConfig, journal: impl FnOnce(Arc<Store>) -> Arc<dyn Journal>) -> Bench {
+fn bench_with(
+    catalog: &[Value],
+    config: RunsConfig,
+    journal: impl FnOnce(Arc<Store>) -> Arc<dyn Journal>,
+) -> Bench {
     let folder = Folder::new();
     let file = PathBuf::from(folder.path("catalog.json"));
     std::fs::write(&file, Value::Array(catalog.to_vec()).to_string()).unwrap();
@@ -244,7 +251,9 @@ fn a_small_run_ends_while_three_large_ones_are_under_way() {
 
 #[test]
 fn no_host_is_asked_more_than_twice_at_once_over_all_runs() {
-    let catalog: Vec<Value> = (0..60).map(|number| module(&format!("ok-{number}"), &format!("host{}.example.com", number % 3))).collect();
+    let catalog: Vec<Value> = (0..60)
+        .map(|number| module(&format!("ok-{number}"), &format!("host{}.example.com", number % 3)))
+        .collect();
     let bench = bench(&catalog, config());
     let runs: Vec<_> = (0..5).map(|number| bench.start(&format!("user{number}"))).collect();
     for run in &runs {
@@ -263,7 +272,10 @@ fn a_panic_is_that_modules_error_and_nothing_more() {
     for name in ["alice", "bob"] {
         let run = bench.start(name);
         let summary = bench.finish(&run);
-        assert_eq!((summary.status, summary.coverage.hit, summary.coverage.error), (Status::Completed, 20, 3));
+        assert_eq!(
+            (summary.status, summary.coverage.hit, summary.coverage.error),
+            (Status::Completed, 20, 3)
+        );
         assert_eq!(outcome_of(&run, "panic-001"), ("error".into(), Some("panic".into())));
     }
 }
@@ -326,7 +338,9 @@ fn an_ended_run_leaves_memory_and_is_served_from_the_store() {
     let (live, results, _) = run.snapshot();
     bench.runs.keep_house();
     assert!(bench.runs.live(run.id()).is_none());
-    let Some(Found::Stored(stored)) = bench.runs.find(run.id(), bench.account).unwrap() else { panic!("not stored") };
+    let Some(Found::Stored(stored)) = bench.runs.find(run.id(), bench.account).unwrap() else {
+        panic!("not stored")
+    };
     assert_eq!(*stored, live);
     let records: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
     assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records);
@@ -426,22 +440,45 @@ impl Journal for Unreliable {
         self.up()?;
         self.inner.start(run, charge)
     }
-    fn add_results(&self, run: RunId, owner: InstanceId, results: &[ResultRecord]) -> Result<Write, StorageError> {
+    fn add_results(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        results: &[ResultRecord],
+    ) -> Result<Write, StorageError> {
         self.up()?;
         self.inner.add_results(run, owner, results)
     }
-    fn checkpoint(&self, run: RunId, owner: InstanceId, at: &Checkpoint, until: jiff::Timestamp) -> Result<Write, StorageError> {
+    fn checkpoint(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        at: &Checkpoint,
+        until: jiff::Timestamp,
+    ) -> Result<Write, StorageError> {
         self.up()?;
         self.inner.checkpoint(run, owner, at, until)
     }
-    fn finish(&self, run: RunId, owner: InstanceId, at: &Checkpoint, ending: &Ending) -> Result<Write, StorageError> {
+    fn finish(
+        &self,
+        run: RunId,
+        owner: InstanceId,
+        at: &Checkpoint,
+        ending: &Ending,
+    ) -> Result<Write, StorageError> {
         self.up()?;
         self.inner.finish(run, owner, at, ending)
     }
     fn release(&self, owner: InstanceId, now: jiff::Timestamp) -> Result<(), StorageError> {
         self.inner.release(owner, now)
     }
-    fn take_over(&self, owner: InstanceId, now: jiff::Timestamp, until: jiff::Timestamp, limit: usize) -> Result<Vec<Resumable>, StorageError> {
+    fn take_over(
+        &self,
+        owner: InstanceId,
+        now: jiff::Timestamp,
+        until: jiff::Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Resumable>, StorageError> {
         self.up()?;
         self.inner.take_over(owner, now, until, limit)
     }
@@ -455,7 +492,12 @@ impl Journal for Unreliable {
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         self.inner.modules(id)
     }
-    fn list(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Vec<RunSummary>, StorageError> {
+    fn list(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
         self.inner.list(account, filter, limit)
     }
     fn delete(&self, id: RunId, account: AccountId, now: jiff::Timestamp) -> Result<bool, StorageError> {
@@ -479,7 +521,9 @@ fn results_are_shown_only_once_they_are_stored_and_none_is_lost_while_the_store_
     let journal = switch.into_inner().unwrap();
     let run = bench.start("alice");
     journal.down.store(true, Ordering::SeqCst);
-    assert!(matches!(bench.runs.start(bench.order("bob")), Err(OrderError::Storage(error)) if error.is_unavailable()));
+    assert!(
+        matches!(bench.runs.start(bench.order("bob")), Err(OrderError::Storage(error)) if error.is_unavailable())
+    );
     bench.web.open_gate();
     eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
     assert_eq!(run.summary().total_results, 0, "nobody sees what is not stored");

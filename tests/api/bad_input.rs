@@ -129,9 +129,12 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
 fn look_alike_domains_and_other_scripts_are_searched_as_what_they_are() {
     let server = Setup::new().start();
     // Cyrillic а in the first: another domain than the Latin one, and shown as it was sent.
-    for (search_type, query) in
-        [("domain", "\u{430}pple.com"), ("domain", "bücher.de"), ("email", "alice@bücher.de"), ("username", "мария")]
-    {
+    for (search_type, query) in [
+        ("domain", "\u{430}pple.com"),
+        ("domain", "bücher.de"),
+        ("email", "alice@bücher.de"),
+        ("username", "мария"),
+    ] {
         let answer = server.post(&json!({"type": search_type, "query": query}));
         assert_eq!(answer.status, 200, "{answer}");
         let run = server.finished(answer.json()["run_id"].as_str().unwrap());
@@ -234,10 +237,11 @@ fn malformed_unknown_and_foreign_runs_are_the_same_404() {
         "not-a-uuid".into(),
         foreign.replace('-', ""),
         format!("{foreign}0"),
-        "%00".replace("%00", "%01"),
+        "%01%0a".into(),
+        "%ff".into(),
         "..%2f..%2fetc".into(),
         "'%20or%201=1".into(),
-        "é".replace('é', "%C3%A9"),
+        "%C3%A9".into(),
         "x".repeat(3000),
     ];
     for suffix in ["", "/stream", "/modules"] {
@@ -269,7 +273,7 @@ fn wrong_after_and_idempotency_keys_are_refused() {
         refused(&server.get(&format!("/v1/searches/{run}/stream?after={after}")), "after");
     }
     let long = "k".repeat(256);
-    for key in ["", &long, "t\u{e4}st", "tab\there"] {
+    for key in ["", &long, "tab\there"] {
         let answer = server
             .request("POST", "/v1/searches")
             .key(&server.key)

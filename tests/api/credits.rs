@@ -24,12 +24,21 @@ fn balances_are_as_the_contract_says() {
     );
     assert_eq!((&balance["tier"], &balance["credits_remaining"]), (&json!("pro"), &json!(100)));
     let unlimited = credits(&server, &server.key);
-    assert_eq!((&unlimited["credits_remaining"], &unlimited["credits_allowed"]), (&json!("unlimited"), &json!("unlimited")));
+    assert_eq!(
+        (&unlimited["credits_remaining"], &unlimited["credits_allowed"]),
+        (&json!("unlimited"), &json!("unlimited"))
+    );
     assert_eq!(unlimited["credits_used"], 0);
     let me = server.request("GET", "/v1/me").key(&pro).send().json();
-    assert_eq!((&me["tier"], &me["api_access"], &me["supports_streaming"]), (&json!("pro"), &json!(true), &json!(true)));
+    assert_eq!(
+        (&me["tier"], &me["api_access"], &me["supports_streaming"]),
+        (&json!("pro"), &json!(true), &json!(true))
+    );
     assert_eq!(me["search_types"], json!(["domain", "email", "username"]));
-    assert_eq!((&me["credits"]["remaining"], &me["credits"]["used"], &me["credits"]["allowed"]), (&json!(100), &json!(0), &json!(100)));
+    assert_eq!(
+        (&me["credits"]["remaining"], &me["credits"]["used"], &me["credits"]["allowed"]),
+        (&json!(100), &json!(0), &json!(100))
+    );
     assert_eq!(me["credits"]["period_end"], balance["period_end"]);
     assert!(me["user_id"].is_string() && me["rate_limit_per_minute"].is_number());
 }
@@ -44,7 +53,8 @@ fn premium_costs_two_for_usernames_and_is_ignored_otherwise() {
         ("email", "alice@example.com", true, 4),
         ("domain", "example.com", true, 5),
     ] {
-        let answer = post_as(&server, &key, &json!({"type": search_type, "query": query, "premium": premium}));
+        let answer =
+            post_as(&server, &key, &json!({"type": search_type, "query": query, "premium": premium}));
         assert_eq!(answer.status, 200, "{answer}");
         assert_eq!(credits(&server, &key)["credits_used"], used, "{search_type} {premium}");
     }
@@ -65,17 +75,27 @@ fn plans_without_access_are_told_which_have_it_before_any_charge() {
         .is_error(403, "plan_required");
     assert_eq!(body["detail"]["plans"], json!(["basic", "pro"]));
     assert_eq!(credits(&server, &plain)["credits_used"], 0);
-    assert_eq!(post_as(&server, &plain, &json!({"type": "email", "query": "a@example.com", "premium": true})).status, 200);
+    assert_eq!(
+        post_as(&server, &plain, &json!({"type": "email", "query": "a@example.com", "premium": true})).status,
+        200
+    );
 }
 
 #[test]
 fn the_last_credit_is_spent_once_however_many_race_for_it() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).flag("--plans=pro=7:api:premium,unlimited=unlimited:api").start();
+        let server = Setup::new()
+            .database(&database.url)
+            .flag("--plans=pro=7:api:premium,unlimited=unlimited:api")
+            .start();
         let key = server.new_key("pro");
         let statuses: Vec<u16> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..50)
-                .map(|_| scope.spawn(|| post_as(&server, &key, &json!({"type": "username", "query": "alice"})).status))
+                .map(|_| {
+                    scope.spawn(|| {
+                        post_as(&server, &key, &json!({"type": "username", "query": "alice"})).status
+                    })
+                })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -83,9 +103,13 @@ fn the_last_credit_is_spent_once_however_many_race_for_it() {
         assert_eq!((count(200), count(402)), (7, 43), "{}: {statuses:?}", database.name);
         let balance = credits(&server, &key);
         assert_eq!((&balance["credits_used"], &balance["credits_remaining"]), (&json!(7), &json!(0)));
-        let refused = post_as(&server, &key, &json!({"type": "username", "query": "bob"})).is_error(402, "insufficient_credits");
+        let refused = post_as(&server, &key, &json!({"type": "username", "query": "bob"}))
+            .is_error(402, "insufficient_credits");
         let detail = &refused["detail"];
-        assert_eq!((&detail["limit"], &detail["cost"], &detail["remaining"]), (&json!(7), &json!(1), &json!(0)));
+        assert_eq!(
+            (&detail["limit"], &detail["cost"], &detail["remaining"]),
+            (&json!(7), &json!(1), &json!(0))
+        );
         assert_eq!(detail["period_end"], balance["period_end"]);
         let list = server.request("GET", "/v1/searches").key(&key).send().json();
         assert_eq!(list["count"], 7, "no run without a charge");
@@ -120,7 +144,8 @@ fn a_changed_plan_and_a_revoked_key_hold_within_seconds() {
     assert_eq!(me(), 403);
     server.cli(&["account", "set-plan", "--email", email, "--plan", "pro"]);
     until(200);
-    let list: Value = serde_json::from_str(&server.cli(&["key", "list", "--account", email, "--format", "json"])).unwrap();
+    let list: Value =
+        serde_json::from_str(&server.cli(&["key", "list", "--account", email, "--format", "json"])).unwrap();
     let id = list[0]["id"].as_str().unwrap();
     server.cli(&["key", "revoke", id]);
     until(401);

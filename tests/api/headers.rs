@@ -40,7 +40,14 @@ fn a_key_is_taken_from_either_header_and_refused_in_every_other_form() {
         &[("Authorization", &bearer), ("X-API-Key", &other)],
     ];
     for headers in bad {
-        for path in ["/v1/me", "/v1/credits", "/v1/searches", "/v1/searches/x", "/v1/searches/x/stream", "/v1/modules"] {
+        for path in [
+            "/v1/me",
+            "/v1/credits",
+            "/v1/searches",
+            "/v1/searches/x",
+            "/v1/searches/x/stream",
+            "/v1/modules",
+        ] {
             let mut request = server.request("GET", path);
             for (name, value) in *headers {
                 request = request.header(name, value);
@@ -77,7 +84,13 @@ fn request_ids_are_the_callers_or_new_and_stand_in_the_log() {
 #[test]
 fn every_answer_of_the_sandbox_says_so() {
     let server = Setup::new().start();
-    for (method, path) in [("GET", "/v1/health"), ("GET", "/v1/me"), ("GET", "/nothing"), ("PUT", "/v1/me"), ("OPTIONS", "/v1/me")] {
+    for (method, path) in [
+        ("GET", "/v1/health"),
+        ("GET", "/v1/me"),
+        ("GET", "/nothing"),
+        ("PUT", "/v1/me"),
+        ("OPTIONS", "/v1/me"),
+    ] {
         let answer = server.request(method, path).send();
         assert_eq!(answer.header("x-sightline-sandbox"), Some("true"), "{answer}");
         assert!(answer.header("x-request-id").is_some() && answer.header("date").is_some(), "{answer}");
@@ -90,7 +103,10 @@ fn problem_json_is_sent_where_it_is_asked_for() {
     let answer = server.request("GET", "/v1/me").header("Accept", "application/problem+json").send();
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     let body = answer.json();
-    assert_eq!((&body["status"], &body["title"], &body["error"]), (&401.into(), &"invalid_api_key".into(), &"invalid_api_key".into()));
+    assert_eq!(
+        (&body["status"], &body["title"], &body["error"]),
+        (&401.into(), &"invalid_api_key".into(), &"invalid_api_key".into())
+    );
 }
 
 #[test]
@@ -107,7 +123,11 @@ fn other_origins_get_nothing_unless_they_are_configured() {
     assert_eq!(preflight.status, 204, "{preflight}");
     assert_eq!(preflight.header("access-control-allow-origin"), Some("https://app.example.org"));
     assert!(preflight.header("access-control-allow-methods").is_some_and(|methods| methods.contains("POST")));
-    assert!(preflight.header("access-control-allow-headers").is_some_and(|headers| headers.contains("Authorization")));
+    assert!(
+        preflight
+            .header("access-control-allow-headers")
+            .is_some_and(|headers| headers.contains("Authorization"))
+    );
     let other = open.request("GET", "/v1/health").header("Origin", "https://evil.example.org").send();
     assert_eq!(other.header("access-control-allow-origin"), None);
 }

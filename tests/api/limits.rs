@@ -6,7 +6,11 @@ use crate::support::server::Setup;
 
 #[test]
 fn each_policy_counts_down_and_then_refuses() {
-    let server = Setup::new().flag("--rate-limit-search=2").flag("--rate-limit-stream=1").flag("--rate-limit-read=4").start();
+    let server = Setup::new()
+        .flag("--rate-limit-search=2")
+        .flag("--rate-limit-stream=1")
+        .flag("--rate-limit-read=4")
+        .start();
     let body = json!({"type": "username", "query": "alice"});
     let first = server.post(&body);
     assert_eq!(first.header("ratelimit-policy"), Some("\"search\";q=2;w=60"));

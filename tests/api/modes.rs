@@ -19,7 +19,17 @@ fn is_timestamp(value: &Value) -> bool {
 
 /// Asserts the shape of section 2.1, field by field.
 fn is_a_run(run: &Value) {
-    for field in ["run_id", "status", "type", "query", "total_results", "results", "progress", "created_at", "completed_at"] {
+    for field in [
+        "run_id",
+        "status",
+        "type",
+        "query",
+        "total_results",
+        "results",
+        "progress",
+        "created_at",
+        "completed_at",
+    ] {
         assert!(run.get(field).is_some(), "{field} is missing: {run}");
     }
     assert!(is_timestamp(&run["created_at"]), "{run}");
@@ -29,7 +39,17 @@ fn is_a_run(run: &Value) {
     for (index, result) in run["results"].as_array().unwrap().iter().enumerate() {
         assert_eq!(
             keys(result),
-            ["id", "type", "entity_type", "platform", "value", "confidence", "source", "metadata", "created_at"]
+            [
+                "id",
+                "type",
+                "entity_type",
+                "platform",
+                "value",
+                "confidence",
+                "source",
+                "metadata",
+                "created_at"
+            ]
         );
         assert_eq!(result["id"], index + 1, "ids are sequential");
         assert_eq!(result["type"], result["entity_type"]);
@@ -49,7 +69,10 @@ fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
             let run_id = server.search(search_type, query);
             let run = server.finished(&run_id);
             is_a_run(&run);
-            assert_eq!((&run["run_id"], &run["type"], &run["query"]), (&json!(run_id), &json!(search_type), &json!(query)));
+            assert_eq!(
+                (&run["run_id"], &run["type"], &run["query"]),
+                (&json!(run_id), &json!(search_type), &json!(query))
+            );
             assert_eq!(run["status"], "completed", "{}: {run}", database.name);
             assert!(run["total_results"].as_u64().unwrap() > 5, "{run}");
             assert_eq!(run["progress"]["modules_completed"], run["progress"]["modules_total"]);
@@ -59,16 +82,23 @@ fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
             assert_eq!(coverage["checked"], run["progress"]["modules_total"]);
             assert_eq!(coverage["hit"], run["progress"]["modules_with_hits"]);
         }
-        let before: Vec<Value> = runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
+        let before: Vec<Value> =
+            runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
         let server = server.restart(&[]);
-        let after: Vec<Value> = runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
+        let after: Vec<Value> =
+            runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
         assert_eq!(before, after, "{}: a run read from the store differs from the live one", database.name);
     }
 }
 
 fn runs(server: &Server) -> Vec<String> {
     let list = server.get("/v1/searches").json();
-    list["searches"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+    list["searches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -146,12 +176,22 @@ fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
         assert_eq!(body["status"], "failed", "{answer}");
         assert_eq!(body["error"]["code"], "no_conclusion", "{answer}");
         let credits = server.request("GET", "/v1/credits").key(&key).send().json();
-        assert_eq!((&credits["credits_used"], &credits["credits_remaining"]), (&json!(0), &json!(100)), "{}", database.name);
+        assert_eq!(
+            (&credits["credits_used"], &credits["credits_remaining"]),
+            (&json!(0), &json!(100)),
+            "{}",
+            database.name
+        );
     }
 }
 
 fn post_with_key(server: &Server, idempotency: &str, body: &Value) -> Answer {
-    server.request("POST", "/v1/searches").key(&server.key).header("Idempotency-Key", idempotency).json(body).send()
+    server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .header("Idempotency-Key", idempotency)
+        .json(body)
+        .send()
 }
 
 #[test]
@@ -161,11 +201,13 @@ fn an_idempotency_key_makes_one_run_and_one_charge() {
         let body = json!({"type": "username", "query": "alice"});
         let first = post_with_key(&server, "once", &body).json();
         server.finished(first["run_id"].as_str().unwrap());
-        let again = post_with_key(&server, "once", &json!({"query": "alice", "wait": false, "type": "username"}));
+        let again =
+            post_with_key(&server, "once", &json!({"query": "alice", "wait": false, "type": "username"}));
         assert_eq!(again.status, 200, "{again}");
         assert_eq!(again.json()["run_id"], first["run_id"], "{}", database.name);
         assert_eq!(again.json()["status"], "completed", "the status is the run's own");
-        post_with_key(&server, "once", &json!({"type": "username", "query": "bob"})).is_error(422, "idempotency_mismatch");
+        post_with_key(&server, "once", &json!({"type": "username", "query": "bob"}))
+            .is_error(422, "idempotency_mismatch");
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
         let other = post_with_key(&server, "twice", &body).json();
         assert_ne!(other["run_id"], first["run_id"]);
@@ -196,7 +238,11 @@ fn requests_that_race_with_one_idempotency_key_make_one_run() {
         let server = Setup::new().database(&database.url).start();
         let answers: Vec<Answer> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..12)
-                .map(|_| scope.spawn(|| post_with_key(&server, "race", &json!({"type": "username", "query": "alice"}))))
+                .map(|_| {
+                    scope.spawn(|| {
+                        post_with_key(&server, "race", &json!({"type": "username", "query": "alice"}))
+                    })
+                })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
@@ -223,7 +269,11 @@ fn a_deleted_run_is_gone_and_its_credit_stays_spent() {
         for path in ["", "/stream", "/modules"] {
             server.get(&format!("/v1/searches/{run}{path}")).is_error(404, "not_found");
         }
-        server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send().is_error(404, "not_found");
+        server
+            .request("DELETE", &format!("/v1/searches/{run}"))
+            .key(&server.key)
+            .send()
+            .is_error(404, "not_found");
         assert_eq!(server.get("/v1/searches").json()["count"], 0);
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
     }

@@ -6,14 +6,20 @@ use crate::support::databases::databases;
 use crate::support::server::{Server, Setup};
 
 fn ids(page: &Value) -> Vec<String> {
-    page["searches"].as_array().unwrap().iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+    page["searches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn the_list_is_newest_first_paged_and_without_results() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
-        let mut started: Vec<String> = (0..7).map(|number| server.search("username", &format!("user{number}"))).collect();
+        let mut started: Vec<String> =
+            (0..7).map(|number| server.search("username", &format!("user{number}"))).collect();
         started.push(server.search("email", "alice@example.com"));
         started.reverse();
         for run in &started {
@@ -25,7 +31,9 @@ fn the_list_is_newest_first_paged_and_without_results() {
         assert_eq!(all["next_cursor"], Value::Null);
         let first = &all["searches"][0];
         assert!(first.get("results").is_none());
-        for field in ["status", "type", "query", "total_results", "progress", "created_at", "completed_at", "premium"] {
+        for field in
+            ["status", "type", "query", "total_results", "progress", "created_at", "completed_at", "premium"]
+        {
             assert!(first.get(field).is_some(), "{field}: {first}");
         }
         let (mut paged, mut path) = (Vec::new(), "/v1/searches?limit=3".to_owned());
@@ -45,7 +53,11 @@ fn the_list_is_newest_first_paged_and_without_results() {
         assert_eq!(ids(&server.get("/v1/searches?status=completed&limit=100").json()).len(), 8);
         assert_eq!(ids(&server.get("/v1/searches?status=failed").json()).len(), 0);
         let other = server.new_key("pro");
-        assert_eq!(server.request("GET", "/v1/searches").key(&other).send().json()["count"], 0, "only the caller's");
+        assert_eq!(
+            server.request("GET", "/v1/searches").key(&other).send().json()["count"],
+            0,
+            "only the caller's"
+        );
     }
 }
 
@@ -77,7 +89,14 @@ fn head_is_get_without_a_body() {
     let server = Setup::new().start();
     let run = server.search("username", "everybody");
     server.finished(&run);
-    for path in ["/v1/health", "/v1/capabilities", "/v1/me", "/v1/searches", &format!("/v1/searches/{run}"), "/v1/modules"] {
+    for path in [
+        "/v1/health",
+        "/v1/capabilities",
+        "/v1/me",
+        "/v1/searches",
+        &format!("/v1/searches/{run}"),
+        "/v1/modules",
+    ] {
         let get = server.get(path);
         let head = server.request("HEAD", path).key(&server.key).send();
         assert_eq!((head.status, head.body.len()), (200, 0), "{head}");
@@ -102,7 +121,8 @@ fn every_module_tells_how_it_ended() {
         assert!(conclusive || row["reason"].is_string(), "an inconclusive outcome has a reason: {row}");
     }
     let health = server.get("/v1/modules").json();
-    let asked = health["modules"].as_array().unwrap().iter().filter(|module| module["health"]["checks"] == 1).count();
+    let asked =
+        health["modules"].as_array().unwrap().iter().filter(|module| module["health"]["checks"] == 1).count();
     assert!(asked > 20, "the catalogue shows what the run taught");
 }
 
@@ -129,7 +149,11 @@ fn health_and_capabilities_are_public_and_as_the_contract_says() {
         }
         assert!(health["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.len() == 24));
     }
-    let server = Setup::new().flag("--rate-limit-search=30").flag("--rate-limit-read=120").flag("--base-url=https://api.example.org/").start();
+    let server = Setup::new()
+        .flag("--rate-limit-search=30")
+        .flag("--rate-limit-read=120")
+        .flag("--base-url=https://api.example.org/")
+        .start();
     let capabilities = documented(&server, "/v1/capabilities");
     let limits = &capabilities["limits"];
     for (field, want) in [
@@ -146,7 +170,10 @@ fn health_and_capabilities_are_public_and_as_the_contract_says() {
     assert_eq!(capabilities["auth"]["scheme"], "bearer");
     assert_eq!(capabilities["auth"]["plan_required"], json!(["pro", "unlimited"]));
     assert_eq!(capabilities["premium"]["plan_required"], json!(["basic", "pro", "unlimited"]));
-    assert_eq!((&capabilities["premium"]["module_count"], &capabilities["premium"]["credits"]), (&json!(27), &json!(2)));
+    assert_eq!(
+        (&capabilities["premium"]["module_count"], &capabilities["premium"]["credits"]),
+        (&json!(27), &json!(2))
+    );
     assert_eq!(capabilities["premium"]["applies_to"], "username");
     for mode in ["async", "sync", "stream"] {
         assert!(capabilities["modes"][mode].is_string());

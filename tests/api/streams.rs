@@ -15,7 +15,8 @@ fn start(server: &Server, query: &str) -> EventStream {
 }
 
 fn attach(server: &Server, run: &str, parameters: &str) -> EventStream {
-    let stream = server.request("GET", &format!("/v1/searches/{run}/stream{parameters}")).key(&server.key).stream();
+    let stream =
+        server.request("GET", &format!("/v1/searches/{run}/stream{parameters}")).key(&server.key).stream();
     assert_eq!(stream.status, 200);
     stream
 }
@@ -54,7 +55,12 @@ fn a_stream_is_run_then_results_and_progress_then_done() {
         assert_eq!(last.event, "done");
 
         let run = server.finished(&run_id);
-        assert_eq!(Value::Array(results(&events)), run["results"], "{}: the stream's results are the run's", database.name);
+        assert_eq!(
+            Value::Array(results(&events)),
+            run["results"],
+            "{}: the stream's results are the run's",
+            database.name
+        );
         let mut completed = 0;
         let mut statuses: BTreeMap<String, Value> = BTreeMap::new();
         for progress in named(&events, "progress") {
@@ -62,7 +68,10 @@ fn a_stream_is_run_then_results_and_progress_then_done() {
             assert!(now > completed, "the completed count advances: {progress:?}");
             completed = now;
             for (module, outcome) in progress.data["module_status"].as_object().unwrap() {
-                assert!(statuses.insert(module.clone(), outcome.clone()).is_none(), "{module} is reported twice");
+                assert!(
+                    statuses.insert(module.clone(), outcome.clone()).is_none(),
+                    "{module} is reported twice"
+                );
             }
             assert_eq!(progress.data["coverage"]["checked"], now);
         }
@@ -80,7 +89,10 @@ fn a_stream_is_run_then_results_and_progress_then_done() {
         for field in ["modules_total", "modules_completed", "modules_with_hits"] {
             assert_eq!(last.data[field], run["progress"][field]);
         }
-        assert_eq!((&last.data["coverage"], &last.data["results_available"]), (&run["coverage"], &json!(true)));
+        assert_eq!(
+            (&last.data["coverage"], &last.data["results_available"]),
+            (&run["coverage"], &json!(true))
+        );
         assert_eq!(last.data["error"], Value::Null);
     }
 }

@@ -55,9 +55,7 @@ fn unsound_heads_are_answered_400_and_end_the_connection() {
 #[test]
 fn unsound_targets_are_answered_400_and_end_the_connection() {
     let house = House::new();
-    for target in
-        ["a", "*", "/%", "/%zz", "/%00", "/%ff", "/a#b", "ftp://a/", "http:///", "http://u@h/", "\u{7f}"]
-    {
+    for target in ["a", "*", "/%", "/%zz", "/a#b", "ftp://a/", "http:///", "http://u@h/", "\u{7f}"] {
         is_refused(&house, &format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"), 400);
     }
     is_refused(&house, "CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n", 400);

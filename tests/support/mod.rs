@@ -1,5 +1,5 @@
 //! What several test files need.
 
-pub mod databases;
-pub mod server;
-pub mod source;
+pub(crate) mod databases;
+pub(crate) mod server;
+pub(crate) mod source;

@@ -10,23 +10,25 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// The binary under test.
-pub const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
 /// Longer than anything here takes: a test that waits for it has failed.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `sightline serve`; killed when dropped.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub address: SocketAddr,
-    pub database: String,
+    pub(crate) address: SocketAddr,
+    pub(crate) database: String,
     /// Key of an account on the unlimited plan.
-    pub key: String,
+    pub(crate) key: String,
+    /// Flags that the account commands must know too.
+    plans: Option<String>,
     log: PathBuf,
     _folder: Option<tempfolder::Folder>,
 }
 
 /// How a server is started.
-pub struct Setup {
+pub(crate) struct Setup {
     database: Option<String>,
     flags: Vec<String>,
     sandbox: &'static str,
@@ -34,27 +36,27 @@ pub struct Setup {
 
 impl Setup {
     /// SQLite in a temporary folder, the simulated web without delays or faults, rate limits out of the way.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { database: None, flags: Vec::new(), sandbox: "--sandbox=perfect" }
     }
 
-    pub fn database(mut self, url: &str) -> Self {
+    pub(crate) fn database(mut self, url: &str) -> Self {
         self.database = Some(url.to_owned());
         self
     }
 
-    pub fn flag(mut self, flag: &str) -> Self {
+    pub(crate) fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
     }
 
     /// The simulated web with its usual delays and faults.
-    pub fn realistic(mut self) -> Self {
+    pub(crate) fn realistic(mut self) -> Self {
         self.sandbox = "--sandbox=realistic";
         self
     }
 
-    pub fn start(self) -> Server {
+    pub(crate) fn start(self) -> Server {
         let folder = tempfolder::Folder::new();
         let database = self.database.unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
         let log = PathBuf::from(folder.path("log"));
@@ -77,7 +79,9 @@ impl Setup {
         let address = address.parse().unwrap();
         // The rest of standard output (the first key) must not fill the pipe.
         std::thread::spawn(move || for _ in lines {});
-        let mut server = Server { child, address, database, key: String::new(), log, _folder: Some(folder) };
+        let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
+        let mut server =
+            Server { child, address, database, key: String::new(), plans, log, _folder: Some(folder) };
         server.key = server.new_key("unlimited");
         server
     }
@@ -94,43 +98,35 @@ fn limits(flags: &[String]) -> Vec<String> {
 
 impl Server {
     /// A key of a new account on that plan.
-    pub fn new_key(&self, plan: &str) -> String {
+    pub(crate) fn new_key(&self, plan: &str) -> String {
         let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
-        self.cli(&["account", "create", "--email", &email, "--plan", plan]);
+        let mut create = vec!["account", "create", "--email", &email, "--plan", plan];
+        create.extend(self.plans.as_deref());
+        self.cli(&create);
         self.cli(&["key", "create", "--account", &email]).trim().to_owned()
     }
 
     /// Runs another command of the binary on the same database; gives its standard output.
-    pub fn cli(&self, arguments: &[&str]) -> String {
+    pub(crate) fn cli(&self, arguments: &[&str]) -> String {
         let output =
             Command::new(BINARY).args(arguments).args(["--database", &self.database]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Asks it to stop, as an operator would, and waits until it has.
-    pub fn terminate(&mut self) -> std::process::ExitStatus {
+    pub(crate) fn terminate(&mut self) -> std::process::ExitStatus {
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
         self.child.wait().unwrap()
     }
 
-    /// `kill -9`.
-    pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
     /// Starts the same database again on another port.
-    pub fn restart(mut self, flags: &[&str]) -> Server {
+    pub(crate) fn restart(mut self, flags: &[&str]) -> Server {
         let folder = self._folder.take();
         let (database, key) = (self.database.clone(), self.key.clone());
         drop(self);
@@ -145,23 +141,23 @@ impl Server {
         server
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.request("GET", path).key(&self.key).send()
     }
 
-    pub fn post(&self, body: &Value) -> Answer {
+    pub(crate) fn post(&self, body: &Value) -> Answer {
         self.request("POST", "/v1/searches").key(&self.key).json(body).send()
     }
 
     /// Starts a search and gives its run id.
-    pub fn search(&self, search_type: &str, query: &str) -> String {
+    pub(crate) fn search(&self, search_type: &str, query: &str) -> String {
         let answer = self.post(&json!({"type": search_type, "query": query}));
         assert_eq!(answer.status, 200, "{answer}");
         answer.json()["run_id"].as_str().unwrap().to_owned()
     }
 
     /// Polls a run until it ends.
-    pub fn finished(&self, run_id: &str) -> Value {
+    pub(crate) fn finished(&self, run_id: &str) -> Value {
         let until = std::time::Instant::now() + PATIENCE;
         loop {
             let answer = self.get(&format!("/v1/searches/{run_id}"));
@@ -175,7 +171,7 @@ impl Server {
         }
     }
 
-    pub fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
+    pub(crate) fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
         RequestBuilder {
             server: self,
             method: method.to_owned(),
@@ -198,7 +194,7 @@ impl Drop for Server {
     }
 }
 
-pub struct RequestBuilder<'a> {
+pub(crate) struct RequestBuilder<'a> {
     server: &'a Server,
     method: String,
     path: String,
@@ -207,20 +203,20 @@ pub struct RequestBuilder<'a> {
 }
 
 impl RequestBuilder<'_> {
-    pub fn key(self, key: &str) -> Self {
+    pub(crate) fn key(self, key: &str) -> Self {
         self.header("Authorization", &format!("Bearer {key}"))
     }
 
-    pub fn header(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    pub fn json(self, body: &Value) -> Self {
+    pub(crate) fn json(self, body: &Value) -> Self {
         self.header("Content-Type", "application/json").body(body.to_string().as_bytes())
     }
 
-    pub fn body(mut self, body: &[u8]) -> Self {
+    pub(crate) fn body(mut self, body: &[u8]) -> Self {
         self.body = body.to_vec();
         self
     }
@@ -244,7 +240,7 @@ impl RequestBuilder<'_> {
     }
 
     /// Sends the request and reads the whole answer.
-    pub fn send(self) -> Answer {
+    pub(crate) fn send(self) -> Answer {
         let mut reader = self.open();
         let (status, headers) = read_head(&mut reader);
         let mut answer = Answer {
@@ -273,7 +269,7 @@ impl RequestBuilder<'_> {
     }
 
     /// Sends the request and hands the stream over, frame by frame.
-    pub fn stream(self) -> EventStream {
+    pub(crate) fn stream(self) -> EventStream {
         let mut reader = self.open();
         let (status, headers) = read_head(&mut reader);
         EventStream { status, headers, reader, rest: String::new(), ended: false }
@@ -281,24 +277,24 @@ impl RequestBuilder<'_> {
 }
 
 /// A whole answer.
-pub struct Answer {
+pub(crate) struct Answer {
     request: String,
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Vec<u8>,
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {self}"))
     }
 
     /// Asserts status and error code, in both shapes.
-    pub fn is_error(&self, status: u16, code: &str) -> Value {
+    pub(crate) fn is_error(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{self}");
         let body = self.json();
         assert_eq!(body["error"], code, "{self}");
@@ -323,9 +319,9 @@ impl fmt::Display for Answer {
 }
 
 /// A stream that is being read.
-pub struct EventStream {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
+pub(crate) struct EventStream {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
     reader: BufReader<TcpStream>,
     rest: String,
     ended: bool,
@@ -333,18 +329,18 @@ pub struct EventStream {
 
 /// One frame, or a comment (`event` is empty then).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Event {
-    pub event: String,
-    pub data: Value,
+pub(crate) struct Event {
+    pub(crate) event: String,
+    pub(crate) data: Value,
 }
 
 impl EventStream {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// The next frame or comment; `None` at a clean end of the stream.
-    pub fn next(&mut self) -> Option<Event> {
+    pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.rest.find("\n\n") {
                 let frame: String = self.rest.drain(..end + 2).collect();
@@ -362,7 +358,7 @@ impl EventStream {
     }
 
     /// All frames to the end, comments left out.
-    pub fn all(mut self) -> Vec<Event> {
+    pub(crate) fn all(mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next() {
             if !event.event.is_empty() {
@@ -422,20 +418,20 @@ fn read_chunked(reader: &mut BufReader<TcpStream>) -> Vec<u8> {
 }
 
 /// A folder that goes away with its owner.
-pub mod tempfolder {
+pub(crate) mod tempfolder {
     use std::path::PathBuf;
 
-    pub struct Folder(PathBuf);
+    pub(crate) struct Folder(PathBuf);
 
     impl Folder {
-        pub fn new() -> Self {
+        pub(crate) fn new() -> Self {
             let folder =
                 std::env::temp_dir().join(format!("sightline-test-{}", uuid::Uuid::new_v4().simple()));
             std::fs::create_dir(&folder).unwrap();
             Self(folder)
         }
 
-        pub fn path(&self, name: &str) -> String {
+        pub(crate) fn path(&self, name: &str) -> String {
             self.0.join(name).to_str().unwrap().to_owned()
         }
     }
