@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::definition::Contact;
 use super::module::{BARRIER_REACH, Module};
 use super::outcome::Outcome;
 use super::probe::Response;
@@ -107,12 +106,8 @@ fn holds(wall: &Wall, response: &Response, is_page: bool, words: &[&str]) -> boo
         && (wall.any.is_empty() || wall.any.iter().any(|word| words.contains(word)))
 }
 
-/// Consent and sign-in pages that a redirect leads to. Where the queried domain's own site is asked, such
-/// a page is no wall but what the site is.
+/// Consent and sign-in pages that a redirect leads to.
 fn by_address(module: &Module, response: &Response) -> Option<Barrier> {
-    if module.entry().contact == Contact::TargetWeb {
-        return None;
-    }
     let target = match (response.status, response.header("location")) {
         (300..=399, Some(location)) => response.final_url.join(location).ok()?,
         _ => response.final_url.clone(),

@@ -136,8 +136,6 @@ fn consent_and_sign_in_pages_are_seen_by_their_address() {
     assert_eq!(at(&plain, 302, "https://x.org/u/bob", Some("/u/logins")), None);
     let knowing = module(r#", "barrier": [{"final_url": "/never"}]"#);
     assert_eq!(at(&knowing, 302, "https://x.org/u/bob", Some("/login")), None, "it has rules on addresses");
-    let target = module(r#", "contact": "target_web""#);
-    assert_eq!(at(&target, 302, "https://x.org/u/bob", Some("/login")), None);
     let discovery = module(r#", "discovery": true"#);
     assert_eq!(at(&discovery, 200, "https://x.org/login", None), None);
 }

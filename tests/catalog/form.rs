@@ -1,0 +1,243 @@
+//! Mistakes of form, names, limits and probes.
+
+use super::*;
+
+#[test]
+fn mistakes_of_form_name_file_entry_and_field() {
+    assert_eq!(faults(&json!({})), [""; 0]);
+    assert_faults(&[
+        (json!({"platform": null}), "f.json: site: the field `platform` is missing"),
+        (
+            json!({"platfrom": "x"}),
+            "f.json: site: unknown field `platfrom`; did you mean `platform`? there are id, platform, type, category, tags, rank, enabled, nsfw, discovery, contact, home, profile, accepts, scripts, strip, domain_in, needs, every_ms, per_day, probes, barrier, hit, miss, weak_miss, control, result, results, known, note",
+        ),
+        (json!({"id": 5}), "f.json: [0]: id: 5 is not allowed here; write a text"),
+        (
+            json!({"type": "usrname"}),
+            "f.json: site: type: `usrname` is not allowed here; did you mean `username`? allowed are domain, email, username",
+        ),
+        (json!({"nsfw": "yes"}), "f.json: site: nsfw: a text is not allowed here; write true or false"),
+        (
+            json!({"rank": -1}),
+            "f.json: site: rank: -1 is not allowed here; write a whole number from 0 to 4294967295",
+        ),
+        (
+            json!({"hit": {"status": [200]}}),
+            "f.json: site: hit: an object is not allowed here; write an array",
+        ),
+        (
+            json!({"hit": [{"status": 200}]}),
+            "f.json: site: hit[0].status: 200 is not allowed here; write an array",
+        ),
+        (
+            json!({"hit": [{"status": [true]}]}),
+            "f.json: site: hit[0].status[0]: true is not allowed here; write a whole number from 0 to 65535 or a text",
+        ),
+        (
+            json!({"hit": [{"stats": [200]}]}),
+            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, ignore_case, body_is, regex, json, css, sha256",
+        ),
+        (
+            json!({"hit": [{"json": [{"equals": 1}]}]}),
+            "f.json: site: hit[0].json[0]: the field `at` is missing",
+        ),
+        (
+            json!({"hit": [{"css": [{"select": "a", "exist": false}]}]}),
+            "f.json: site: hit[0].css[0]: unknown field `exist`; did you mean `exists`? there are select, exists, attribute, matches, equals_query",
+        ),
+        (
+            json!({"result": {"type": "profil"}}),
+            "f.json: site: result.type: `profil` is not allowed here; did you mean `profile`? allowed are account, profile, email, username, person_name, url, domain, subdomain, dns_record, ip_address, certificate, registration, technology, archive, breach, reputation, public_key, phone, tenant",
+        ),
+        (
+            json!({"result": {"type": "profile", "value": 5}}),
+            "f.json: site: result.value: 5 is not allowed here; write a text or an object",
+        ),
+        (
+            json!({"result": {"type": "profile", "metadata": {"a": {"from": ["title:"], "labels": [["a"]]}}}}),
+            "f.json: site: result.metadata.a.labels[0]: an array is not allowed here; write an array of two texts",
+        ),
+    ]);
+    for (text, want) in [
+        ("{", "f.json: it is no JSON: EOF while parsing an object at line 1 column 1"),
+        ("{}", "f.json: a catalogue file is a JSON array of entries"),
+        (
+            "[{\"id\": 1, \"id\": 2}]",
+            "f.json: it is no JSON: the name `id` stands twice in one object at line 1 column 15",
+        ),
+        ("[7]", "f.json: [0]: 7 is not allowed here; write an object"),
+    ] {
+        assert_eq!(Catalog::from_text("f.json", text).unwrap_err().to_string(), want);
+    }
+}
+
+#[test]
+fn mistakes_of_names_and_limits() {
+    assert_faults(&[
+        (
+            json!({"id": "Site!"}),
+            "f.json: Site!: id: `Site!` is no id; allowed are a-z, 0-9, `_`, `-` and `.`, at most 64",
+        ),
+        (
+            json!({"platform": " Site"}),
+            "f.json: site: platform: allowed are 1 to 80 characters without white space at the ends",
+        ),
+        (
+            json!({"category": "Social"}),
+            "f.json: site: category: `Social` is no such word; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64",
+        ),
+        (
+            json!({"tags": ["ok", "Ä"]}),
+            "f.json: site: tags[1]: `Ä` is no such word; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64",
+        ),
+        (json!({"rank": 0}), "f.json: site: rank: the most popular site has rank 1"),
+        (json!({"home": "site.example"}), "f.json: site: home: `site.example` is no web address"),
+        (json!({"every_ms": 0}), "f.json: site: every_ms: allowed are 1 to 86400000 (a day)"),
+        (json!({"per_day": 0}), "f.json: site: per_day: 0 checks a day are none; say `\"enabled\": false`"),
+        (json!({"strip": ""}), "f.json: site: strip: it is empty; leave it out"),
+        (json!({"domain_in": ["a.example"]}), "f.json: site: domain_in: it is for email modules"),
+        (
+            json!({"type": "email", "domain_in": ["A.example"]}),
+            "f.json: site: domain_in[0]: `A.example` is no domain in lower case",
+        ),
+        (
+            json!({"type": "email", "scripts": "any"}),
+            "f.json: site: scripts: it is for usernames; other queries are ASCII always",
+        ),
+        (
+            json!({"type": "email", "strip": "."}),
+            "f.json: site: strip: it is for usernames; other queries are asked as they are",
+        ),
+        (
+            json!({"accepts": "[a-z"}),
+            "f.json: site: accepts: the regex `[a-z` is not valid: unclosed character class",
+        ),
+        (
+            json!({"accepts": "(?=a)b"}),
+            "f.json: site: accepts: the regex `(?=a)b` is not valid: look-around, including look-ahead and look-behind, is not supported",
+        ),
+        (
+            json!({"accepts": "a)|(b"}),
+            "f.json: site: accepts: the regex `a)|(b` is not valid: unopened group",
+        ),
+        (
+            json!({"accepts": "(?:\\w{500}){500}"}),
+            "f.json: site: accepts: the regex `(?:\\w{500}){500}` is too large; make its repetitions smaller",
+        ),
+        (
+            json!({"accepts": "[0-9]+", "known": ["bob"]}),
+            "f.json: site: known[0]: the module itself would skip it: not_accepted",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_of_probes() {
+    let probe = |more: Value| {
+        let mut probe = json!({"url": URL});
+        for (name, value) in more.as_object().unwrap() {
+            probe[name] = value.clone();
+        }
+        json!({"probes": [probe]})
+    };
+    assert_faults(&[
+        (json!({"probes": []}), "f.json: site: probes: it is empty; a module sends at least one probe"),
+        (
+            json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
+            "f.json: site: probes: 4 are too many; at most 3",
+        ),
+        (
+            probe(json!({"fallback": true})),
+            "f.json: site: probes[0].fallback: the first probe cannot fall back on anything before it",
+        ),
+        (
+            probe(json!({"url": "site.example/{query}"})),
+            "f.json: site: probes[0].url: a URL begins with `https://`, `http://` or `{saved.NAME}`",
+        ),
+        (
+            probe(json!({"url": "https://site.example/{user}"})),
+            "f.json: site: probes[0].url: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME; write a literal brace twice: `{{`",
+        ),
+        (
+            probe(json!({"url": "https://site.example/{query|upper}"})),
+            "f.json: site: probes[0].url: `|upper` is no filter; there are lower, md5, sha1, sha256, registrable, label, urlencode",
+        ),
+        (
+            probe(json!({"url": "https://site.example/{domain}"})),
+            "f.json: site: probes[0].url: `{domain}` has no value in username modules; use `{query}`",
+        ),
+        (
+            probe(json!({"url": "https://site.example/{saved.t}"})),
+            "f.json: site: probes[0].url: `{saved.t}` is not saved by an earlier probe; add it to that probe's `save`",
+        ),
+        (
+            probe(json!({"url": "https://site.example/{config.k}"})),
+            "f.json: site: probes[0].url: `{config.k}` is used but not needed; add \"config.k\" to `needs`",
+        ),
+        (
+            probe(json!({"url": "https://localhost/{query}"})),
+            "f.json: site: probes[0].url: `localhost` is no public host name",
+        ),
+        (
+            probe(json!({"url": "https://site.example:99999/{query}"})),
+            "f.json: site: probes[0].url: `https://site.example:99999/example` (filled with an example) is no URL: invalid port number",
+        ),
+        (
+            json!({"needs": ["k"]}),
+            "f.json: site: needs[0]: `k` names no key; write `config.NAME`, NAME of a-z, 0-9 and `_`",
+        ),
+        (
+            json!({"needs": ["config.k"]}),
+            "f.json: site: needs[0]: no probe uses `{config.k}`; use it or take it out",
+        ),
+        (
+            probe(json!({"headers": {"X-A": "1", "x-a": "2"}})),
+            "f.json: site: probes[0].headers: `x-a` stands twice; upper and lower case are the same",
+        ),
+        (
+            probe(json!({"headers": {"Host": "x"}})),
+            "f.json: site: probes[0].headers: `Host` is set by the program",
+        ),
+        (probe(json!({"headers": {"X A": "x"}})), "f.json: site: probes[0].headers: `X A` is no header name"),
+        (
+            probe(json!({"headers": {"X-A": "a\nb"}})),
+            "f.json: site: probes[0].headers.X-A: a header value holds printable ASCII only",
+        ),
+        (
+            probe(json!({"method": "POST", "form": {"a": "b"}, "json": {}})),
+            "f.json: site: probes[0]: `form`, `json` and `text` exclude each other: one body a probe",
+        ),
+        (
+            probe(json!({"form": {"a": "b"}})),
+            "f.json: site: probes[0].method: GET has no body; say POST or PUT",
+        ),
+        (
+            probe(json!({"method": "PUT", "text": "a"})),
+            "f.json: site: probes[0].text: say its `Content-Type` among the headers",
+        ),
+        (
+            probe(json!({"method": "POST", "json": {"a": ["{user}"]}})),
+            "f.json: site: probes[0].json.a[0]: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME; write a literal brace twice: `{{`",
+        ),
+        (
+            probe(json!({"via": "browser", "method": "HEAD"})),
+            "f.json: site: probes[0].via: a browser opens pages: method GET, no body",
+        ),
+        (
+            probe(json!({"save": {"A": "title:"}})),
+            "f.json: site: probes[0].save: `A` is no name; allowed are a-z, 0-9 and `_`, at most 40",
+        ),
+        (
+            probe(json!({"save": {"a": "titel:"}})),
+            "f.json: site: probes[0].save.a: `titel:` is no extractor here; there are json, css, meta, jsonld, regex, header, cookie, final_url, title, template, const, count; in `results` also value, key, group, attr",
+        ),
+        (
+            json!({"type": "email", "probes": [{"url": URL, "via": "browser"}]}),
+            "f.json: site: probes: `\"via\": \"browser\"` is for username modules only",
+        ),
+        (
+            json!({"probes": [{"url": URL, "method": "HEAD"}], "hit": [{"words": ["a"]}]}),
+            "f.json: site: probes[0].method: HEAD brings no body, but a rule or an extractor reads it; say GET",
+        ),
+    ]);
+}

@@ -1,0 +1,158 @@
+//! What is right loads, is chosen and formatted.
+
+use super::*;
+
+fn sites() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    files
+}
+
+#[test]
+fn the_builtin_catalogue_loads() {
+    let catalog = Catalog::builtin().unwrap_or_else(|error| panic!("{error}"));
+    assert!(catalog.modules().len() >= 135, "{}", catalog.modules().len());
+    assert_eq!(catalog.get("github").unwrap().platform(), "GitHub");
+    assert!(catalog.get("nowhere").is_none());
+    let from_files = Catalog::load(false, &sites()).unwrap();
+    assert_eq!(from_files.modules().len(), catalog.modules().len());
+}
+
+#[test]
+fn the_builtin_files_are_in_canonical_form() {
+    for path in sites() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let formatted = Catalog::format(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert!(formatted == text, "run `sightline catalog format` on {}", path.display());
+    }
+}
+
+#[test]
+fn selections_leave_out_what_was_not_asked_for() {
+    let module = |id: &str, more: Value| {
+        let mut entry = entry();
+        entry["id"] = json!(id);
+        for (name, value) in more.as_object().unwrap() {
+            entry[name] = value.clone();
+        }
+        entry
+    };
+    let list = json!([
+        module("plain", json!({})),
+        module("popular", json!({"rank": 2})),
+        module("off", json!({"enabled": false})),
+        module("adult", json!({"nsfw": true})),
+        module("signin", json!({"discovery": true})),
+        module("browser", json!({"probes": [{"url": "https://a.example/{query}", "via": "browser"}]})),
+        module("mail", json!({"type": "email"})),
+    ]);
+    let catalog = Catalog::from_text("list.json", &list.to_string()).unwrap();
+    let ids = |premium, discovery, nsfw| {
+        let selection = Selection { search_type: SearchType::Username, premium, discovery, nsfw };
+        catalog.select(&selection).iter().map(|module| module.id().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(false, false, false), ["popular", "plain"]);
+    assert_eq!(ids(true, true, true), ["popular", "adult", "browser", "plain", "signin"]);
+    assert!(catalog.get("browser").unwrap().is_premium() && !catalog.get("plain").unwrap().is_premium());
+}
+
+#[test]
+fn every_mistake_is_listed_at_once_over_all_files() {
+    let folder = std::env::temp_dir().join(format!("sightline-catalog-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let mut bad = entry();
+    bad["id"] = json!("bad");
+    bad["rank"] = json!(0);
+    bad["hit"] = json!([{"regex": "("}, {"status": [1]}]);
+    let one = write("one.json", &json!([entry(), bad]).to_string());
+    let two = write("two.json", &json!([entry()]).to_string());
+    let error = Catalog::load(false, &[one.clone(), two.clone(), folder.join("none.json")]).unwrap_err();
+    let (one, two) = (one.display(), two.display());
+    assert_eq!(error.faults().len(), 5);
+    let want = [
+        format!("{one}: bad: rank: the most popular site has rank 1"),
+        format!("{one}: bad: hit[0].regex: the regex `(` is not valid: unclosed group"),
+        format!(
+            "{one}: bad: hit[1].status[0]: 1 is no HTTP status; allowed are 100 to 599, \"1xx\" to \"5xx\""
+        ),
+        format!("{two}: site: id: this id is there already; ids are unique over all files"),
+    ];
+    let text = error.to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[..4], want);
+    assert!(lines[4].contains("none.json: it cannot be read: "), "{}", lines[4]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn formatting_sorts_orders_wraps_and_drops_defaults() {
+    let text = r#"[{"miss":[{"status":[404]}],"hit":[{"status":[200]}],"probes":[{"method":"GET","url":"https://b.example/{query}"}],
+        "category":"c","type":"username","platform":"B","id":"b","enabled":true,"known":[]},
+        {"id":"a","platform":"A","type":"username","category":"c","probes":[{"url":"https://a.example/{query}","headers":{"Accept":"application/json","X-Something-Rather-Long":"and its value"}}],
+        "hit":[{"status":["2xx"]}]}]"#;
+    let want = r#"[
+  {
+    "id": "a",
+    "platform": "A",
+    "type": "username",
+    "category": "c",
+    "probes": [
+      {
+        "url": "https://a.example/{query}",
+        "headers": {"Accept": "application/json", "X-Something-Rather-Long": "and its value"}
+      }
+    ],
+    "hit": [{"status": ["2xx"]}]
+  },
+  {
+    "id": "b",
+    "platform": "B",
+    "type": "username",
+    "category": "c",
+    "probes": [{"url": "https://b.example/{query}"}],
+    "hit": [{"status": [200]}],
+    "miss": [{"status": [404]}]
+  }
+]
+"#;
+    assert_eq!(Catalog::format(text).unwrap(), want);
+    assert_eq!(Catalog::format(want).unwrap(), want);
+    assert_eq!(Catalog::format("[]").unwrap(), "[]\n");
+    assert!(Catalog::format("[{}]").is_err());
+}
+
+#[test]
+fn every_builtin_regex_gives_sample_names() {
+    for module in Catalog::builtin().unwrap().modules() {
+        let Some(accepts) = &module.entry().accepts else { continue };
+        let whole = format!("^(?:{accepts})$");
+        let made: BTreeSet<_> =
+            (0..10).filter_map(|seed| sightline::modules::sample::sample(&whole, seed)).collect();
+        assert!(!made.is_empty(), "{}: {accepts}", module.id());
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_loader_panic(text in "\\PC{0,60}|[\\[\\]{}\",:a-z0-9 ]{0,80}") {
+        let _ = Catalog::from_text("f.json", &text);
+        let _ = Catalog::format(&text);
+    }
+
+    #[test]
+    fn no_field_value_makes_the_compiler_panic(field in "accepts|profile|strip|home", value in "\\PC{0,20}|[(){}\\[\\]|.?*+:/a-z\\\\^$]{0,20}") {
+        let mut entry = entry();
+        entry[field] = json!(value.clone());
+        entry["hit"] = json!([{"regex": value.clone()}, {"css": [value.clone()]}, {"words": [value.clone()]}]);
+        entry["results"] = json!([{"type": "url", "each": value.clone(), "value": value.clone()}]);
+        let _ = Catalog::from_text("f.json", &json!([entry]).to_string());
+    }
+}

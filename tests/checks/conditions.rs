@@ -1,0 +1,74 @@
+//! Every condition of a matcher.
+
+use super::*;
+
+/// What the rule says to one answer.
+fn fires(rule: &Value, response: Response) -> bool {
+    let site = module(&json!({"hit": [rule], "miss": [{"status": [599]}]}));
+    judge(&site, &username("Bob.1"), &[Some(response)]).outcome == Outcome::Hit
+}
+
+#[test]
+fn every_condition_of_a_matcher() {
+    let json = r#"{"login": "bob.1", "n": 3, "none": null, "list": [1, {"k": "v"}], "text": "hello Bob.1"}"#;
+    let html = r#"<html><body><h1 class="name big">@BOB.1</h1><a rel="me" href="https://x.example/">x</a>ÄPFEL</body>"#;
+    let headers = [("x-a", "one"), ("x-a", "two"), ("location", "/u/Bob.1")];
+    for (rule, body, want) in [
+        (json!({"status": [201, 200]}), "", true),
+        (json!({"status": ["2xx"]}), "", true),
+        (json!({"status": ["4xx", 201]}), "", false),
+        (json!({"final_url": "/u/\\w$"}), "", true),
+        (json!({"final_url": "{query}"}), "", false),
+        (json!({"header": {"X-A": "^two$"}}), "", true),
+        (json!({"header": {"X-A": ""}}), "", true),
+        (json!({"header": {"X-A": "three"}}), "", false),
+        (json!({"header": {"Location": "^/u/[A-Z]o{0,2}b"}}), "", true),
+        (json!({"no_header": ["X-B"]}), "", true),
+        (json!({"no_header": ["X-A"]}), "", false),
+        (json!({"words": ["<h1", "</h1>"]}), html, true),
+        (json!({"words": ["<h1", "<h2"]}), html, false),
+        (json!({"words": ["äpfel", "{query}"], "ignore_case": true}), html, true),
+        (json!({"words": ["äpfel"]}), html, false),
+        (json!({"any_word": ["<h2", "<h1"]}), html, true),
+        (json!({"no_word": ["<h2"]}), html, true),
+        (json!({"no_word": ["<h2", "<h1"]}), html, false),
+        (json!({"body_is": "YES", "ignore_case": true}), " yes\n", true),
+        (json!({"body_is": ""}), " \n", true),
+        (json!({"body_is": ""}), "x", false),
+        (json!({"regex": "^hello\\s{2}{query}$"}), "x\nhello  Bob.1\ny", true),
+        (json!({"regex": "^hello {query}$"}), "hello Bobx1", false),
+        (json!({"json": [{"at": "/login", "equals_query": true}]}), json, true),
+        (json!({"json": [{"at": "/text", "equals_query": false}]}), json, true),
+        (json!({"json": [{"at": "/none", "exists": false}]}), json, true),
+        (json!({"json": [{"at": "/none", "null": true}]}), json, true),
+        (json!({"json": [{"at": "/gone", "null": true}]}), json, false),
+        (json!({"json": [{"at": "/gone", "exists": false}]}), "no json", false),
+        (json!({"json": [{"at": "/n", "equals": 3.0}]}), json, true),
+        (json!({"json": [{"at": "/n", "any_of": [1, 3]}]}), json, true),
+        (json!({"json": [{"at": "/n", "not_equals": 4}]}), json, true),
+        (json!({"json": [{"at": "/n", "above": 2.5, "below": 3.5}]}), json, true),
+        (json!({"json": [{"at": "/n", "above": 3}]}), json, false),
+        (json!({"json": [{"at": "/list", "type": "array", "min_length": 2, "max_length": 2}]}), json, true),
+        (json!({"json": [{"at": "/list/*/k", "equals": "v"}]}), json, true),
+        (json!({"json": [{"at": "/list/*", "not_equals": 1}]}), json, false),
+        (json!({"json": [{"at": "/text", "contains": "{query}"}]}), json, true),
+        (json!({"json": [{"at": "/text", "not_contains": "{query}"}]}), json, false),
+        (json!({"json": [{"at": "/text", "matches": "^hel{2}o {query}$"}]}), json, true),
+        (json!({"json": [{"at": "/text", "equals_template": "HELLO {query}"}]}), json, true),
+        (json!({"json": [{"at": "", "type": "object"}]}), json, true),
+        (json!({"css": ["body > h1.name"]}), html, true),
+        (json!({"css": ["h2"]}), html, false),
+        (json!({"css": [{"select": "h2", "exists": false}]}), html, true),
+        (json!({"css": [{"select": "h1", "equals_query": true}]}), html, true),
+        (
+            json!({"css": [{"select": "a[rel=me]", "attribute": "HREF", "matches": "^https://x\\."}]}),
+            html,
+            true,
+        ),
+        (json!({"css": [{"select": "a", "matches": "^y$"}]}), html, false),
+        (json!({"sha256": ["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"]}), "", true),
+        (json!({"status": [200], "words": ["nope"]}), html, false),
+    ] {
+        assert_eq!(fires(&rule, respond(200, &headers, body)), want, "{rule}");
+    }
+}

@@ -1,0 +1,126 @@
+//! Hits, misses, and the control that guards the hit.
+
+use super::*;
+
+#[test]
+fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
+    let bench = Bench::new(only_bob);
+    let site = module(&json!({"profile": "https://site.example/@{query}"}));
+    let report = bench.check(&site, &username("bob"));
+    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, None));
+    assert_eq!(report.evidence.http_status, Some(200));
+    assert_eq!(report.evidence.final_host.as_deref(), Some("site.example"));
+    assert_eq!(report.evidence.matcher.as_deref(), Some("hit[0]: status 200"));
+    assert_eq!((report.evidence.requests, report.evidence.timing.first_byte), (2, Duration::from_millis(5)));
+    let [finding] = report.findings.as_slice() else { panic!("{report:?}") };
+    assert_eq!((finding.result_type.as_str(), finding.value.as_deref()), ("account", Some("bob")));
+    assert_eq!(finding.platform.as_deref(), Some("Site"));
+    assert_eq!(Value::Object(finding.metadata.clone()), json!({"profile_url": "https://site.example/@bob"}));
+    assert!((finding.confidence - 0.58).abs() < 1e-9, "a bare status, control passed");
+    {
+        let asked = bench.prober.asked.lock();
+        assert_eq!((asked[0].trace.control, asked[1].trace.control), (false, true));
+        assert_eq!(
+            (&*asked[0].trace.module, &*asked[0].trace.query, asked[0].trace.probe),
+            ("site", "bob", 0)
+        );
+        let agent = asked[0].headers.iter().find(|(name, _)| name == "User-Agent").unwrap();
+        assert_eq!(agent.1, "sightline-test");
+    }
+    let miss = bench.check(&site, &username("alice"));
+    assert_eq!((miss.outcome, miss.findings.len(), miss.evidence.requests), (Outcome::Miss, 0, 1));
+    let again = bench.check(&site, &username("bob"));
+    assert_eq!((again.outcome, again.evidence.requests), (Outcome::Hit, 1), "the verdict is known");
+}
+
+#[test]
+fn a_site_that_says_yes_to_everyone_is_unreliable_and_yields_nothing() {
+    let bench = Bench::new(|_| Ok(respond(200, &[], "")));
+    let report = bench.check(&module(&json!({})), &username("bob"));
+    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Unreliable, Some("control_hit")));
+    assert!(report.findings.is_empty());
+}
+
+#[test]
+fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
+    let confidence = |fields: Value, control_status: u16| {
+        let bench = Bench::new(move |request| {
+            Ok(respond(if request.trace.control { control_status } else { 200 }, &[], ""))
+        });
+        let report = bench.check(&module(&fields), &username("bob"));
+        assert_eq!(report.outcome, Outcome::Hit);
+        report.findings[0].confidence
+    };
+    let (passed, shaky, none) =
+        (confidence(json!({}), 404), confidence(json!({}), 500), confidence(json!({"control": false}), 200));
+    assert!(shaky < none && none < passed, "{shaky} {none} {passed}");
+}
+
+#[test]
+fn the_control_name_fits_what_the_module_accepts() {
+    for accepts in ["[a-z]{3,8}", "[0-9]{6,10}", "[A-Z][a-z]+-[0-9]{4}", "u_[a-f0-9]{12}"] {
+        let known = sightline::modules::sample::sample(&format!("^(?:{accepts})$"), 1).unwrap();
+        let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
+        let report = bench.check(&module(&json!({"accepts": accepts})), &username(&known));
+        assert_eq!(report.outcome, Outcome::Hit);
+        let asked = bench.prober.asked.lock();
+        assert!(asked[1].trace.control, "{accepts}");
+        let made = &*asked[1].trace.query;
+        assert!(regex_full(accepts, made) && made != known, "{accepts}: {made}");
+    }
+    let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
+    let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
+    let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
+    assert_eq!(bench.check(&email, &query).outcome, Outcome::Hit);
+    assert!(bench.prober.asked.lock()[1].trace.query.ends_with("@example.org"));
+}
+
+fn regex_full(pattern: &str, text: &str) -> bool {
+    regex::Regex::new(&format!("^(?:{pattern})$")).unwrap().is_match(text)
+}
+
+#[test]
+fn checks_of_one_module_share_one_control() {
+    let controls = Arc::new(AtomicUsize::new(0));
+    let counted = controls.clone();
+    // The control is answered once every check has its hit.
+    let hits = (Mutex::new(0), parking_lot::Condvar::new());
+    let bench = Bench::new(move |request| {
+        let mut count = hits.0.lock();
+        if request.trace.control {
+            counted.fetch_add(1, Ordering::SeqCst);
+            hits.1.wait_while(&mut count, |count| *count < 8);
+            return Ok(respond(404, &[], ""));
+        }
+        *count += 1;
+        hits.1.notify_all();
+        Ok(respond(200, &[], ""))
+    });
+    let site = module(&json!({}));
+    std::thread::scope(|scope| {
+        for index in 0..8 {
+            let (bench, site) = (&bench, &site);
+            scope.spawn(move || {
+                assert_eq!(bench.check(site, &username(&format!("bob{index}"))).outcome, Outcome::Hit);
+            });
+        }
+    });
+    assert_eq!(controls.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
+    let page = module(&json!({
+        "type": "domain", "probes": [{"url": "https://{domain}/x"}], "control": true,
+        "results": [{"type": "url", "each": "lines:"}],
+    }));
+    let bench = Bench::new(|request| {
+        let is_real = matches!(request.url.host_str(), Some("example.org" | "example.net"));
+        Ok(respond(if is_real { 200 } else { 404 }, &[], "a"))
+    });
+    for (domain, requests) in [("example.org", 2), ("example.net", 2), ("example.org", 1)] {
+        let query = Query::parse(SearchType::Domain, domain).unwrap();
+        let report = bench.check(&page, &query);
+        assert_eq!((report.outcome, report.evidence.requests), (Outcome::Hit, requests), "{domain}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Confidence, how much is read, hostile pages, hosts.
+
+use super::*;
+
+#[test]
+fn confidence_follows_the_evidence() {
+    let mut last = 0.0;
+    for hit in [
+        json!({"status": [200]}),
+        json!({"words": ["profile"]}),
+        json!({"json": [{"at": "/id", "exists": true}]}),
+        json!({"words": ["profile"], "no_word": ["nobody"]}),
+        json!({"words": ["{query}"]}),
+        json!({"json": [{"at": "/login", "equals_query": true}]}),
+    ] {
+        let bench = Bench::new(|request| {
+            let body = r#"{"id": 1, "login": "bob", "x": "profile bob"}"#;
+            Ok(if request.trace.control { respond(404, &[], "") } else { respond(200, &[], body) })
+        });
+        let report = bench.check(&module(&json!({"hit": [hit]})), &username("bob"));
+        let confidence = report.findings[0].confidence;
+        assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
+        last = confidence;
+    }
+}
+
+#[test]
+fn only_as_much_of_a_body_is_asked_for_as_the_rules_need() {
+    for (fields, want) in [
+        (json!({}), 64 * 1024),
+        (json!({"hit": [{"words": ["x"]}]}), MAX_BODY_BYTES),
+        (json!({"miss": [{"json": [{"at": "", "exists": true}]}]}), MAX_BODY_BYTES),
+        (
+            json!({"result": {"type": "profile", "metadata": {"t": "title:", "d": "meta:description"}}}),
+            256 * 1024,
+        ),
+        (json!({"result": {"type": "profile", "metadata": {"t": "title:", "d": "css:h1"}}}), MAX_BODY_BYTES),
+        (json!({"results": [{"type": "url", "each": "lines:"}]}), MAX_BODY_BYTES),
+        (json!({"results": [{"type": "url", "each": "header:link"}]}), 64 * 1024),
+        (json!({"probes": [{"url": "https://site.example/{query}", "method": "HEAD"}]}), 0),
+    ] {
+        let bench = Bench::new(|_| Ok(respond(404, &[], "")));
+        bench.check(&module(&fields), &username("bob"));
+        assert_eq!(bench.prober.asked.lock()[0].body_limit, want, "{fields}");
+    }
+}
+
+#[test]
+fn hostile_pages_cost_little_and_end_as_an_outcome() {
+    let site = module(&json!({
+        "control": false,
+        "hit": [{"status": [200]}],
+        "miss": [
+            {"css": ["div div > span a.x", "h1"], "regex": "(a|b)*never$"}, {"regex": "(a|b)*never$"},
+            {"json": [{"at": "/*/*/*", "equals_query": true}]}, {"any_word": ["x{query}x"], "ignore_case": true},
+        ],
+        "result": {"type": "profile", "metadata": {"all": {"from": ["css:div"], "all": true, "limit": 1000}, "ld": "jsonld:/*/*"}},
+        "results": [{"type": "url", "each": "regex:."}, {"type": "url", "each": "json_lines:"}],
+    }));
+    let mb = |piece: &str| piece.repeat(MAX_BODY_BYTES / piece.len()).into_bytes();
+    let json_of = |open: &str, close: &str| format!("{open}{close}").into_bytes();
+    let bodies: BTreeMap<&str, Vec<u8>> = BTreeMap::from([
+        ("nested divs", mb("<div>")),
+        ("closed divs", [mb("<div>"), mb("</div>")].concat()),
+        ("less-than", mb("<")),
+        ("open tags", mb("<a b=c ")),
+        ("invalid utf-8", vec![0xff; MAX_BODY_BYTES]),
+        ("nuls", vec![0; MAX_BODY_BYTES]),
+        ("deep json", json_of(&"[".repeat(500_000), &"]".repeat(500_000))),
+        ("deep objects", json_of(&"{\"a\":".repeat(170_000), "")),
+        ("wide json", format!("[{}0]", "{},".repeat(300_000)).into_bytes()),
+        ("a hit full of matches", [b"<h1>bob</h1>aabbc<div>".as_slice(), &mb("<div>\0<a>ab\n")].concat()),
+        ("json-ld", mb("<script type=application/ld+json>[[1]]</script>")),
+        ("regex bait", [b"bob".as_slice(), &mb("ab")].concat()),
+    ]);
+    for (name, body) in bodies {
+        let started = Instant::now();
+        let bench = Bench::new(move |_| Ok(respond(200, &[], body.clone())));
+        let report = bench.check(&site, &username("bob"));
+        assert!(report.findings.len() <= 201, "{name}");
+        let text = serde_json::to_string(&report.findings.iter().map(|it| &it.metadata).collect::<Vec<_>>())
+            .unwrap();
+        assert!(!text.contains("\\u0000") && text.len() < 4_000_000, "{name}: {}", text.len());
+        // Quadratic work on a megabyte takes hours.
+        assert!(started.elapsed() < Duration::from_secs(30), "{name}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn hosts_for_the_limit_by_host() {
+    let hosts = |url: &str| module(&json!({"probes": [{"url": url}]})).hosts(&username("bob"));
+    assert_eq!(hosts("https://API.site.example:8443/{query}"), ["api.site.example"]);
+    assert_eq!(hosts("https://{query}.site.example/"), ["site.example"]);
+    let both = module(&json!({"probes": [
+        {"url": "https://a.example/{query}"}, {"url": "https://b.example/{query}", "fallback": true},
+        {"url": "https://a.example/2/{query}", "fallback": true},
+    ]}));
+    assert_eq!(both.hosts(&username("bob")), ["a.example", "b.example"]);
+}
