@@ -20,7 +20,8 @@ pub enum Mood {
     Reset,
     /// An internal error page: `error`.
     Broken,
-    /// A redirect to a login page, whoever asks: never a hit.
+    /// A redirect to a login page, whoever asks: never a hit, but where the module reads the queried
+    /// domain's own site.
     Walled,
     /// 200 with an empty body, whoever asks: `error`.
     Empty,
