@@ -1,7 +1,7 @@
 //! The thread that closes connections: dropping tiny_http's request or writer does not.
 //!
 //! A connection is closed in steps: send the last answer, if there is one; end our direction; read off what
-//! still comes, until the peer ends its own or its time is over; end both; wait until the socket is gone. To
+//! still comes, until the peer ends its own or its time is over; end both; wait until the socket is gone and all that came from it is taken. To
 //! close at once would reset the connection and could destroy the answer on its way; to forget it at once
 //! would let what tiny_http still reads from it pass for a new connection's. Nothing here waits for a client.
 
@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use super::config::CLOSING_TICK;
 use super::connections::Connections;
 use super::farewell::{Case, Farewell};
+use super::generation::Receivers;
 use super::sockets::Sockets;
 
 /// What the thread is asked to do.
@@ -35,6 +36,7 @@ pub(super) enum Order {
 pub(super) struct Closing {
     sockets: Arc<Sockets>,
     connections: Arc<Connections<tiny_http::Request>>,
+    receivers: Arc<Receivers>,
     cases: HashMap<SocketAddr, Case>,
     watches: HashMap<u64, (SocketAddr, Instant)>,
     next_look: Instant,
@@ -42,11 +44,23 @@ pub(super) struct Closing {
 
 /// A look at very many sockets takes milliseconds: it gets at most one part in so many of the time.
 const LOOK_PAUSE: u32 = 10;
+/// On a crowded machine a look takes long because it is interrupted; that is no reason to wait.
+const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 impl Closing {
-    pub(super) fn new(sockets: Arc<Sockets>, connections: Arc<Connections<tiny_http::Request>>) -> Self {
-        let next_look = Instant::now();
-        Self { sockets, connections, cases: HashMap::new(), watches: HashMap::new(), next_look }
+    pub(super) fn new(
+        sockets: Arc<Sockets>,
+        connections: Arc<Connections<tiny_http::Request>>,
+        receivers: Arc<Receivers>,
+    ) -> Self {
+        Self {
+            sockets,
+            connections,
+            receivers,
+            cases: HashMap::new(),
+            watches: HashMap::new(),
+            next_look: Instant::now(),
+        }
     }
 
     /// Works until told to stop.
@@ -88,7 +102,7 @@ impl Closing {
         match self.cases.get_mut(&farewell.peer) {
             Some(case) => case.merge(farewell),
             None => {
-                self.cases.insert(farewell.peer, Case::new(farewell, Instant::now()));
+                self.cases.insert(farewell.peer, Case::new(farewell));
             }
         }
     }
@@ -97,9 +111,14 @@ impl Closing {
         if now >= self.next_look {
             self.look(now);
         }
-        for case in self.cases.values_mut() {
-            case.step(now);
-        }
+        let connections = &self.connections;
+        self.cases.retain(|peer, case| {
+            case.step(now, &self.receivers);
+            if case.is_gone() {
+                connections.forget(*peer);
+            }
+            !case.is_gone()
+        });
     }
 
     /// Looks, once for all, for the sockets of new cases, of ended ones, and of overdue watches.
@@ -119,24 +138,18 @@ impl Closing {
                 return;
             }
         };
-        self.next_look = now + now.elapsed() * LOOK_PAUSE;
+        self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
         for (id, peer) in late {
             self.watches.remove(&id);
             if let Some(socket) = found.get(&peer) {
                 socket.shutdown(Shutdown::Read);
             }
         }
-        let connections = &self.connections;
-        self.cases.retain(|peer, case| {
-            if !wanted.contains(peer) || !case.wants_look(now) {
-                return true;
+        for peer in wanted {
+            if let Some(case) = self.cases.get_mut(&peer).filter(|case| case.wants_look(now)) {
+                case.looked(found.remove(&peer), now);
             }
-            case.looked(found.remove(peer), now);
-            if case.is_gone() {
-                connections.forget(*peer);
-            }
-            !case.is_gone()
-        });
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::config::{RETRY_AFTER_QUEUE, ServerConfig};
 use super::connections::{Connections, Turn};
 use super::exchange::Exchange;
 use super::farewell::Farewell;
+use super::generation::Receivers;
 use super::handler::{Handler, Refusal};
 use super::load::Counters;
 use super::request::Request;
@@ -28,6 +29,7 @@ pub(super) struct Core {
     pub(super) sockets: Arc<Sockets>,
     pub(super) connections: Arc<Connections<tiny_http::Request>>,
     pub(super) closer: Closer,
+    pub(super) receivers: Arc<Receivers>,
     /// Run the handler.
     pub(super) requests: Arc<Workers>,
     /// Read bodies that may be slow to come.

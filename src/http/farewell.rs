@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::config::{LINGER, LINGER_BYTES};
 use super::disposal::dispose;
+use super::generation::{Mark, Receivers};
 use super::sockets::Pinned;
 use super::writing::Writer;
 
@@ -47,15 +48,17 @@ pub(super) struct Case {
 
 enum Stage {
     /// The socket is not found yet.
-    Begun { until: Instant },
+    Begun,
     /// The answer is being sent.
     Speaking { socket: Pinned, said: usize, until: Instant },
     /// Our direction has ended; the peer's words are read off.
     Listening { socket: Pinned, drained: usize, until: Instant },
     /// Both have ended; the socket should go.
     Ended { next_look: Instant, pause: Duration },
-    /// The socket was not found: what was on its way to us is given one more look's time.
-    Absent { next_look: Instant },
+    /// The socket was not found: it is closed, or the peer has reset it and tiny_http is about to find out.
+    Absent { until: Instant },
+    /// What tiny_http made of the last it read is on its way to us, at most up to the mark.
+    Marked { mark: Mark },
     /// Nothing is left.
     Gone,
 }
@@ -63,9 +66,12 @@ enum Stage {
 /// First and longest pause between looks for a socket that should go. A stream holds it until its next write.
 const VANISH_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
+/// tiny_http reads what the kernel still holds of a connection (`RECEIVE_BUFFER_BYTES`) in a fraction of this.
+const LAST_READ: Duration = Duration::from_millis(250);
+
 impl Case {
-    pub(super) fn new(farewell: Farewell, now: Instant) -> Self {
-        Self { farewell, stage: Stage::Begun { until: now + LINGER } }
+    pub(super) fn new(farewell: Farewell) -> Self {
+        Self { farewell, stage: Stage::Begun }
     }
 
     /// More to be closed in the same way, or faster.
@@ -73,7 +79,10 @@ impl Case {
         self.farewell.requests.append(&mut other.requests);
         // A request that comes meanwhile is no reason to cut the answer short; its own answer would be lost.
         self.farewell.writer = self.farewell.writer.take().or(other.writer);
-        if matches!(self.stage, Stage::Ended { .. } | Stage::Absent { .. } | Stage::Gone) {
+        if matches!(
+            self.stage,
+            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Marked { .. } | Stage::Gone
+        ) {
             self.bin();
         }
     }
@@ -81,30 +90,33 @@ impl Case {
     /// Whether its socket must be looked for.
     pub(super) fn wants_look(&self, now: Instant) -> bool {
         match self.stage {
-            Stage::Begun { .. } => true,
-            Stage::Ended { next_look, .. } | Stage::Absent { next_look } => next_look <= now,
-            Stage::Speaking { .. } | Stage::Listening { .. } | Stage::Gone => false,
+            Stage::Begun => true,
+            Stage::Ended { next_look, .. } => next_look <= now,
+            Stage::Speaking { .. }
+            | Stage::Listening { .. }
+            | Stage::Absent { .. }
+            | Stage::Marked { .. }
+            | Stage::Gone => false,
         }
     }
 
     /// Takes the outcome of a look.
     pub(super) fn looked(&mut self, found: Option<Pinned>, now: Instant) {
-        let (first_pause, longest_pause) = VANISH_PAUSE;
         self.stage = match (&self.stage, found) {
-            (Stage::Begun { until }, Some(socket)) => Stage::Speaking { socket, said: 0, until: *until },
+            (Stage::Begun, Some(socket)) => Stage::Speaking { socket, said: 0, until: now + LINGER },
             (Stage::Ended { pause, .. }, Some(socket)) => {
                 socket.shutdown(Shutdown::Both);
-                let pause = (*pause * 2).min(longest_pause);
+                let pause = (*pause * 2).min(VANISH_PAUSE.1);
                 Stage::Ended { next_look: now + pause, pause }
             }
-            (Stage::Absent { .. }, _) => Stage::Gone,
-            (_, None) => Stage::Absent { next_look: now + first_pause },
-            (_, Some(_)) => return,
+            (Stage::Begun | Stage::Ended { .. }, None) => {
+                self.farewell.writer = None;
+                self.bin();
+                Stage::Absent { until: now + LAST_READ }
+            }
+            _ => return,
         };
         self.farewell.writer = None;
-        if matches!(self.stage, Stage::Absent { .. }) {
-            self.bin();
-        }
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -112,7 +124,12 @@ impl Case {
     }
 
     /// Goes as far as possible without waiting.
-    pub(super) fn step(&mut self, now: Instant) {
+    pub(super) fn step(&mut self, now: Instant, receivers: &Receivers) {
+        match &self.stage {
+            Stage::Absent { until } if *until <= now => self.stage = Stage::Marked { mark: receivers.mark() },
+            Stage::Marked { mark } if mark.is_passed() => self.stage = Stage::Gone,
+            _ => {}
+        }
         if let Stage::Speaking { socket, said, until } = &mut self.stage {
             match self.farewell.is_gentle && now < *until {
                 true => match say(socket, &self.farewell.answer, said) {
@@ -148,8 +165,8 @@ impl Case {
                 self.bin();
             }
             // Unfound: to drop its requests could wait for the client, and the process is about to end.
-            Stage::Begun { .. } => std::mem::forget(std::mem::take(&mut self.farewell.requests)),
-            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Gone => self.bin(),
+            Stage::Begun => std::mem::forget(std::mem::take(&mut self.farewell.requests)),
+            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Marked { .. } | Stage::Gone => self.bin(),
         }
     }
 

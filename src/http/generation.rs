@@ -7,7 +7,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -20,10 +20,11 @@ use super::probe::Probes;
 /// A running tiny_http server.
 pub(super) struct Generation {
     shared: Arc<Shared>,
+    receivers: Arc<Receivers>,
     receiver: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+pub(super) struct Shared {
     server: tiny_http::Server,
     /// The accept loop said that it ends.
     has_ended: AtomicBool,
@@ -31,10 +32,33 @@ struct Shared {
     is_dead: AtomicBool,
     is_stopping: AtomicBool,
     last_request: Mutex<Instant>,
+    /// Markers that were put into the queue of requests, and those that came out.
+    marks_sent: AtomicU64,
+    marks_passed: AtomicU64,
 }
 
-/// The receiver sleeps until a request comes or it is woken; this is for the case that a wake-up is lost.
-const RECEIVE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The receivers of all generations.
+#[derive(Default)]
+pub(super) struct Receivers(Mutex<Vec<Arc<Shared>>>);
+
+/// A place in the receivers' queues.
+pub(super) struct Mark(Vec<(Arc<Shared>, u64)>);
+
+impl Receivers {
+    /// Marks the present end of all queues.
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.0.lock().iter().map(|shared| (Arc::clone(shared), shared.send_mark())).collect())
+    }
+}
+
+impl Mark {
+    /// Whether all requests that had come before are taken.
+    pub(super) fn is_passed(&self) -> bool {
+        self.0.iter().all(|(shared, mark)| {
+            shared.marks_passed.load(Ordering::Acquire) >= *mark || shared.is_stopping.load(Ordering::Acquire)
+        })
+    }
+}
 
 impl Generation {
     /// Starts a server on a duplicate of the listening socket.
@@ -55,11 +79,15 @@ impl Generation {
             is_dead: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             last_request: Mutex::new(Instant::now()),
+            marks_sent: AtomicU64::new(0),
+            marks_passed: AtomicU64::new(0),
         });
         let thread = thread::Builder::new().name("http-receive".to_owned()).stack_size(OWN_STACK_BYTES);
+        let receivers = Arc::clone(&core.receivers);
         let (inner, core, probes) = (Arc::clone(&shared), Arc::clone(core), Arc::clone(probes));
         let receiver = thread.spawn(move || inner.receive(&core, &probes, &alarm))?;
-        Ok(Self { shared, receiver: Some(receiver) })
+        receivers.0.lock().push(Arc::clone(&shared));
+        Ok(Self { shared, receivers, receiver: Some(receiver) })
     }
 
     pub(super) fn is_dead(&self) -> bool {
@@ -81,8 +109,9 @@ impl Generation {
 impl Drop for Generation {
     /// Ends the receiver. What connections of this generation still deliver is lost from here on.
     fn drop(&mut self) {
+        self.receivers.0.lock().retain(|shared| !Arc::ptr_eq(shared, &self.shared));
         self.shared.is_stopping.store(true, Ordering::Release);
-        self.shared.server.unblock();
+        self.shared.send_mark();
         if let Some(receiver) = self.receiver.take() {
             let _ = receiver.join();
         }
@@ -92,9 +121,12 @@ impl Drop for Generation {
 impl Shared {
     fn receive(&self, core: &Arc<Core>, probes: &Probes, alarm: &impl Fn()) {
         while !self.is_stopping.load(Ordering::Acquire) {
-            match self.server.recv_timeout(RECEIVE_TIMEOUT) {
-                Ok(Some(request)) => self.pass_on(request, core, probes),
-                Ok(None) => {}
+            match self.server.recv() {
+                Ok(request) => self.pass_on(request, core, probes),
+                // What `unblock` makes of the receiver; a failed accept has a number.
+                Err(error) if error.raw_os_error().is_none() => {
+                    self.marks_passed.fetch_add(1, Ordering::Release);
+                }
                 Err(error) => {
                     if !core.is_draining.load(Ordering::Acquire) {
                         log::warn!("the accept loop ended: {error}");
@@ -105,6 +137,12 @@ impl Shared {
                 }
             }
         }
+    }
+
+    fn send_mark(&self) -> u64 {
+        let mark = self.marks_sent.fetch_add(1, Ordering::Relaxed) + 1;
+        self.server.unblock();
+        mark
     }
 
     fn pass_on(&self, request: tiny_http::Request, core: &Arc<Core>, probes: &Probes) {

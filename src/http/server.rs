@@ -16,6 +16,7 @@ use super::config::{
 };
 use super::connections::Connections;
 use super::core::{Core, InFlight};
+use super::generation::Receivers;
 use super::handler::Handler;
 use super::load::{Counters, Gauge, Load};
 use super::sockets::Sockets;
@@ -89,6 +90,7 @@ impl Server {
         probe::notice_panics();
         let sockets = Arc::new(Sockets::new(self.address.port()));
         let connections = Arc::new(Connections::new(MAX_PIPELINED));
+        let receivers = Arc::<Receivers>::default();
         let (orders, taken) = mpsc::channel();
         let bodies = self.config.body_workers;
         let core = Arc::new(Core {
@@ -96,6 +98,7 @@ impl Server {
             sockets: Arc::clone(&sockets),
             connections: Arc::clone(&connections),
             closer: Closer::new(orders),
+            receivers: Arc::clone(&receivers),
             requests: Arc::clone(&self.gauge.requests),
             bodies: Workers::start("http-body", bodies, self.config.request_queue, WORKER_STACK_BYTES)?,
             refusals: Workers::start("http-refuse", REFUSAL_WORKERS, REFUSAL_QUEUE, WORKER_STACK_BYTES)?,
@@ -105,7 +108,7 @@ impl Server {
             is_draining: AtomicBool::new(false),
             config: self.config,
         });
-        let closing = Closing::new(sockets, connections);
+        let closing = Closing::new(sockets, connections, receivers);
         let closing = spawn("http-close", move || closing.run(&taken))?;
         let listener = Arc::new(self.listener);
         let bell = Arc::new(Bell::default());
