@@ -71,7 +71,8 @@ pub fn search(
     };
     follow(&run, &mut sink);
     let (summary, results, _) = run.snapshot();
-    engine.runs.shut_down(Instant::now());
+    // A run that has ended lets its driver go at once; one that was broken off needs a moment.
+    engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
     Ok(SearchReport { summary, results: results.iter().map(|result| result.record.clone()).collect() })
 }
 

@@ -355,8 +355,7 @@ impl<'a> Driver<'a> {
         let (status, error) = if conclusive > 0 {
             (Status::Completed, None)
         } else {
-            let error =
-                failure("no_conclusion", "not one module came to a conclusion; the credits were given back");
+            let error = failure("no_conclusion", "not one module came to a conclusion");
             (Status::Failed, Some(error))
         };
         Ending { status, error, completed_at: self.workshop.clock.now() }

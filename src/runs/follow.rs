@@ -83,7 +83,7 @@ impl Follower {
     pub fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
             let live = match &mut self.source {
-                Source::Live(run, cursor) => Some((run.read(cursor, until), cursor.last_result())),
+                Source::Live(run, cursor) => Some((run.read(cursor, until), *cursor)),
                 Source::Stored(_) => None,
             };
             match live {
@@ -93,8 +93,12 @@ impl Follower {
                 Some((Next::Stopped(Stopped::Shutdown), _)) => return Ok(Step::Shutdown),
                 Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
                 // Another instance drives it now: the store has what it finds.
-                Some((Next::Stopped(Stopped::LeaseLost), last_result)) => {
-                    self.source = Source::Stored(StoredCursor { last_result, ..StoredCursor::default() });
+                Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
+                    self.source = Source::Stored(StoredCursor {
+                        last_result: cursor.last_result(),
+                        reports_seen: cursor.reports_seen(),
+                        done: false,
+                    });
                 }
                 None => return self.next_stored(until),
             }
@@ -103,7 +107,8 @@ impl Follower {
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
-            if let Some(run) = self.runs.live(self.summary.id) {
+            // A run that was stopped here is on its way out of memory: it has no news.
+            if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
                 return self.go_live(run, until);
             }
             let frames = self.read_stored()?;
@@ -127,8 +132,8 @@ impl Follower {
     /// The run was taken over by this very process.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
         if let Source::Stored(cursor) = &self.source {
-            let after = Cursor::after(cursor.last_result);
-            self.source = Source::Live(run, after);
+            let cursor = Cursor::at(cursor.last_result, cursor.reports_seen);
+            self.source = Source::Live(run, cursor);
         }
         self.next(until)
     }

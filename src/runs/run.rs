@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::journal::NewRun;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId};
 use crate::modules::outcome::Outcome;
@@ -190,6 +191,32 @@ pub struct RunSummary {
     pub completed_at: Option<Timestamp>,
     /// Why it failed.
     pub error: Option<RunError>,
+}
+
+impl RunSummary {
+    /// A run that is about to start.
+    pub fn opening(new: &NewRun, credits: u64) -> Self {
+        Self {
+            id: new.id,
+            account: new.account,
+            status: Status::Running,
+            search_type: new.search_type,
+            query: new.query.clone(),
+            premium: new.premium,
+            total_results: 0,
+            progress: Progress { modules_total: count(new.modules.len()), ..Progress::default() },
+            coverage: Coverage::default(),
+            credits_charged: credits,
+            created_at: new.created_at,
+            completed_at: None,
+            error: None,
+        }
+    }
+}
+
+/// Counts of one run stay far below the type's bounds: results and modules are capped.
+pub(super) fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// Module id to outcome, for progress frames.

@@ -156,6 +156,6 @@ fn drive_guarded(workshop: &Arc<Workshop>, job: &Job) {
     let driven = catch_unwind(AssertUnwindSafe(|| driver::drive(workshop, &job.run, &job.query, modules)));
     if driven.is_err() {
         error!("run {}: its driver panicked", job.run.id());
-        driver::fail(workshop, &job.run, "internal_error", "the search broke; the credits were given back");
+        driver::fail(workshop, &job.run, "internal_error", "the search broke");
     }
 }

@@ -14,7 +14,7 @@ use super::courtesy::Courtesy;
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable, Started};
-use super::live::{self, LiveRun, Stopped};
+use super::live::{LiveRun, Stopped};
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use super::scheduler::{Job, Scheduler};
@@ -177,7 +177,7 @@ impl Runs {
             idempotency: order.idempotency,
         };
         let credits = order.charge.credits;
-        let opening = live::opening(new.id, new.account, &order.query, new.premium, ids.len(), credits, now);
+        let opening = RunSummary::opening(&new, credits);
         let run = Arc::new(LiveRun::new(opening, ids));
         // Known here before it is committed: whoever learns its id finds it live.
         self.live.write().insert(new.id, Arc::clone(&run));

@@ -8,14 +8,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
 use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData, RunData};
 use super::journal::{Checkpoint, Ending, Resumable};
 use super::ring::Ring;
-use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunSummary, Status};
+use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::base::ids::{AccountId, RunId};
 
 /// Events that a ring keeps.
@@ -69,27 +68,6 @@ pub enum Stopped {
     LeaseLost,
     /// Its owner deleted it.
     Deleted,
-}
-
-/// A reader's place in a run.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Cursor {
-    next_event: Option<u64>,
-    last_result: u32,
-    reports_seen: usize,
-    done_seen: bool,
-}
-
-impl Cursor {
-    /// Leaves out results up to and including that id.
-    pub fn after(result: u32) -> Self {
-        Self { last_result: result, ..Self::default() }
-    }
-
-    /// The id of the last result that was read.
-    pub fn last_result(&self) -> u32 {
-        self.last_result
-    }
 }
 
 /// What a reader gets.
@@ -417,37 +395,8 @@ fn take_events(events: Vec<Event>, cursor: &mut Cursor) -> Vec<Frame> {
     frames
 }
 
-/// Counts of one run stay far below the type's bounds: results and modules are capped.
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// An opening for a run that is about to start.
-pub fn opening(
-    id: RunId,
-    account: AccountId,
-    query: &crate::modules::query::Query,
-    premium: bool,
-    modules_total: usize,
-    credits: u64,
-    created_at: Timestamp,
-) -> RunSummary {
-    RunSummary {
-        id,
-        account,
-        status: Status::Running,
-        search_type: query.search_type(),
-        query: query.raw().to_owned(),
-        premium,
-        total_results: 0,
-        progress: Progress { modules_total: count(modules_total), ..Progress::default() },
-        coverage: Coverage::default(),
-        credits_charged: credits,
-        created_at,
-        completed_at: None,
-        error: None,
-    }
-}
-
+mod cursor;
 #[cfg(test)]
 mod tests;
+
+pub use cursor::Cursor;

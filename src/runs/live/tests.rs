@@ -6,13 +6,24 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::modules::outcome::Outcome;
-use crate::modules::query::{Query, SearchType};
+use crate::modules::query::SearchType;
+use crate::runs::journal::{InstanceId, NewRun};
 
 fn run(modules: usize) -> LiveRun {
-    let query = Query::parse(SearchType::Username, "alice").unwrap();
     let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    let opening = opening(RunId::new(), AccountId::new(), &query, false, modules, 1, now);
-    LiveRun::new(opening, (0..modules).map(|number| format!("m{number}")).collect())
+    let new = NewRun {
+        id: RunId::new(),
+        account: AccountId::new(),
+        search_type: SearchType::Username,
+        query: "alice".into(),
+        premium: false,
+        modules: (0..modules).map(|number| format!("m{number}")).collect(),
+        created_at: now,
+        owner: InstanceId(uuid::Uuid::nil()),
+        lease_until: now,
+        idempotency: None,
+    };
+    LiveRun::new(RunSummary::opening(&new, 1), new.modules)
 }
 
 fn record(id: u32) -> ResultRecord {

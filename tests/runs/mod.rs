@@ -1,105 +1,37 @@
 //! The run engine in this process: real threads, real rings, a real store; only the web is played.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::account::account::Account;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
-use sightline::base::ids::{AccountId, RunId};
-use sightline::base::storage::StorageError;
+use sightline::base::ids::AccountId;
 use sightline::modules::catalog::Catalog;
 use sightline::modules::check::Checker;
 use sightline::modules::keys::OperatorKeys;
-use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
+use sightline::modules::probe::Prober;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
-use sightline::runs::journal::{
-    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
-};
+use sightline::runs::journal::{Ending, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
-use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use sightline::runs::run::{ResultRecord, RunSummary, Status};
 use sightline::runs::service::{Found, Order, OrderError, Receipt, Runs, RunsConfig};
 use sightline::runs::workshop::Limits;
 use sightline::store::{self, Store};
 
+mod switch;
+mod web;
+
+use switch::Switched;
+use web::PlayedWeb;
+
 use crate::support::server::{PATIENCE, tempfolder::Folder};
-
-/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `hang-…`, and
-/// `gate-…`, which waits until the gate is opened.
-#[derive(Default)]
-struct PlayedWeb {
-    gate_open: Mutex<bool>,
-    opened: Condvar,
-    asked: Mutex<HashMap<String, usize>>,
-    at_once: Mutex<HashMap<String, (usize, usize)>>,
-    at_gate: AtomicUsize,
-}
-
-impl PlayedWeb {
-    fn open_gate(&self) {
-        *self.gate_open.lock() = true;
-        self.opened.notify_all();
-    }
-
-    fn asked(&self, module: &str) -> usize {
-        self.asked.lock().get(module).copied().unwrap_or(0)
-    }
-
-    fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
-        let module = &*request.trace.module;
-        let status = match module.split('-').next().unwrap() {
-            "ok" => 200,
-            "miss" => 404,
-            "panic" => panic!("a module breaks"),
-            "hang" => {
-                std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
-                return Err(ProbeError::Timeout(Phase::FirstByte));
-            }
-            "gate" => {
-                self.at_gate.fetch_add(1, Ordering::SeqCst);
-                let mut open = self.gate_open.lock();
-                while !*open {
-                    self.opened.wait(&mut open);
-                }
-                200
-            }
-            other => panic!("{other}"),
-        };
-        Ok(Response {
-            status,
-            final_url: request.url.clone(),
-            headers: vec![],
-            body: format!("profile of {}", request.trace.query).into_bytes(),
-            truncated: false,
-            timing: Timing::default(),
-        })
-    }
-}
-
-impl Prober for PlayedWeb {
-    fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
-        let host = request.url.host_str().unwrap().to_owned();
-        *self.asked.lock().entry(request.trace.module.to_string()).or_default() += 1;
-        {
-            let mut table = self.at_once.lock();
-            let (now, most) = table.entry(host.clone()).or_default();
-            *now += 1;
-            *most = (*most).max(*now);
-        }
-        // A panic must not leave the count behind.
-        let answer =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
-        self.at_once.lock().get_mut(&host).unwrap().0 -= 1;
-        answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    }
-}
 
 fn module(id: &str, host: &str) -> Value {
     json!({
@@ -283,7 +215,9 @@ fn a_panic_is_that_modules_error_and_nothing_more() {
 #[test]
 fn checks_and_runs_end_at_their_deadlines() {
     let mut catalog = modules("hang", 30);
-    catalog.extend(modules("ok", 1));
+    let mut popular = module("ok-000", "ok.example.com");
+    popular["rank"] = 1.into();
+    catalog.push(popular);
     let limits = Limits {
         check_timeout: Duration::from_millis(200),
         run_timeout: Duration::from_millis(700),
@@ -423,98 +357,13 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
     assert_eq!(stored.total_results, 3, "the instance that lost the lease writes nothing more");
 }
 
-/// A store that can be switched off.
-struct Unreliable {
-    inner: Arc<Store>,
-    down: AtomicBool,
-}
-
-impl Unreliable {
-    fn up(&self) -> Result<(), StorageError> {
-        if self.down.load(Ordering::SeqCst) { Err(StorageError::unavailable("switched off")) } else { Ok(()) }
-    }
-}
-
-impl Journal for Unreliable {
-    fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
-        self.up()?;
-        self.inner.start(run, charge)
-    }
-    fn add_results(
-        &self,
-        run: RunId,
-        owner: InstanceId,
-        results: &[ResultRecord],
-    ) -> Result<Write, StorageError> {
-        self.up()?;
-        self.inner.add_results(run, owner, results)
-    }
-    fn checkpoint(
-        &self,
-        run: RunId,
-        owner: InstanceId,
-        at: &Checkpoint,
-        until: jiff::Timestamp,
-    ) -> Result<Write, StorageError> {
-        self.up()?;
-        self.inner.checkpoint(run, owner, at, until)
-    }
-    fn finish(
-        &self,
-        run: RunId,
-        owner: InstanceId,
-        at: &Checkpoint,
-        ending: &Ending,
-    ) -> Result<Write, StorageError> {
-        self.up()?;
-        self.inner.finish(run, owner, at, ending)
-    }
-    fn release(&self, owner: InstanceId, now: jiff::Timestamp) -> Result<(), StorageError> {
-        self.inner.release(owner, now)
-    }
-    fn take_over(
-        &self,
-        owner: InstanceId,
-        now: jiff::Timestamp,
-        until: jiff::Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
-        self.up()?;
-        self.inner.take_over(owner, now, until, limit)
-    }
-    fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
-        self.up()?;
-        self.inner.run(id, account)
-    }
-    fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
-        self.inner.results(id, after, limit)
-    }
-    fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
-        self.inner.modules(id)
-    }
-    fn list(
-        &self,
-        account: AccountId,
-        filter: &ListFilter,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StorageError> {
-        self.inner.list(account, filter, limit)
-    }
-    fn delete(&self, id: RunId, account: AccountId, now: jiff::Timestamp) -> Result<bool, StorageError> {
-        self.inner.delete(id, account, now)
-    }
-    fn forget_idempotency(&self, before: jiff::Timestamp) -> Result<(), StorageError> {
-        self.inner.forget_idempotency(before)
-    }
-}
-
 #[test]
 fn results_are_shown_only_once_they_are_stored_and_none_is_lost_while_the_store_is_down() {
     let mut catalog = modules("gate", 20);
     catalog.extend(modules("miss", 5));
-    let switch: Mutex<Option<Arc<Unreliable>>> = Mutex::new(None);
+    let switch: Mutex<Option<Arc<Switched>>> = Mutex::new(None);
     let bench = bench_with(&catalog, config(), |store| {
-        let journal = Arc::new(Unreliable { inner: store, down: AtomicBool::new(false) });
+        let journal = Arc::new(Switched { inner: store, down: AtomicBool::new(false) });
         *switch.lock() = Some(Arc::clone(&journal));
         journal
     });

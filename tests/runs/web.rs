@@ -1,0 +1,78 @@
+//! A played web: one whose sites do what their module's id says.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
+
+/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `hang-…`, and
+/// `gate-…`, which waits until the gate is opened.
+#[derive(Default)]
+pub(super) struct PlayedWeb {
+    pub(super) gate_open: Mutex<bool>,
+    pub(super) opened: Condvar,
+    pub(super) asked: Mutex<HashMap<String, usize>>,
+    pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
+    pub(super) at_gate: AtomicUsize,
+}
+
+impl PlayedWeb {
+    pub(super) fn open_gate(&self) {
+        *self.gate_open.lock() = true;
+        self.opened.notify_all();
+    }
+
+    pub(super) fn asked(&self, module: &str) -> usize {
+        self.asked.lock().get(module).copied().unwrap_or(0)
+    }
+
+    fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
+        let module = &*request.trace.module;
+        let status = match module.split('-').next().unwrap() {
+            "ok" => 200,
+            "miss" => 404,
+            "panic" => panic!("a module breaks"),
+            "hang" => {
+                std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+                return Err(ProbeError::Timeout(Phase::FirstByte));
+            }
+            "gate" => {
+                self.at_gate.fetch_add(1, Ordering::SeqCst);
+                let mut open = self.gate_open.lock();
+                while !*open {
+                    self.opened.wait(&mut open);
+                }
+                200
+            }
+            other => panic!("{other}"),
+        };
+        Ok(Response {
+            status,
+            final_url: request.url.clone(),
+            headers: vec![],
+            body: format!("profile of {}", request.trace.query).into_bytes(),
+            truncated: false,
+            timing: Timing::default(),
+        })
+    }
+}
+
+impl Prober for PlayedWeb {
+    fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
+        let host = request.url.host_str().unwrap().to_owned();
+        *self.asked.lock().entry(request.trace.module.to_string()).or_default() += 1;
+        {
+            let mut table = self.at_once.lock();
+            let (now, most) = table.entry(host.clone()).or_default();
+            *now += 1;
+            *most = (*most).max(*now);
+        }
+        // A panic must not leave the count behind.
+        let answer =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
+        self.at_once.lock().get_mut(&host).unwrap().0 -= 1;
+        answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
