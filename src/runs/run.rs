@@ -48,7 +48,7 @@ impl Status {
 /// Why a run failed: shown to its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunError {
-    /// `no_conclusion`, `store_failed`, `internal_error`, `cancelled`.
+    /// `no_conclusion`, `store_failed` or `internal_error`.
     pub code: String,
     /// For a person.
     pub message: String,
@@ -214,8 +214,8 @@ impl RunSummary {
     }
 }
 
-/// Counts of one run stay far below the type's bounds: results and modules are capped.
-pub(super) fn count(length: usize) -> u32 {
+/// A length as the contract counts it. Results and modules of one run are capped far below the bound.
+pub fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
