@@ -159,6 +159,7 @@ fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
             status: summary.status,
             total_results: summary.total_results,
             results,
+            coverage: summary.coverage,
             error: summary.error.as_ref(),
         },
     )

@@ -82,6 +82,7 @@ impl Engine {
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,
+                simulated: sandbox.is_some(),
             },
         );
         Ok(Self { runs, premium, sandbox })

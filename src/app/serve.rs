@@ -55,6 +55,9 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    if engine.sandbox.is_some() {
+        warn!("the web is simulated: nothing that is found is real");
+    }
     let first_key = welcome::first_key(&accounts)?;
     let gauge = server.gauge();
     let handle =

@@ -177,6 +177,8 @@ pub struct RunSummary {
     pub query: String,
     /// Whether browser modules take part.
     pub premium: bool,
+    /// The simulated web was asked: nothing of it is real.
+    pub simulated: bool,
     /// Results so far.
     pub total_results: u32,
     /// Progress block.
@@ -203,6 +205,7 @@ impl RunSummary {
             search_type: new.search_type,
             query: new.query.clone(),
             premium: new.premium,
+            simulated: new.simulated,
             total_results: 0,
             progress: Progress { modules_total: count(new.modules.len()), ..Progress::default() },
             coverage: Coverage::default(),

@@ -48,6 +48,8 @@ pub struct RunsConfig {
     pub keep_ended: Duration,
     /// Whether sign-in-page checks take part.
     pub discovery: bool,
+    /// Whether the checker asks the simulated web. Runs of the other web are never gone on with.
+    pub simulated: bool,
 }
 
 /// A search to be started.
@@ -186,6 +188,7 @@ impl Runs {
             search_type: order.query.search_type(),
             query: order.query.raw().to_owned(),
             premium: order.premium,
+            simulated: self.config.simulated,
             modules: ids.clone(),
             created_at: now,
             owner: self.workshop.instance,

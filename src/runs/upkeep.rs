@@ -93,7 +93,8 @@ impl Runs {
         }
         let workshop = &self.workshop;
         let (now, until) = (workshop.clock.now(), workshop.lease_until());
-        match workshop.journal.take_over(workshop.instance, now, until, TAKE_OVER_RUNS) {
+        match workshop.journal.take_over(workshop.instance, self.config.simulated, now, until, TAKE_OVER_RUNS)
+        {
             Ok(runs) => runs.into_iter().for_each(|run| self.resume(run)),
             Err(error) => warn!("interrupted runs could not be looked for: {error}"),
         }

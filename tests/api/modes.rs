@@ -78,6 +78,7 @@ fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
             assert_eq!(run["progress"]["modules_completed"], run["progress"]["modules_total"]);
             assert!(is_timestamp(&run["completed_at"]), "{run}");
             assert_eq!((&run["error"], &run["credits_charged"]), (&Value::Null, &json!(1)));
+            assert_eq!(run["sandbox"], true, "a simulated run says so wherever it is read");
             let coverage = &run["coverage"];
             assert_eq!(coverage["checked"], run["progress"]["modules_total"]);
             assert_eq!(coverage["hit"], run["progress"]["modules_with_hits"]);
@@ -122,7 +123,7 @@ fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running()
     let answer = server.post(&json!({"type": "username", "query": "everybody", "wait": true}));
     assert_eq!(answer.status, 200, "{answer}");
     let body = answer.json();
-    assert_eq!(keys(&body), ["run_id", "status", "total_results", "results"]);
+    assert_eq!(keys(&body), ["run_id", "status", "total_results", "results", "coverage"]);
     assert_eq!(body["status"], "completed");
     assert_eq!(answer.header("x-run-id"), body["run_id"].as_str());
     let run = server.finished(body["run_id"].as_str().unwrap());

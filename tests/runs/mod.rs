@@ -70,6 +70,7 @@ fn config() -> RunsConfig {
         },
         keep_ended: Duration::from_secs(60),
         discovery: false,
+        simulated: false,
     }
 }
 

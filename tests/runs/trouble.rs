@@ -54,7 +54,7 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
     let end = Instant::now() + PATIENCE;
     while taken.is_empty() {
         assert!(Instant::now() < end, "never taken over");
-        taken = first.store.take_over(other, SystemClock.now(), later, 5).unwrap();
+        taken = first.store.take_over(other, false, SystemClock.now(), later, 5).unwrap();
     }
     assert_eq!(taken[0].results.len(), 3);
     let checkpoint = run.checkpoint();

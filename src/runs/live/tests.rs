@@ -17,6 +17,7 @@ fn run(modules: usize) -> LiveRun {
         search_type: SearchType::Username,
         query: "alice".into(),
         premium: false,
+        simulated: false,
         modules: (0..modules).map(|number| format!("m{number}")).collect(),
         created_at: now,
         owner: InstanceId(uuid::Uuid::nil()),
