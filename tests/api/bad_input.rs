@@ -86,6 +86,17 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         (r#"{"type":"","query":"alice"}"#, "type"),
         (r#"{"type":"Username","query":"alice"}"#, "type"),
         (r#"{"type":"phone","query":"alice"}"#, "type"),
+        (r#"{"type":" username","query":"alice"}"#, "type"),
+        (r#"{"type":"username\u0000","query":"alice"}"#, "type"),
+        (r#"{"type":"username\u000a","query":"alice"}"#, "type"),
+        (r#"{"type":"\u001b[2Jusername","query":"alice"}"#, "type"),
+        (r#"{"type":"user\u200bname","query":"alice"}"#, "type"),
+        // Cyrillic а, full-width u: they only look alike.
+        (r#"{"type":"usern\u0430me","query":"alice"}"#, "type"),
+        (r#"{"type":"usernаme","query":"alice"}"#, "type"),
+        (r#"{"type":"\uff55sername","query":"alice"}"#, "type"),
+        (&format!(r#"{{"type":"{long}","query":"alice"}}"#), "type"),
+        (&format!(r#"{{"type":"username{}","query":"alice"}}"#, " ".repeat(2000)), "type"),
         (r#"{"type":"username"}"#, "query"),
         (r#"{"type":"username","query":null}"#, "query"),
         (r#"{"type":"username","query":7}"#, "query"),
@@ -94,10 +105,15 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         (r#"{"type":"username","query":"alice","wait":"true"}"#, "wait"),
         (r#"{"type":"username","query":"alice","wait":1}"#, "wait"),
         (r#"{"type":"username","query":"alice","wait":null}"#, "wait"),
+        (r#"{"type":"username","query":"alice","wait":{}}"#, "wait"),
         (r#"{"type":"username","query":"alice","stream":"yes"}"#, "stream"),
         (r#"{"type":"username","query":"alice","stream":null}"#, "stream"),
         (r#"{"type":"username","query":"alice","premium":[]}"#, "premium"),
         (r#"{"type":"username","query":"alice","premium":0}"#, "premium"),
+        (r#"{"type":"username","query":"alice","premium":null}"#, "premium"),
+        (r#"{"type":"username","query":"alice","premium":"yes"}"#, "premium"),
+        // Ignored for this type, but not when it is nonsense.
+        (r#"{"type":"domain","query":"example.com","premium":"yes"}"#, "premium"),
         (r#"{"type":"username","query":"alice","query":"bob"}"#, "body"),
         ("", "body"),
         ("{", "body"),
@@ -122,7 +138,7 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
         .body(b"{\"type\":\"username\",\"query\":\"\xff\xfe\"}")
         .send();
     refused(&invalid_utf8, "body");
-    nothing_was_charged(&server);
+    charged(&server, 0, 0);
 }
 
 #[test]
@@ -140,6 +156,7 @@ fn look_alike_domains_and_other_scripts_are_searched_as_what_they_are() {
         let run = server.finished(answer.json()["run_id"].as_str().unwrap());
         assert_eq!(run["query"], query);
     }
+    charged(&server, 4, 4);
 }
 
 #[test]
@@ -170,6 +187,7 @@ fn wrong_framing_types_and_sizes_are_refused() {
     let just_fits = format!("{}{}", r#"{"type":"username","query":"alice"}"#, " ".repeat(65_536 - 35));
     assert_eq!(just_fits.len(), 65_536);
     assert_eq!(post(&server, &just_fits).status, 200);
+    charged(&server, 4, 4);
 }
 
 #[test]
@@ -189,6 +207,7 @@ fn wrong_methods_say_which_are_right() {
         answer.is_error(405, "method_not_allowed");
         assert_eq!(answer.header("allow"), Some(allow), "{answer}");
     }
+    charged(&server, 0, 0);
 }
 
 #[test]
@@ -205,9 +224,14 @@ fn wrong_list_parameters_are_refused() {
         ("limit=99999999999999999999", "limit"),
         ("limit=1&limit=2", "limit"),
         ("limit=%00", "limit"),
+        // An Arabic three, a full-width one.
+        ("limit=%D9%A3", "limit"),
+        ("limit=%EF%BC%91", "limit"),
         ("cursor=x", "cursor"),
         ("cursor=", "cursor"),
         ("cursor=ffffffffffffffff.00000000000000000000000000000000", "cursor"),
+        (&format!("cursor={}", "f".repeat(5000)), "cursor"),
+        (&format!("cursor={}", "%20".repeat(1000)), "cursor"),
         ("type=phone", "type"),
         ("status=done", "status"),
     ] {
@@ -216,10 +240,11 @@ fn wrong_list_parameters_are_refused() {
     for query in ["limit=1", "limit=100", "type=email", "status=failed", "unknown=1"] {
         assert_eq!(server.get(&format!("/v1/searches?{query}")).status, 200, "{query}");
     }
+    charged(&server, 0, 0);
 }
 
 #[test]
-fn malformed_unknown_and_foreign_runs_are_the_same_404() {
+fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
     let server = Setup::new().start();
     let foreign_key = server.new_key("pro");
     let foreign = server
@@ -231,8 +256,13 @@ fn malformed_unknown_and_foreign_runs_are_the_same_404() {
         .as_str()
         .unwrap()
         .to_owned();
+    let deleted = server.search("username", "alice");
+    server.finished(&deleted);
+    let path = format!("/v1/searches/{deleted}");
+    assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 204);
     let ids = [
         foreign.clone(),
+        deleted,
         "00000000-0000-0000-0000-000000000000".into(),
         "not-a-uuid".into(),
         foreign.replace('-', ""),
@@ -244,12 +274,12 @@ fn malformed_unknown_and_foreign_runs_are_the_same_404() {
         "%C3%A9".into(),
         "x".repeat(3000),
     ];
-    for suffix in ["", "/stream", "/modules"] {
+    for (method, suffix) in [("GET", ""), ("GET", "/stream"), ("GET", "/modules"), ("DELETE", "")] {
         let bodies: Vec<String> = ids
             .iter()
             .map(|id| {
                 let answer = server
-                    .request("GET", &format!("/v1/searches/{id}{suffix}"))
+                    .request(method, &format!("/v1/searches/{id}{suffix}"))
                     .key(&server.key)
                     .header("X-Request-Id", "same")
                     .send();
@@ -259,10 +289,12 @@ fn malformed_unknown_and_foreign_runs_are_the_same_404() {
             .collect();
         assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:#?}");
     }
-    let answer = server.request("DELETE", &format!("/v1/searches/{foreign}")).key(&server.key).send();
-    answer.is_error(404, "not_found");
+    let answer = server.request("GET", &format!("/v1/searches/{foreign}")).key(&foreign_key).send();
+    assert_eq!(answer.status, 200, "its owner still has it: {answer}");
     server.get("/v1/nothing").is_error(404, "not_found");
     server.get("/").is_error(404, "not_found");
+    // What was deleted was paid for.
+    charged(&server, 1, 0);
 }
 
 #[test]
@@ -283,11 +315,13 @@ fn wrong_after_and_idempotency_keys_are_refused() {
         assert_eq!(answer.status, 400, "{answer}");
         answer.is_error(400, "invalid_request");
     }
+    charged(&server, 1, 1);
 }
 
-fn nothing_was_charged(server: &Server) {
-    let credits = server.get("/v1/credits").json();
-    assert_eq!(credits["credits_used"], 0, "{credits}");
+/// Exactly this many credits are used and this many runs kept.
+fn charged(server: &Server, credits: u64, runs: usize) {
+    let balance = server.get("/v1/credits").json();
+    assert_eq!(balance["credits_used"], credits, "{balance}");
     let list: Value = server.get("/v1/searches").json();
-    assert_eq!(list["count"], 0, "{list}");
+    assert_eq!(list["count"], runs, "{list}");
 }

@@ -1,6 +1,11 @@
 //! What every answer wears: request ids, the sandbox's mark, authentication in its two forms, CORS.
 
-use crate::support::server::Setup;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use serde_json::json;
+
+use crate::support::server::{PATIENCE, Server, Setup};
 
 #[test]
 fn a_key_is_taken_from_either_header_and_refused_in_every_other_form() {
@@ -94,6 +99,98 @@ fn every_answer_of_the_sandbox_says_so() {
         let answer = server.request(method, path).send();
         assert_eq!(answer.header("x-sightline-sandbox"), Some("true"), "{answer}");
         assert!(answer.header("x-request-id").is_some() && answer.header("date").is_some(), "{answer}");
+    }
+}
+
+/// What the server says to bytes that need not be HTTP.
+fn raw(server: &Server, bytes: &[u8]) -> String {
+    let mut socket = TcpStream::connect(server.address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.write_all(bytes).unwrap();
+    let mut said = Vec::new();
+    // A server that refuses may reset the connection after its answer.
+    let _ = socket.read_to_end(&mut said);
+    String::from_utf8(said).unwrap()
+}
+
+#[test]
+fn streams_and_refusals_of_the_sandbox_say_so_too() {
+    let server = Setup::new().start();
+    let body = json!({"type": "username", "query": "alice", "stream": true});
+    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    assert_eq!((stream.status, stream.header("x-sightline-sandbox")), (200, Some("true")));
+    let run = stream.header("x-run-id").unwrap().to_owned();
+    stream.all();
+    let path = format!("/v1/searches/{run}/stream");
+    let attached = server.request("GET", &path).key(&server.key).stream();
+    assert_eq!((attached.status, attached.header("x-sightline-sandbox")), (200, Some("true")));
+
+    let large = vec![b' '; 65 * 1024];
+    let too_large = server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .header("Content-Type", "application/json")
+        .body(&large)
+        .send();
+    too_large.is_error(413, "payload_too_large");
+    assert_eq!(too_large.header("x-sightline-sandbox"), Some("true"), "{too_large}");
+
+    // What has a head that can be read is answered in full.
+    let said =
+        raw(&server, b"POST /v1/searches HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n").to_lowercase();
+    let (head, _) = said.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {said:?}"));
+    assert!(head.starts_with("http/1.1 400 "), "{said}");
+    assert!(head.contains("\r\nx-sightline-sandbox: true"), "{said}");
+    assert!(head.contains("\r\nx-request-id: "), "{said}");
+    // What is no HTTP at all never reaches the API: the HTTP library closes it with a bare 400.
+    for bytes in [&b"NONSENSE\r\n\r\n"[..], b"GET /v1/me HTTP/1.1\r\nno colon\r\n\r\n"] {
+        let said = raw(&server, bytes);
+        assert!(said.starts_with("HTTP/1.1 400 ") && said.ends_with("\r\n\r\n"), "{said}");
+    }
+}
+
+#[test]
+fn without_the_sandbox_nothing_claims_to_be_one() {
+    let server = Setup::real().start();
+    for path in ["/v1/health", "/v1/me", "/nothing"] {
+        let answer = server.get(path);
+        assert_eq!(answer.header("x-sightline-sandbox"), None, "{answer}");
+    }
+    let said = raw(&server, b"NONSENSE\r\n\r\n").to_lowercase();
+    assert!(said.starts_with("http/1.1 400 ") && !said.contains("sandbox"), "{said}");
+    assert!(server.get("/v1/health").json().get("sandbox").is_none());
+}
+
+#[test]
+fn the_log_holds_no_key_no_query_and_no_result() {
+    const SECRET: &str = "zqxjkvwb";
+    let server = Setup::new().realistic().flag("--check-timeout=2s").flag("--log-format=json").start();
+    let mut values = Vec::new();
+    for (search_type, query) in [
+        ("username", format!("everybody.{SECRET}")),
+        ("username", format!("broken.{SECRET}")),
+        ("email", format!("everybody.{SECRET}@example.com")),
+        ("domain", format!("{SECRET}.com")),
+    ] {
+        let run = server.finished(&server.search(search_type, &query));
+        values.extend(run["results"].as_array().unwrap().iter().map(|result| result["value"].clone()));
+    }
+    assert!(values.len() > 50, "{}", values.len());
+    let key = server.key.clone();
+    for path in [format!("/v1/searches?query={SECRET}&limit={SECRET}"), format!("/{SECRET}?key={key}")] {
+        assert!(server.get(&path).status >= 400);
+    }
+    server.post(&json!({"type": SECRET, "query": SECRET})).is_error(400, "invalid_request");
+    raw(&server, format!("GET /{SECRET} HTTP/1.1\r\nAuthorization Bearer {key}\r\n\r\n").as_bytes());
+    let id = server.request("GET", "/v1/me").key(&key).header("X-Request-Id", "the-last-one").send();
+    assert_eq!(id.status, 200, "{id}");
+
+    let log = server.log();
+    assert!(log.contains("\"level\":\"debug\"") && log.contains("the-last-one"), "not at debug level");
+    assert!(!log.contains(SECRET), "a query stands in the log");
+    assert!(!log.contains(&key) && !log.contains("sl_live_"), "a key stands in the log");
+    for value in values.iter().filter_map(|value| value.as_str()).filter(|value| value.len() > 6) {
+        assert!(!log.contains(value), "the result {value:?} stands in the log");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::databases::databases;
-use crate::support::server::{Server, Setup};
+use crate::support::databases::{TestDatabase, admin, databases, postgres};
+use crate::support::server::{PATIENCE, Server, Setup};
 
 fn ids(page: &Value) -> Vec<String> {
     page["searches"]
@@ -181,4 +181,55 @@ fn health_and_capabilities_are_public_and_as_the_contract_says() {
     assert_eq!(capabilities["result_fields"].as_object().unwrap().len(), 9);
     assert_eq!(capabilities["openapi_url"], "https://api.example.org/openapi.json");
     assert_eq!(capabilities["docs_url"], "https://api.example.org/docs");
+}
+
+/// Lets nobody in and throws everybody out, or lets them in again.
+fn allow_connections(database: &TestDatabase, allowed: bool) {
+    let name = database.url.rsplit('/').next().unwrap();
+    admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}"));
+    if !allowed {
+        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
+    }
+}
+
+/// Asks for health until it says this.
+fn until_health_is(server: &Server, status: &str) -> Value {
+    let end = std::time::Instant::now() + PATIENCE;
+    loop {
+        let health = documented(server, "/v1/health");
+        if health["status"] == status {
+            return health;
+        }
+        assert!(std::time::Instant::now() < end, "it does not become {status}: {health}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_database_that_is_away_degrades_health_and_nothing_is_charged() {
+    let database = postgres();
+    let server = Setup::new().database(&database.url).start();
+    let body = json!({"type": "username", "query": "alice"});
+    server.finished(&server.search("username", "alice"));
+    let before = server.get("/v1/credits").json();
+    assert_eq!(before["credits_used"], 1);
+
+    allow_connections(&database, false);
+    let health = until_health_is(&server, "degraded");
+    assert_ne!(health["database"], "ok", "{health}");
+    for _ in 0..2 {
+        let refused = server.post(&body);
+        refused.is_error(503, "unavailable");
+        let wait = refused.header("retry-after").and_then(|wait| wait.parse::<u32>().ok());
+        assert!(wait.is_some_and(|wait| wait > 0), "{refused}");
+    }
+    server.get("/v1/credits").is_error(503, "unavailable");
+    assert_eq!(server.request("GET", "/v1/capabilities").send().status, 200, "it needs no database");
+
+    allow_connections(&database, true);
+    assert_eq!(until_health_is(&server, "ok")["database"], "ok");
+    assert_eq!(server.get("/v1/credits").json(), before);
+    assert_eq!(server.get("/v1/searches").json()["count"], 1);
+    server.finished(&server.search("username", "bob"));
+    assert_eq!(server.get("/v1/credits").json()["credits_used"], 2);
 }

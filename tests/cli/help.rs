@@ -63,6 +63,26 @@ fn every_command_explains_itself_with_an_example() {
 }
 
 #[test]
+fn every_command_takes_the_database() {
+    for words in commands() {
+        let root = sightline::cli::command();
+        let mut command = &root;
+        for word in &words {
+            command = command.find_subcommand(word).unwrap();
+        }
+        let taken = command.get_arguments().find(|arg| arg.get_long() == Some("database"));
+        let variable = taken.and_then(Arg::get_env).map(|name| name.to_string_lossy());
+        assert_eq!(variable.as_deref(), Some("SIGHTLINE_DATABASE"), "{words:?}");
+    }
+    let (nowhere, file) = (["--database", "oracle:x"], env!("CARGO_MANIFEST_PATH"));
+    for words in [["catalog", "check-syntax", file], ["catalog", "format", file]] {
+        ran(&[&words[..], &nowhere[..]].concat(), &[]).code_is(2).err_has("invalid value for --database");
+        ran(&[&words[..], &["--database", "sqlite:unused.db"][..]].concat(), &[]).code_is(1);
+    }
+    assert!(!std::env::temp_dir().join("unused.db").exists(), "a command that needs no database made one");
+}
+
+#[test]
 fn help_shows_no_value_of_a_variable() {
     let help = ran(
         &["serve", "--help"],

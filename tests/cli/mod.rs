@@ -3,7 +3,10 @@
 mod accounts;
 mod catalog;
 mod help;
+mod real_web;
 mod refusals;
+mod search;
+mod serve;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

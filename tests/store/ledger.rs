@@ -1,8 +1,14 @@
 //! Accounts, keys, credits.
 
+use std::sync::Arc;
+
+use jiff::{Timestamp, ToSpan as _};
 use sightline::account::account::Account;
 use sightline::account::key::{ApiKey, KeyRecord};
-use sightline::base::ids::{AccountId, KeyId};
+use sightline::account::service::{Accounts, Caller};
+use sightline::base::clock::ManualClock;
+use sightline::base::ids::{AccountId, KeyId, RunId};
+use sightline::runs::journal::{NewRun, Started};
 
 use super::{Fixture, at, cycle, new_account};
 
@@ -29,7 +35,88 @@ impl Fixture {
     }
 }
 
+/// Accounts on a clock that the test moves, with three credits a cycle.
+struct Months<'a> {
+    fixture: &'a Fixture,
+    clock: ManualClock,
+    accounts: Accounts,
+}
+
+impl<'a> Months<'a> {
+    fn new(fixture: &'a Fixture) -> Self {
+        let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
+        let plans = "pro=3:api".parse().unwrap();
+        let accounts = Accounts::new(fixture.store.clone(), plans, Arc::new(clock.clone()));
+        Self { fixture, clock, accounts }
+    }
+
+    fn start(&self, caller: &Caller) -> Started {
+        let run = NewRun { id: RunId::new(), account: caller.account.id, ..self.fixture.new_run() };
+        self.fixture.store.start(&run, &self.accounts.charge(caller, 1)).unwrap()
+    }
+
+    /// At `now` three more can be started, and no fourth.
+    fn spends_all(&self, caller: &Caller, now: Timestamp) {
+        self.clock.set(now);
+        for used in 0..3 {
+            assert_eq!(self.accounts.balance(caller).unwrap().used, used, "{now}");
+            assert_eq!(self.start(caller), Started::Created, "{now}");
+        }
+        self.is_refused(caller, now);
+    }
+
+    fn is_refused(&self, caller: &Caller, now: Timestamp) {
+        self.clock.set(now);
+        assert_eq!(self.start(caller), Started::InsufficientCredits { used: 3 }, "{now}");
+        assert_eq!(self.accounts.balance(caller).unwrap().remaining(), Some(0), "{now}");
+    }
+}
+
 on_both! {
+    fn credits_come_back_at_the_boundary_and_no_millisecond_before(f) {
+        let months = Months::new(f);
+        for boundaries in [
+            ["2026-01-31T10:00:00.005Z", "2026-02-28T10:00:00.005Z", "2026-03-31T10:00:00.005Z"],
+            ["2028-01-31T00:00:00Z", "2028-02-29T00:00:00Z", "2028-03-31T00:00:00Z"],
+            ["2028-02-29T23:59:59.999Z", "2028-03-29T23:59:59.999Z", "2028-04-29T23:59:59.999Z"],
+            ["2026-11-30T12:00:00Z", "2026-12-30T12:00:00Z", "2027-01-30T12:00:00Z"],
+            ["2026-12-31T23:59:59.999Z", "2027-01-31T23:59:59.999Z", "2027-02-28T23:59:59.999Z"],
+        ] {
+            let boundaries = boundaries.map(at);
+            months.clock.set(boundaries[0]);
+            let email = format!("{}@example.com", AccountId::new());
+            let account = months.accounts.create_account(&email, "pro").unwrap();
+            let (key, _) = months.accounts.create_key(&account, "").unwrap();
+            let caller = months.accounts.authenticate(key.expose()).unwrap();
+            for cycle in boundaries.windows(2) {
+                months.spends_all(&caller, cycle[0]);
+                let balance = months.accounts.balance(&caller).unwrap();
+                assert_eq!((balance.cycle.start, balance.cycle.end), (cycle[0], cycle[1]));
+                // The first of the month, and of the year, is nobody's boundary here.
+                for moment in ["2027-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2028-03-01T00:00:00Z"].map(at) {
+                    if cycle[0] < moment && moment < cycle[1] {
+                        months.is_refused(&caller, moment);
+                    }
+                }
+                months.is_refused(&caller, cycle[1] - 1.millisecond());
+            }
+            months.spends_all(&caller, boundaries[2]);
+        }
+    }
+
+    fn an_account_of_the_leap_day_has_its_boundary_on_the_last_of_other_februaries(f) {
+        let months = Months::new(f);
+        months.clock.set(at("2028-02-29T06:00:00Z"));
+        let account = months.accounts.create_account("leap@example.com", "pro").unwrap();
+        let (key, _) = months.accounts.create_key(&account, "").unwrap();
+        let caller = months.accounts.authenticate(key.expose()).unwrap();
+        months.spends_all(&caller, at("2029-01-29T06:00:00Z"));
+        months.is_refused(&caller, at("2029-02-28T05:59:59.999Z"));
+        months.spends_all(&caller, at("2029-02-28T06:00:00Z"));
+        months.is_refused(&caller, at("2029-03-29T05:59:59.999Z"));
+        months.spends_all(&caller, at("2029-03-29T06:00:00Z"));
+    }
+
     fn an_account_is_found_as_it_was_added(f) {
         assert_eq!(f.store.account(f.account.id).unwrap(), Some(f.account.clone()));
         assert_eq!(f.store.account_by_email("owner@example.com").unwrap(), Some(f.account.clone()));

@@ -50,6 +50,11 @@ impl Setup {
         self
     }
 
+    /// The real engine without a simulated web: for modules that ask a site of the test's own.
+    pub(crate) fn real() -> Self {
+        Self { sandbox: "--sandbox=off", ..Self::new() }
+    }
+
     /// The simulated web with its usual delays and faults.
     pub(crate) fn realistic(mut self) -> Self {
         self.sandbox = "--sandbox=realistic";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::faults;
+use super::{Unused, faults};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::text::plain;
 use crate::config::{checked, readable_file};
@@ -27,6 +27,8 @@ pub(super) struct FormatArgs {
     /// Change nothing: name the files that are not in form
     #[arg(long)]
     check: bool,
+    #[command(flatten)]
+    unused: Unused,
 }
 
 pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -80,12 +80,20 @@ struct CheckArgs {
     /// Files in Sightline's own format
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    unused: Unused,
 }
 
 #[derive(Debug, Args)]
 struct Shared {
     #[command(flatten)]
     catalog: CatalogConfig,
+    #[command(flatten)]
+    unused: Unused,
+}
+
+#[derive(Debug, Args)]
+struct Unused {
     /// Accepted so that one set of options fits all commands; these look at files alone
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
     #[arg(value_parser = database_option())]

@@ -1,0 +1,138 @@
+//! `search`: one run in the binary itself, in each of its forms.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::{Folder, Ran, ran, sightline};
+
+/// `search username NAME` on the simulated web without delays or faults.
+fn search(name: &str, more: &[&str]) -> Ran {
+    let args: Vec<&str> =
+        ["search", "username", name, "--sandbox=perfect"].iter().chain(more).copied().collect();
+    ran(&args, &[])
+}
+
+#[test]
+fn the_exit_code_says_how_it_went() {
+    search("everybody", &[]).code_is(0).err_has(" modules came to a conclusion");
+    let nothing = search("nobody", &[]).code_is(1).err_has("0 results");
+    assert_eq!(nothing.out, "");
+    search("silent", &["--check-timeout=300ms", "--run-timeout=5s"])
+        .code_is(3)
+        .err_has("error: the search failed");
+}
+
+#[test]
+fn every_format_holds_the_same_results() {
+    let of = |format: &str| search("alice", &["--format", format]).code_is(0).out;
+    let json: Value = serde_json::from_str(&of("json")).unwrap();
+    assert_eq!((&json["status"], &json["query"]), (&json!("completed"), &json!("alice")));
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(json["total_results"], results.len());
+    assert!(results.len() > 5, "{json}");
+    let values: BTreeSet<&str> = results.iter().map(|result| result["value"].as_str().unwrap()).collect();
+
+    let ndjson = of("ndjson");
+    let lines: Vec<Value> = ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), results.len());
+    assert_eq!(lines.iter().map(|line| line["value"].as_str().unwrap()).collect::<BTreeSet<_>>(), values);
+
+    let csv = of("csv");
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert_eq!(&reader.headers().unwrap()[0], "id");
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), results.len());
+    assert_eq!(rows.iter().map(|row| &row[3]).collect::<BTreeSet<_>>(), values);
+
+    let table = of("table");
+    assert!(table.starts_with("CONF "), "{table}");
+    assert_eq!(table.lines().count(), results.len() + 1);
+}
+
+#[test]
+fn nothing_found_is_a_whole_document_too() {
+    let json = search("nobody", &["--format", "json"]).code_is(1).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["status"], &json["results"]), (&json!("completed"), &json!([])));
+    assert_eq!(search("nobody", &["--format", "ndjson"]).code_is(1).out, "");
+    assert_eq!(search("nobody", &["--format", "csv"]).code_is(1).out.lines().count(), 1, "the head alone");
+}
+
+#[test]
+fn premium_needs_a_browser_or_the_sandbox() {
+    search("alice", &["--premium"]).code_is(0);
+    let refused = ran(&["search", "username", "alice", "--premium", "--sandbox=off"], &[]);
+    assert_eq!(refused.code_is(2).err_has("premium searches need a browser").out, "");
+}
+
+#[test]
+fn without_the_built_in_modules_only_ones_own_are_asked() {
+    let folder = Folder::new();
+    let entry = |id: &str| {
+        json!({
+            "id": id, "platform": id, "type": "username", "category": "testing",
+            "probes": [{"url": format!("https://{id}.example/{{query}}")}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        })
+    };
+    let file = folder.file("own.json", &json!([entry("mine"), entry("yours")]).to_string());
+    let shown = search("everybody", &["--no-builtin", "--catalog", &file, "--format", "json"]).code_is(0).out;
+    let run: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(run["progress"]["modules_total"], 2);
+    let sources: BTreeSet<&str> =
+        run["results"].as_array().unwrap().iter().map(|result| result["source"].as_str().unwrap()).collect();
+    assert_eq!(sources, BTreeSet::from(["mine", "yours"]));
+}
+
+#[test]
+fn a_search_keeps_nothing() {
+    let folder = Folder::new();
+    search("alice", &["--database", &folder.database()]).code_is(0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_output_ends_the_search_quietly() {
+    for format in ["table", "json", "ndjson", "csv"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let args = ["search", "username", "everybody", "--sandbox=perfect", "--format", format];
+        let output = sightline(&args, &[]).stdout(writer).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), shown.as_ref()), (Some(0), ""), "{format}");
+    }
+}
+
+#[test]
+fn without_a_terminal_no_bar_is_drawn() {
+    let ran = search("everybody", &[]).code_is(0);
+    for (name, text) in [("out", &ran.out), ("err", &ran.err)] {
+        assert!(!text.contains(['\r', '\u{1b}']), "{name}: {text:?}");
+    }
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+}
+
+/// `script` (util-linux) gives the command a terminal and copies to its output what is drawn there.
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
+    let folder = Folder::new();
+    let results = folder.path().join("results");
+    let binary = env!("CARGO_BIN_EXE_sightline");
+    let line = format!("'{binary}' search username everybody --sandbox=perfect > '{}'", results.display());
+    let output = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env("SHELL", "/bin/sh")
+        .env("TERM", "xterm")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let drawn = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{drawn}");
+    assert!(drawn.contains(" modules, ") && drawn.contains(" hits, "), "no bar in {drawn:?}");
+    let results = std::fs::read_to_string(results).unwrap();
+    assert!(results.starts_with("CONF ") && !results.contains(['\r', '\u{1b}']), "{results:?}");
+}
