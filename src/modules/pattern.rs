@@ -80,6 +80,15 @@ impl Pattern {
         self.regex(values).is_ok_and(|regex| regex.is_match(text))
     }
 
+    /// As [`Pattern::is_found`]; in a text that was cut off, only where the match ends before the cut,
+    /// which is no end of a line, a word or the text.
+    pub(crate) fn is_found_in(&self, text: &str, is_cut: bool, values: &Values<'_>) -> bool {
+        if !is_cut {
+            return self.is_found(text, values);
+        }
+        self.regex(values).is_ok_and(|regex| regex.find_iter(text).any(|found| found.end() < text.len()))
+    }
+
     pub(crate) fn template(&self) -> Option<&Template> {
         match self {
             Self::Fixed(_) => None,
