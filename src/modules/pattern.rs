@@ -41,7 +41,11 @@ fn explain(pattern: &str, error: &regex::Error) -> String {
         other => {
             let text = other.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("the regex `{shown}` is not valid: {reason}")
+            let variable = ["{query", "{local}", "{domain", "{value}", "{saved.", "{config."]
+                .iter()
+                .any(|variable| pattern.contains(variable));
+            let hint = if variable { "; variables are not filled in at this place" } else { "" };
+            format!("the regex `{shown}` is not valid: {reason}{hint}")
         }
     }
 }
