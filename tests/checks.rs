@@ -21,6 +21,7 @@ use sightline::modules::query::{Query, SearchType};
 mod chain;
 mod conditions;
 mod control;
+mod cut;
 mod limits;
 mod results;
 
