@@ -6,6 +6,7 @@
 //! would let what tiny_http still reads from it pass for a new connection's. Nothing here waits for a client.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -109,11 +110,15 @@ impl Closing {
 
     fn step(&mut self, now: Instant) {
         if now >= self.next_look {
-            self.look(now);
+            let looked = self.find_new(now).and_then(|()| self.look_for_ended(now));
+            if let Err(error) = looked {
+                log::error!("can't look for the sockets to close: {error}");
+            }
+            self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
         }
-        let connections = &self.connections;
+        let Self { connections, receivers, .. } = self;
         self.cases.retain(|peer, case| {
-            case.step(now, &self.receivers);
+            case.step(now, receivers);
             if case.is_gone() {
                 connections.forget(*peer);
             }
@@ -121,35 +126,44 @@ impl Closing {
         });
     }
 
-    /// Looks, once for all, for the sockets of new cases, of ended ones, and of overdue watches.
-    fn look(&mut self, now: Instant) {
+    /// Finds, in one look, the sockets of new cases and of overdue watches.
+    fn find_new(&mut self, now: Instant) -> io::Result<()> {
         let late: Vec<(u64, SocketAddr)> =
             self.watches.iter().filter(|(_, (_, until))| *until <= now).map(|(id, w)| (*id, w.0)).collect();
-        let looking = self.cases.iter().filter(|(_, case)| case.wants_look(now)).map(|(peer, _)| *peer);
-        let wanted: HashSet<SocketAddr> = looking.chain(late.iter().map(|(_, peer)| *peer)).collect();
-        if wanted.is_empty() {
-            return;
+        let new: Vec<SocketAddr> =
+            self.cases.iter().filter(|(_, case)| case.is_new()).map(|(peer, _)| *peer).collect();
+        if new.is_empty() && late.is_empty() {
+            return Ok(());
         }
-        let mut found = match self.sockets.pin(&wanted) {
-            Ok(found) => found,
-            Err(error) => {
-                log::error!("can't look for the sockets to close: {error}");
-                self.next_look = now + Duration::from_secs(1);
-                return;
-            }
-        };
-        self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
+        let wanted = new.iter().copied().chain(late.iter().map(|(_, peer)| *peer)).collect();
+        let mut found = self.sockets.pin(&wanted)?;
         for (id, peer) in late {
             self.watches.remove(&id);
             if let Some(socket) = found.get(&peer) {
                 socket.shutdown(Shutdown::Read);
             }
         }
-        for peer in wanted {
-            if let Some(case) = self.cases.get_mut(&peer).filter(|case| case.wants_look(now)) {
-                case.looked(found.remove(&peer), now);
+        for peer in new {
+            if let Some(case) = self.cases.get_mut(&peer) {
+                case.found(found.remove(&peer), now);
             }
         }
+        Ok(())
+    }
+
+    /// Looks which of the ended connections are gone.
+    fn look_for_ended(&mut self, now: Instant) -> io::Result<()> {
+        let ended: HashSet<u64> = self.cases.values().filter_map(|case| case.ended_socket(now)).collect();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let open = self.sockets.still_open(&ended)?;
+        for case in self.cases.values_mut() {
+            if let Some(inode) = case.ended_socket(now) {
+                case.looked(open.contains(&inode), now, &self.receivers);
+            }
+        }
+        Ok(())
     }
 }
 

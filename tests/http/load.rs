@@ -128,7 +128,6 @@ fn nothing_is_left_of_a_thousand_connections() {
         }
     }
     wait_until("all connections are gone", || house.server().load().connections == 0);
-    assert_eq!(house.server().load().rebuilds_total, 0, "a busy server is not mistaken for a dead one");
 }
 
 /// The default limit, to the last place. By hand: it takes 2,000 connections of two descriptors on the
