@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::config::CLOSING_TICK;
+use super::config::{CLOSING_TICK, LONGEST_LOOK_PAUSE};
 use super::connections::Connections;
 use super::farewell::{Case, Farewell};
 use super::generation::Receivers;
@@ -45,8 +45,6 @@ pub(super) struct Closing {
 
 /// A look at very many sockets takes milliseconds: it gets at most one part in so many of the time.
 const LOOK_PAUSE: u32 = 10;
-/// On a crowded machine a look takes long because it is interrupted; that is no reason to wait.
-const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 impl Closing {
     pub(super) fn new(
