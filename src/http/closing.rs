@@ -14,10 +14,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use super::config::{CLOSING_TICK, LONGEST_LOOK_PAUSE};
-use super::connections::Connections;
+use super::core::Core;
+use super::disposal::dispose;
 use super::farewell::{Case, Farewell};
-use super::generation::Receivers;
-use super::sockets::Sockets;
 
 /// What the thread is asked to do.
 pub(super) enum Order {
@@ -35,31 +34,23 @@ pub(super) enum Order {
 
 /// The thread's state.
 pub(super) struct Closing {
-    sockets: Arc<Sockets>,
-    connections: Arc<Connections<tiny_http::Request>>,
-    receivers: Arc<Receivers>,
+    core: Arc<Core>,
     cases: HashMap<SocketAddr, Case>,
+    /// Requests from an address whose connection has ended: its last words, or a new connection's first.
+    late: Vec<(SocketAddr, tiny_http::Request)>,
     watches: HashMap<u64, (SocketAddr, Instant)>,
     next_look: Instant,
 }
 
 /// A look at very many sockets takes milliseconds: it gets at most one part in so many of the time.
 const LOOK_PAUSE: u32 = 10;
+/// Orders taken in a row: a flood of them must not keep the thread from closing what floods it.
+const ORDERS_IN_A_ROW: usize = 256;
 
 impl Closing {
-    pub(super) fn new(
-        sockets: Arc<Sockets>,
-        connections: Arc<Connections<tiny_http::Request>>,
-        receivers: Arc<Receivers>,
-    ) -> Self {
-        Self {
-            sockets,
-            connections,
-            receivers,
-            cases: HashMap::new(),
-            watches: HashMap::new(),
-            next_look: Instant::now(),
-        }
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        let next_look = Instant::now();
+        Self { core, cases: HashMap::new(), late: Vec::new(), watches: HashMap::new(), next_look }
     }
 
     /// Works until told to stop.
@@ -67,17 +58,22 @@ impl Closing {
         let mut goes_on = true;
         while goes_on {
             goes_on = match orders.recv_timeout(self.pause()) {
-                Ok(order) => self.take(order) && orders.try_iter().all(|order| self.take(order)),
+                Ok(order) => {
+                    let mut more = orders.try_iter().take(ORDERS_IN_A_ROW);
+                    self.take(order) && more.all(|order| self.take(order))
+                }
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => false,
             };
             self.step(Instant::now());
         }
         self.cases.values_mut().for_each(Case::end);
+        // The process is about to end; to drop them could wait for clients.
+        std::mem::forget(std::mem::take(&mut self.late));
     }
 
     fn pause(&self) -> Duration {
-        let is_idle = self.cases.is_empty() && self.watches.is_empty();
+        let is_idle = self.cases.is_empty() && self.watches.is_empty() && self.late.is_empty();
         if is_idle { Duration::from_secs(3600) } else { CLOSING_TICK }
     }
 
@@ -85,7 +81,10 @@ impl Closing {
     fn take(&mut self, order: Order) -> bool {
         match order {
             Order::Close(farewell) => self.close(farewell),
-            Order::Bin(peer, request) => self.close(Farewell::cut_off(peer, vec![request])),
+            Order::Bin(peer, request) => match self.cases.get_mut(&peer).filter(|case| case.owns_address()) {
+                Some(case) => case.merge(Farewell::cut_off(peer, vec![request])),
+                None => self.late.push((peer, request)),
+            },
             Order::Watch(id, peer, until) => {
                 self.watches.insert(id, (peer, until));
             }
@@ -109,16 +108,16 @@ impl Closing {
     fn step(&mut self, now: Instant) {
         if now >= self.next_look {
             let looked = self.find_new(now).and_then(|()| self.look_for_ended(now));
-            if let Err(error) = looked {
+            if let Err(error) = looked.and_then(|()| self.judge_late()) {
                 log::error!("can't look for the sockets to close: {error}");
             }
             self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
         }
-        let Self { connections, receivers, .. } = self;
+        let core = &self.core;
         self.cases.retain(|peer, case| {
-            case.step(now, receivers);
+            case.step(now, &core.receivers);
             if case.is_gone() {
-                connections.forget(*peer);
+                core.connections.forget(*peer);
             }
             !case.is_gone()
         });
@@ -134,7 +133,7 @@ impl Closing {
             return Ok(());
         }
         let wanted = new.iter().copied().chain(late.iter().map(|(_, peer)| *peer)).collect();
-        let mut found = self.sockets.pin(&wanted)?;
+        let mut found = self.core.sockets.pin(&wanted)?;
         for (id, peer) in late {
             self.watches.remove(&id);
             if let Some(socket) = found.get(&peer) {
@@ -155,11 +154,32 @@ impl Closing {
         if ended.is_empty() {
             return Ok(());
         }
-        let open = self.sockets.still_open(&ended)?;
+        let open = self.core.sockets.still_open(&ended)?;
         for case in self.cases.values_mut() {
             if let Some(inode) = case.ended_socket(now) {
-                case.looked(open.contains(&inode), now, &self.receivers);
+                case.looked(open.contains(&inode), now, &self.core.receivers);
             }
+        }
+        Ok(())
+    }
+
+    /// A late request with a newer socket behind it is served; any other is dropped.
+    fn judge_late(&mut self) -> io::Result<()> {
+        if self.late.is_empty() {
+            return Ok(());
+        }
+        let found = self.core.sockets.pin(&self.late.iter().map(|(peer, _)| *peer).collect())?;
+        for (peer, request) in std::mem::take(&mut self.late) {
+            let socket = found.get(&peer);
+            let case = self.cases.get(&peer);
+            if socket.is_none_or(|socket| case.is_some_and(|case| !case.is_followed_by(socket))) {
+                dispose(request);
+                continue;
+            }
+            if self.cases.remove(&peer).is_some() {
+                self.core.connections.forget(peer);
+            }
+            self.core.take(request);
         }
         Ok(())
     }

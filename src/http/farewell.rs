@@ -58,7 +58,7 @@ enum Stage {
     /// The socket was not found: it is closed, or the peer has reset it and tiny_http is about to find out.
     Unfound { until: Instant },
     /// The socket is gone. What tiny_http made of the last it read is on its way to us, at most up to the mark.
-    Marked { mark: Mark },
+    Marked { mark: Mark, inode: Option<u64> },
     /// Nothing is left.
     Gone,
 }
@@ -84,6 +84,23 @@ impl Case {
             Stage::Ended { .. } | Stage::Unfound { .. } | Stage::Marked { .. } | Stage::Gone
         ) {
             self.bin();
+        }
+    }
+
+    /// Whether a request that comes now is this connection's for sure: as long as it is not closed, no other
+    /// one can have the same address.
+    pub(super) fn owns_address(&self) -> bool {
+        matches!(self.stage, Stage::Begun | Stage::Speaking { .. } | Stage::Listening { .. })
+    }
+
+    /// Whether this connected socket with the same address is another, newer one.
+    pub(super) fn is_followed_by(&self, socket: &Pinned) -> bool {
+        match self.stage {
+            Stage::Ended { inode, .. } => socket.inode() != Some(inode),
+            Stage::Marked { inode, .. } => inode.is_none() || socket.inode() != inode,
+            // A connection that was reset has no address any more.
+            Stage::Unfound { .. } | Stage::Gone => true,
+            Stage::Begun | Stage::Speaking { .. } | Stage::Listening { .. } => false,
         }
     }
 
@@ -114,11 +131,11 @@ impl Case {
 
     /// Takes the outcome of a look for an ended socket.
     pub(super) fn looked(&mut self, is_open: bool, now: Instant, receivers: &Receivers) {
-        if let Stage::Ended { next_look, pause, .. } = &mut self.stage {
+        if let Stage::Ended { inode, next_look, pause } = &mut self.stage {
             *pause = (*pause * 2).min(VANISH_PAUSE.1);
             *next_look = now + *pause;
             if !is_open {
-                self.stage = Stage::Marked { mark: receivers.mark() };
+                self.stage = Stage::Marked { mark: receivers.mark(), inode: Some(*inode) };
             }
         }
     }
@@ -131,9 +148,9 @@ impl Case {
     pub(super) fn step(&mut self, now: Instant, receivers: &Receivers) {
         match &self.stage {
             Stage::Unfound { until } if *until <= now => {
-                self.stage = Stage::Marked { mark: receivers.mark() }
+                self.stage = Stage::Marked { mark: receivers.mark(), inode: None };
             }
-            Stage::Marked { mark } if mark.is_passed() => self.stage = Stage::Gone,
+            Stage::Marked { mark, .. } if mark.is_passed() => self.stage = Stage::Gone,
             _ => {}
         }
         if let Stage::Speaking { socket, said, until } = &mut self.stage {

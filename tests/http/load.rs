@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::kit::{Client, House, LONG, get, wait_until};
+use super::kit::{Client, House, LONG, get, run_alone, wait_until};
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -66,6 +66,12 @@ fn many_connections_at_once_to_a_fresh_server_are_all_served() {
 
 #[test]
 fn a_pipelining_flood_ends_its_connection_and_no_other() {
+    run_alone("load::a_flood_in_a_process_of_its_own");
+}
+
+#[test]
+#[ignore = "measures the memory of its process: run by a_pipelining_flood_ends_its_connection_and_no_other"]
+fn a_flood_in_a_process_of_its_own() {
     let house = House::with(|config| config.request_workers = 1);
     let mut flood = house.connect();
     flood.send(get("/later"));
@@ -100,10 +106,12 @@ fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
     let mut oldest = house.connect();
     oldest.send(get("/"));
     oldest.answer();
-    let mut others: Vec<_> = (0..2).map(|_| house.connect()).collect();
-    for client in &mut others {
+    let mut others = Vec::new();
+    for _ in 0..2 {
+        let mut client = house.connect();
         client.send(get("/"));
         assert_eq!(client.answer().status, 200);
+        others.push(client);
     }
     assert_eq!(oldest.until_closed(), b"");
     pieces.send(b"still here".to_vec()).unwrap();
