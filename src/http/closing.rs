@@ -22,7 +22,7 @@ use super::farewell::{Case, Farewell};
 pub(super) enum Order {
     /// Close a connection.
     Close(Farewell),
-    /// A request that came from a connection in closing.
+    /// A request that came from the address of a connection in closing.
     Bin(SocketAddr, tiny_http::Request),
     /// Cut off what this peer sends unless the watch is lifted by then.
     Watch(u64, SocketAddr, Instant),
@@ -36,7 +36,7 @@ pub(super) enum Order {
 pub(super) struct Closing {
     core: Arc<Core>,
     cases: HashMap<SocketAddr, Case>,
-    /// Requests from an address whose connection has ended: its last words, or a new connection's first.
+    /// Requests from the addresses of closing connections: their last words, or new connections' first.
     late: Vec<(SocketAddr, tiny_http::Request)>,
     watches: HashMap<u64, (SocketAddr, Instant)>,
     next_look: Instant,
@@ -81,10 +81,7 @@ impl Closing {
     fn take(&mut self, order: Order) -> bool {
         match order {
             Order::Close(farewell) => self.close(farewell),
-            Order::Bin(peer, request) => match self.cases.get_mut(&peer).filter(|case| case.owns_address()) {
-                Some(case) => case.merge(Farewell::cut_off(peer, vec![request])),
-                None => self.late.push((peer, request)),
-            },
+            Order::Bin(peer, request) => self.late.push((peer, request)),
             Order::Watch(id, peer, until) => {
                 self.watches.insert(id, (peer, until));
             }
@@ -170,16 +167,17 @@ impl Closing {
         }
         let found = self.core.sockets.pin(&self.late.iter().map(|(peer, _)| *peer).collect())?;
         for (peer, request) in std::mem::take(&mut self.late) {
-            let socket = found.get(&peer);
-            let case = self.cases.get(&peer);
-            if socket.is_none_or(|socket| case.is_some_and(|case| !case.is_followed_by(socket))) {
-                dispose(request);
-                continue;
+            match (self.cases.get_mut(&peer), found.get(&peer)) {
+                (Some(case), Some(socket)) if case.is_followed_by(socket) => {
+                    case.end();
+                    self.cases.remove(&peer);
+                    self.core.connections.forget(peer);
+                    self.core.take(request);
+                }
+                (Some(case), _) => case.merge(Farewell::cut_off(peer, vec![request])),
+                (None, Some(_)) => self.core.take(request),
+                (None, None) => dispose(request),
             }
-            if self.cases.remove(&peer).is_some() {
-                self.core.connections.forget(peer);
-            }
-            self.core.take(request);
         }
         Ok(())
     }

@@ -87,21 +87,17 @@ impl Case {
         }
     }
 
-    /// Whether a request that comes now is this connection's for sure: as long as it is not closed, no other
-    /// one can have the same address.
-    pub(super) fn owns_address(&self) -> bool {
-        matches!(self.stage, Stage::Begun | Stage::Speaking { .. } | Stage::Listening { .. })
-    }
-
     /// Whether this connected socket with the same address is another, newer one.
-    pub(super) fn is_followed_by(&self, socket: &Pinned) -> bool {
-        match self.stage {
-            Stage::Ended { inode, .. } => socket.inode() != Some(inode),
-            Stage::Marked { inode, .. } => inode.is_none() || socket.inode() != inode,
+    pub(super) fn is_followed_by(&self, newer: &Pinned) -> bool {
+        let own = match &self.stage {
+            Stage::Begun => return false,
+            Stage::Speaking { socket, .. } | Stage::Listening { socket, .. } => socket.inode(),
+            Stage::Ended { inode, .. } => Some(*inode),
+            Stage::Marked { inode, .. } => *inode,
             // A connection that was reset has no address any more.
-            Stage::Unfound { .. } | Stage::Gone => true,
-            Stage::Begun | Stage::Speaking { .. } | Stage::Listening { .. } => false,
-        }
+            Stage::Unfound { .. } | Stage::Gone => None,
+        };
+        own.is_none() || newer.inode() != own
     }
 
     /// Whether its socket must be found by its peer.
