@@ -113,11 +113,24 @@ fn inode(fd: RawFd) -> Option<u64> {
 }
 
 impl Accepted {
-    /// Whether bytes lie unread.
-    pub(super) fn has_unread(self) -> bool {
+    /// What a read would find.
+    pub(super) fn unread(self) -> Unread {
         let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        matches!(socket::recv(self.fd, &mut [0], flags), Ok(1))
+        match socket::recv(self.fd, &mut [0], flags) {
+            Ok(0) => Unread::End,
+            Ok(_) => Unread::Bytes,
+            Err(_) => Unread::Nothing,
+        }
     }
+}
+
+/// What lies unread in a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    Bytes,
+    Nothing,
+    /// The peer sends nothing more.
+    End,
 }
 
 /// Whether this is `EMFILE` or `ENFILE`.
@@ -212,10 +225,10 @@ mod tests {
 
         let accepted = sockets.accepted().unwrap();
         assert_eq!(accepted.iter().map(|socket| socket.peer).collect::<Vec<_>>(), [peer]);
-        assert!(!accepted[0].has_unread());
+        assert_eq!(accepted[0].unread(), Unread::Nothing);
         client.write_all(b"x").unwrap();
         server_side.peek(&mut [0]).unwrap();
-        assert!(accepted[0].has_unread());
+        assert_eq!(accepted[0].unread(), Unread::Bytes);
 
         let pinned = sockets.pin(&HashSet::from([peer])).unwrap();
         assert_eq!(pinned[&peer].receive_now(&mut [0; 8]).unwrap(), 1);
