@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sightline::modules::catalog::{Catalog, Selection};
 use sightline::modules::query::SearchType;
 
+mod builtin;
 mod form;
 mod loading;
 mod rules;

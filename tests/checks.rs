@@ -1,6 +1,5 @@
 //! The check engine against a scripted prober.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -21,6 +20,8 @@ use sightline::modules::query::{Query, SearchType};
 mod chain;
 mod conditions;
 mod control;
+mod cut;
+mod hostile;
 mod limits;
 mod results;
 

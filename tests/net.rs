@@ -1,12 +1,12 @@
 //! The HTTP prober over real sockets: every peer is a thread of the test on loopback.
 
-mod bodies;
+pub(crate) mod bodies;
 mod guard;
 mod heads;
 mod hops;
 mod proxy;
 mod sandbox;
-mod site;
+pub(crate) mod site;
 mod tls;
 
 use std::time::{Duration, Instant};

@@ -77,6 +77,7 @@ impl Fixture {
             search_type: SearchType::Username,
             query: " @Someone ".into(),
             premium: false,
+            simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
             owner: self.me,

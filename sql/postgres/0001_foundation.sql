@@ -46,6 +46,8 @@ CREATE TABLE runs (
     status          text        NOT NULL CHECK (status IN ('running', 'completed', 'failed')),
     search_type     text        NOT NULL,
     premium         boolean     NOT NULL,
+    -- What the simulated web answered must never pass for the real one's answers.
+    simulated       boolean     NOT NULL,
     total_results   bigint      NOT NULL DEFAULT 0,
     credits_charged bigint      NOT NULL,
     created_at      timestamptz NOT NULL,

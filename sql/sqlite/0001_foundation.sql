@@ -47,6 +47,8 @@ CREATE TABLE runs (
     status          TEXT    NOT NULL CHECK (status IN ('running', 'completed', 'failed')),
     search_type     TEXT    NOT NULL,
     premium         INTEGER NOT NULL CHECK (premium IN (0, 1)),
+    -- What the simulated web answered must never pass for the real one's answers.
+    simulated       INTEGER NOT NULL CHECK (simulated IN (0, 1)),
     total_results   INTEGER NOT NULL DEFAULT 0,
     credits_charged INTEGER NOT NULL,
     created_at      INTEGER NOT NULL,

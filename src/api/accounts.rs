@@ -1,7 +1,9 @@
 //! `/v1/me` and `/v1/credits`.
 
+use std::sync::Arc;
+
 use super::error::ApiError;
-use super::service::{Api, Call};
+use super::service::{Api, Call, ok_json};
 use super::wire::{Credits, Me, MeCredits};
 use crate::http::Reply;
 use crate::modules::query::SearchType;
@@ -10,10 +12,10 @@ use crate::modules::query::SearchType;
 ///
 /// # Errors
 /// 503.
-pub fn me(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn me(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
-    Ok(api.json(&Me {
+    Ok(ok_json(&Me {
         user_id: caller.account.id,
         tier: &caller.plan.name,
         api_access: caller.plan.api,
@@ -28,8 +30,8 @@ pub fn me(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 /// 503.
-pub fn credits(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
-    Ok(api.json(&Credits::new(&caller.plan.name, &balance)))
+    Ok(ok_json(&Credits::new(&caller.plan.name, &balance)))
 }

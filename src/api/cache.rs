@@ -15,6 +15,9 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// instance deleted may still be read here.
 const STORED_TTL: Duration = Duration::from_secs(2);
 
+/// How long a deletion is remembered: longer than any request that was under way takes.
+const REMEMBER_DELETED: Duration = Duration::from_secs(60);
+
 /// A serialized run.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
@@ -67,6 +70,8 @@ struct State {
     by_run: HashMap<RunId, Snapshot>,
     order: VecDeque<RunId>,
     bytes: usize,
+    /// Deleted lately: whoever read one of these before must not bring it back.
+    deleted: HashMap<RunId, Instant>,
 }
 
 impl Snapshots {
@@ -90,6 +95,9 @@ impl Snapshots {
     /// Keeps a snapshot; the oldest give way.
     pub fn keep(&self, run: RunId, snapshot: &Snapshot) {
         let mut state = self.state.lock();
+        if state.deleted.contains_key(&run) {
+            return;
+        }
         state.bytes += snapshot.body.len();
         match state.by_run.insert(run, snapshot.clone()) {
             Some(old) => state.bytes -= old.body.len(),
@@ -106,6 +114,8 @@ impl Snapshots {
     /// Forgets a run that was deleted.
     pub fn forget(&self, run: RunId) {
         let mut state = self.state.lock();
+        state.deleted.retain(|_, at| at.elapsed() < REMEMBER_DELETED);
+        state.deleted.insert(run, Instant::now());
         if let Some(old) = state.by_run.remove(&run) {
             state.bytes -= old.body.len();
             state.order.retain(|known| *known != run);
@@ -131,6 +141,8 @@ mod tests {
         assert!(snapshots.at_version(runs[69], 2).is_none(), "an older version is not shown");
         snapshots.forget(runs[69]);
         assert!(snapshots.at_version(runs[69], 1).is_none());
+        snapshots.keep(runs[69], &Snapshot::live(account, vec![b'x'], None, 1));
+        assert!(snapshots.at_version(runs[69], 1).is_none(), "a deleted run does not come back");
     }
 
     #[test]

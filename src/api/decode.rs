@@ -55,9 +55,14 @@ impl SearchBody {
 
     /// SHA-256 of the body's meaning: the same for the same fields in another order or spacing.
     pub fn fingerprint(&self) -> [u8; 32] {
-        let meaning =
-            (self.query.search_type().as_str(), self.query.raw(), self.wait, self.premium, self.stream);
-        Sha256::digest(format!("{meaning:?}")).into()
+        Sha256::new()
+            .chain_update([self.wait, self.premium, self.stream].map(u8::from))
+            .chain_update(self.query.search_type().as_str())
+            // No type's name holds a NUL: the query, which comes last, cannot pass for a part of it.
+            .chain_update([0])
+            .chain_update(self.query.raw())
+            .finalize()
+            .into()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading runs: one, its modules, the list.
 
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use jiff::Timestamp;
@@ -9,21 +10,21 @@ use super::cache::Snapshot;
 use super::decode;
 use super::error::ApiError;
 use super::searches::{find, parse_run_id};
-use super::service::{Api, Call, json_response};
+use super::service::{Api, Call, json_response, ok_json};
 use super::wire::{RunBody, RunHead, RunModules, SearchList};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
 use crate::runs::journal::ListFilter;
 use crate::runs::live::LiveRun;
-use crate::runs::run::{ResultRecord, RunSummary, Status};
+use crate::runs::run::{ResultRecord, RunSummary, Status, count};
 use crate::runs::service::Found;
 
 /// `GET /v1/searches/{run_id}`.
 ///
 /// # Errors
 /// 404, 503.
-pub fn run(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let snapshot = snapshot(api, call)?;
     let mut response = Response::new(200, "application/json", snapshot.body);
     if none_match(call.request, &snapshot.etag) {
@@ -48,6 +49,9 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
         Found::Live(run) => Ok(snapshot_of_live(api, &run)),
         Found::Stored(summary) => {
             let results = api.runs.stored_results(id)?;
+            // A run that is driven elsewhere may have found more between the two reads.
+            let mut summary = summary;
+            summary.total_results = count(results.len());
             let snapshot = Snapshot::stored(
                 account,
                 body_of(&summary, results.iter().collect()),
@@ -95,21 +99,19 @@ fn none_match(request: &Request, etag: &str) -> bool {
 ///
 /// # Errors
 /// 404, 503.
-pub fn modules(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = find(api, call)?;
+    // The status first: a run that ends now must not be shown as ended with a part of its modules.
+    let (run_id, status) = (found.id(), found.status());
     let modules = api.runs.reports(&found)?;
-    let (run_id, status) = match &found {
-        Found::Live(run) => (run.id(), run.summary().status),
-        Found::Stored(summary) => (summary.id, summary.status),
-    };
-    Ok(api.json(&RunModules { run_id, status, count: modules.len(), modules }))
+    Ok(ok_json(&RunModules { run_id, status, count: modules.len(), modules }))
 }
 
 /// `GET /v1/searches`.
 ///
 /// # Errors
 /// 400 for bad parameters, 503.
-pub fn list(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let request = call.request;
     let limit = decode::number_parameter(request, "limit", 1, 100, 20)? as usize;
@@ -130,7 +132,7 @@ pub fn list(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
     runs.truncate(limit);
     let next_cursor = runs.last().filter(|_| has_more).map(|run| write_cursor(run.created_at, run.id));
     let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
-    Ok(api.json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
+    Ok(ok_json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
 }
 
 fn cursor_parameter(request: &Request) -> Result<Option<(Timestamp, RunId)>, ApiError> {
@@ -154,7 +156,9 @@ fn read_cursor(text: &str) -> Option<(Timestamp, RunId)> {
     if at.len() > 12 || id.len() != 32 {
         return None;
     }
-    let at = Timestamp::from_millisecond(i64::from_str_radix(at, 16).ok()?).ok()?;
+    // `from_str_radix` would take a sign.
+    let at = at.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| i64::from_str_radix(at, 16).ok())??;
+    let at = Timestamp::from_millisecond(at).ok()?;
     Some((at, RunId(Uuid::try_parse(id).ok()?)))
 }
 
@@ -166,9 +170,15 @@ mod tests {
     fn a_cursor_reads_as_it_was_written_and_nothing_else_does() {
         let (at, id) = ("2026-05-06T07:08:09.010Z".parse().unwrap(), RunId::new());
         assert_eq!(read_cursor(&write_cursor(at, id)), Some((at, id)));
-        for bad in
-            ["", ".", "x.y", "-1.00", "ffffffffffffffff.00000000000000000000000000000000", &id.to_string()]
-        {
+        for bad in [
+            "",
+            ".",
+            "x.y",
+            "-1.00",
+            "-1.00000000000000000000000000000000",
+            "ffffffffffffffff.00000000000000000000000000000000",
+            &id.to_string(),
+        ] {
             assert_eq!(read_cursor(bad), None, "{bad}");
         }
     }

@@ -1,5 +1,7 @@
 //! The one table of all routes. A test holds it against what the server answers.
 
+use std::sync::Arc;
+
 use super::error::ApiError;
 use super::service::{Api, Call};
 use super::{accounts, reading, searches, service_pages};
@@ -25,7 +27,7 @@ pub enum Counts {
 }
 
 /// Works a call out.
-pub type Handler = fn(&Api, &Call<'_>) -> Result<Reply, ApiError>;
+pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
 
 /// One route.
 pub struct Route {

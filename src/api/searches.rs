@@ -12,10 +12,10 @@ use super::service::{Api, Call, json_response};
 use super::stream;
 use super::wire::{Accepted, Finished};
 use crate::account::service::Caller;
-use crate::base::ids::{AccountId, RunId};
-use crate::http::{Reply, Request, Response};
+use crate::base::ids::{AccountId, RequestId, RunId};
+use crate::http::{Reply, Response};
 use crate::runs::journal::Idempotency;
-use crate::runs::run::Status;
+use crate::runs::run::{ResultRecord, RunSummary};
 use crate::runs::service::{Found, Order, OrderError, Receipt, idempotency_valid_since};
 
 /// Credits of a standard search (section 8).
@@ -27,30 +27,36 @@ const POLL_AFTER_SECS: &str = "2";
 /// Seconds after which a refused search may be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
 
-/// `POST /v1/searches`.
+/// `POST /v1/searches`. A search whose answer waits or streams is begun only once a thread for it has been
+/// found: a 503 for want of one comes before anything is charged.
 ///
 /// # Errors
 /// 400, 402, 403, 409, 415, 422, 503; nothing is charged then.
-pub fn start(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
     let key = decode::idempotency_key(call.request)?;
-    let premium = body.is_premium();
-    require_premium(api, caller, premium)?;
-    let _flight = match &key {
+    require_premium(api, caller, body.is_premium())?;
+    let flight = match &key {
         Some(key) => Some(Flight::take_off(&api.in_flight, caller.account.id, key)?),
         None => None,
     };
-    let found = order(api, caller, &body, premium, key)?;
-    let id = run_id(&found);
-    let reply = if body.stream {
-        stream::reply(api, found, 0, call.request_id)
-    } else if body.wait {
-        wait(api, found, call.request)
-    } else {
-        Reply::Now(accepted(&found))
+    let search = Search {
+        api: Arc::clone(api),
+        caller: caller.clone(),
+        preferred_wait_secs: decode::preferred_wait_secs(call.request),
+        request_id: call.request_id.clone(),
+        body,
+        key,
+        flight,
     };
-    Ok(with_run_headers(reply, id))
+    if !search.body.stream && !search.body.wait {
+        return search.run();
+    }
+    let (request_id, as_problem) = (call.request_id.clone(), call.as_problem);
+    Ok(Reply::Later(Box::new(move || {
+        search.run().unwrap_or_else(|error| Reply::Now(error.into_response(&request_id, as_problem)))
+    })))
 }
 
 /// 403 and 503 come before anything is charged.
@@ -65,84 +71,87 @@ fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiE
     if api.config.premium_available { Ok(()) } else { Err(ApiError::premium_unavailable()) }
 }
 
-fn order(
-    api: &Api,
-    caller: &Caller,
-    body: &SearchBody,
-    premium: bool,
+/// A valid search, about to be charged.
+struct Search {
+    api: Arc<Api>,
+    caller: Caller,
+    body: SearchBody,
     key: Option<String>,
-) -> Result<Found, ApiError> {
-    let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
-    let charge = api.accounts.charge(caller, cost);
-    let valid_since = idempotency_valid_since(api.clock.now());
-    let order = Order {
-        account: caller.account.id,
-        query: body.query.clone(),
-        premium,
-        charge,
-        idempotency: key.map(|key| Idempotency { key, body_hash: body.fingerprint(), valid_since }),
-    };
-    match api.runs.start(order) {
-        Ok(Receipt::Started(run)) => Ok(Found::Live(run)),
-        Ok(Receipt::Repeated(id)) => api.runs.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run),
-        Ok(Receipt::Mismatch) => Err(ApiError::idempotency_mismatch()),
-        Ok(Receipt::InsufficientCredits { used }) => {
-            let limit = charge.allowed.unwrap_or_default();
-            Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
+    flight: Option<Flight>,
+    preferred_wait_secs: Option<u64>,
+    request_id: RequestId,
+}
+
+impl Search {
+    /// Charges, starts and answers it.
+    fn run(mut self) -> Result<Reply, ApiError> {
+        let found = self.order()?;
+        // Whoever repeats the key from here on gets this run.
+        self.flight = None;
+        let id = found.id();
+        let reply = if self.body.stream {
+            stream::reply(&self.api, found, 0, &self.request_id)
+        } else if self.body.wait {
+            Reply::Now(self.wait(found)?)
+        } else {
+            Reply::Now(accepted(&found))
+        };
+        Ok(with_run_headers(reply, id))
+    }
+
+    fn order(&mut self) -> Result<Found, ApiError> {
+        let (api, account) = (&self.api, self.caller.account.id);
+        let premium = self.body.is_premium();
+        let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
+        let charge = api.accounts.charge(&self.caller, cost);
+        let valid_since = idempotency_valid_since(api.clock.now());
+        let body_hash = self.body.fingerprint();
+        let order = Order {
+            account,
+            query: self.body.query.clone(),
+            premium,
+            charge,
+            idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
+        };
+        match api.runs.start(order) {
+            Ok(Receipt::Started(run)) => Ok(Found::Live(run)),
+            Ok(Receipt::Repeated(id)) => api.runs.find(id, account)?.ok_or_else(ApiError::no_such_run),
+            Ok(Receipt::Mismatch) => Err(ApiError::idempotency_mismatch()),
+            Ok(Receipt::InsufficientCredits { used }) => {
+                let limit = charge.allowed.unwrap_or_default();
+                Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
+            }
+            Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
+            Err(OrderError::Storage(error)) => Err(error.into()),
         }
-        Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
-        Err(OrderError::Storage(error)) => Err(error.into()),
     }
-}
 
-fn run_id(found: &Found) -> RunId {
-    match found {
-        Found::Live(run) => run.id(),
-        Found::Stored(summary) => summary.id,
-    }
-}
-
-fn status(found: &Found) -> Status {
-    match found {
-        Found::Live(run) => run.summary().status,
-        Found::Stored(summary) => summary.status,
+    fn wait(&self, found: Found) -> Result<Response, ApiError> {
+        let longest = self.api.config.sync_wait;
+        let preferred = self.preferred_wait_secs.map(Duration::from_secs).filter(|wait| *wait <= longest);
+        let until = Instant::now() + preferred.unwrap_or(longest);
+        let response = match self.api.runs.wait_for_end(found, until)? {
+            Found::Live(run) if run.ended_at().is_some() => {
+                let (summary, results, _) = run.snapshot();
+                finished(&summary, results.iter().map(|result| &result.record).collect())
+            }
+            Found::Stored(summary) if summary.status.is_terminal() => {
+                finished(&summary, self.api.runs.stored_results(summary.id)?.iter().collect())
+            }
+            running => accepted(&running).with_header("Retry-After", POLL_AFTER_SECS),
+        };
+        Ok(match preferred {
+            Some(wait) => response.with_header("Preference-Applied", format!("wait={}", wait.as_secs())),
+            None => response,
+        })
     }
 }
 
 fn accepted(found: &Found) -> Response {
-    json_response(200, &Accepted { run_id: run_id(found), status: status(found) })
+    json_response(200, &Accepted { run_id: found.id(), status: found.status() })
 }
 
-fn wait(api: &Api, found: Found, request: &Request) -> Reply {
-    let preferred = decode::preferred_wait_secs(request);
-    let longest = preferred.map_or(api.config.sync_wait, Duration::from_secs).min(api.config.sync_wait);
-    let until = Instant::now() + longest;
-    let applied = preferred.map(|secs| format!("wait={secs}"));
-    let runs = Arc::clone(&api.runs);
-    Reply::Later(Box::new(move || {
-        let response = match &found {
-            Found::Live(run) if run.wait_for_end(until) => {
-                let (summary, results, _) = run.snapshot();
-                finished(&summary, results.iter().map(|result| &result.record).collect())
-            }
-            Found::Stored(summary) if summary.status.is_terminal() => match runs.stored_results(summary.id) {
-                Ok(results) => finished(summary, results.iter().collect()),
-                Err(_) => still_running(&found),
-            },
-            _ => still_running(&found),
-        };
-        let response = with_location(response, run_id(&found));
-        match applied {
-            Some(preference) => response.with_header("Preference-Applied", preference),
-            None => response,
-        }
-    }))
-}
-
-fn finished(
-    summary: &crate::runs::run::RunSummary,
-    results: Vec<&crate::runs::run::ResultRecord>,
-) -> Response {
+fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
     json_response(
         200,
         &Finished {
@@ -150,32 +159,28 @@ fn finished(
             status: summary.status,
             total_results: summary.total_results,
             results,
+            coverage: summary.coverage,
             error: summary.error.as_ref(),
         },
     )
 }
 
-fn still_running(found: &Found) -> Response {
-    accepted(found).with_header("Retry-After", POLL_AFTER_SECS)
-}
-
 fn with_run_headers(reply: Reply, id: RunId) -> Reply {
+    let with = |response: Response| {
+        response.with_header("Location", format!("/v1/searches/{id}")).with_header("X-Run-Id", id.to_string())
+    };
     match reply {
-        Reply::Now(response) => Reply::Now(with_location(response, id)),
-        Reply::Stream(head, body) => Reply::Stream(with_location(head, id), body),
+        Reply::Now(response) => Reply::Now(with(response)),
+        Reply::Stream(head, body) => Reply::Stream(with(head), body),
         later @ Reply::Later(_) => later,
     }
-}
-
-fn with_location(response: Response, id: RunId) -> Response {
-    response.with_header("Location", format!("/v1/searches/{id}")).with_header("X-Run-Id", id.to_string())
 }
 
 /// `GET /v1/searches/{run_id}/stream`.
 ///
 /// # Errors
 /// 404, 400 for a bad `after`, 503.
-pub fn attach(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let after = decode::number_parameter(call.request, "after", 0, u32::MAX, 0)?;
     let found = find(api, call)?;
     Ok(stream::reply(api, found, after, call.request_id))
@@ -185,7 +190,7 @@ pub fn attach(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 /// 404, 503.
-pub fn delete(api: &Api, call: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let id = parse_run_id(call)?;
     if !api.runs.delete(id, caller.account.id)? {

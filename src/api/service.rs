@@ -63,6 +63,8 @@ pub struct Call<'a> {
     pub request: &'a Request,
     /// Its id.
     pub request_id: &'a RequestId,
+    /// Whether errors are to be sent as `application/problem+json`.
+    pub as_problem: bool,
     /// What stands for `{run_id}`, as it was sent.
     pub run_id: Option<&'a str>,
     caller: Option<Caller>,
@@ -106,13 +108,8 @@ impl Api {
         let _ = self.load.set(probe);
     }
 
-    /// 200 with a JSON body that is never cached.
-    pub(super) fn json(&self, body: &impl Serialize) -> Reply {
-        Reply::Now(json_response(200, body))
-    }
-
     fn route(
-        &self,
+        self: &Arc<Self>,
         request: &Request,
         request_id: &RequestId,
         counted: &mut Vec<Standing>,
@@ -128,7 +125,7 @@ impl Api {
     }
 
     fn call(
-        &self,
+        self: &Arc<Self>,
         route: &'static Route,
         run_id: Option<&str>,
         request: &Request,
@@ -143,7 +140,8 @@ impl Api {
                 Some(caller)
             }
         };
-        (route.handler)(self, &Call { request, request_id, run_id, caller })
+        let as_problem = wants_problem(request);
+        (route.handler)(self, &Call { request, request_id, as_problem, run_id, caller })
     }
 
     fn count(
@@ -216,12 +214,7 @@ impl Handler for ApiHandler {
         dress.counted = counted;
         debug!("{} {} {}", dress.request_id, request.method, route_name(&request));
         match routed {
-            Ok(Reply::Now(response)) => Reply::Now(api.dress(response, &dress)),
-            Ok(Reply::Later(answer)) => {
-                let api = Arc::clone(api);
-                Reply::Later(Box::new(move || api.dress(answer(), &dress)))
-            }
-            Ok(Reply::Stream(head, body)) => Reply::Stream(api.dress(head, &dress), body),
+            Ok(reply) => dress_reply(api, reply, dress),
             Err(error) => {
                 if error.status() >= 500 {
                     warn!("{} {} answers {}", dress.request_id, route_name(&request), error.status());
@@ -240,6 +233,22 @@ impl Handler for ApiHandler {
         }
         self.0.dress(error.into_response(&dress.request_id, as_problem), &dress)
     }
+}
+
+fn dress_reply(api: &Arc<Api>, reply: Reply, dress: Dress) -> Reply {
+    match reply {
+        Reply::Now(response) => Reply::Now(api.dress(response, &dress)),
+        Reply::Stream(head, body) => Reply::Stream(api.dress(head, &dress), body),
+        Reply::Later(work) => {
+            let api = Arc::clone(api);
+            Reply::Later(Box::new(move || dress_reply(&api, work(), dress)))
+        }
+    }
+}
+
+/// 200 with a JSON body.
+pub(super) fn ok_json(body: &impl Serialize) -> Reply {
+    Reply::Now(json_response(200, body))
 }
 
 /// A JSON answer.

@@ -1,5 +1,6 @@
 //! What the service says of itself: health, capabilities, the catalogue.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::searches::{PREMIUM_COST, STANDARD_COST};
-use super::service::{Api, Call};
+use super::service::{Api, Call, ok_json};
 use crate::base::clock::rfc3339_millis;
 use crate::http::Reply;
 use crate::modules::query::SearchType;
@@ -37,6 +38,10 @@ impl PingCache {
             (None, Some((_, ok))) => return ok,
             (None, None) => self.pinging.lock(),
         };
+        // Whoever waited for its turn takes what the one before it learnt.
+        if let Some((_, ok)) = self.last.lock().filter(|(at, _)| at.elapsed() < PING_TTL) {
+            return ok;
+        }
         let ok = ping();
         *self.last.lock() = Some((Instant::now(), ok));
         ok
@@ -47,7 +52,7 @@ impl PingCache {
 ///
 /// # Errors
 /// Never: a database that does not answer is `degraded`.
-pub fn health(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let ok = api.ping.is_ok(|| api.accounts.ping().is_ok());
     let (driving, waiting) = api.runs.counts();
     let (busy, workers) = api.runs.workers();
@@ -72,18 +77,18 @@ pub fn health(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
     if api.config.sandbox {
         body["sandbox"] = true.into();
     }
-    Ok(api.json(&body))
+    Ok(ok_json(&body))
 }
 
 /// `GET /v1/capabilities`.
 ///
 /// # Errors
 /// Never.
-pub fn capabilities(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let limits = api.limiter.limits();
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
-    Ok(api.json(&json!({
+    Ok(ok_json(&json!({
         "version": "v1",
         "search_types": SearchType::ALL,
         "modes": {
@@ -132,7 +137,7 @@ pub fn capabilities(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
 ///
 /// # Errors
 /// Never.
-pub fn modules(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
+pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let health = api.runs.module_health();
     let modules: Vec<Value> = api
         .runs
@@ -151,5 +156,5 @@ pub fn modules(api: &Api, _: &Call<'_>) -> Result<Reply, ApiError> {
             })
         })
         .collect();
-    Ok(api.json(&json!({"count": modules.len(), "modules": modules})))
+    Ok(ok_json(&json!({"count": modules.len(), "modules": modules})))
 }

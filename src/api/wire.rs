@@ -44,6 +44,9 @@ pub struct RunHead<'a> {
     pub coverage: Coverage,
     pub credits_charged: u64,
     pub error: Option<&'a RunError>,
+    /// Only where it is true: the simulated web answered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
 }
 
 impl<'a> From<&'a RunSummary> for RunHead<'a> {
@@ -61,6 +64,7 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             coverage: run.coverage,
             credits_charged: run.credits_charged,
             error: run.error.as_ref(),
+            sandbox: run.simulated,
         }
     }
 }
@@ -90,6 +94,8 @@ pub struct Finished<'a> {
     pub status: Status,
     pub total_results: u32,
     pub results: Vec<&'a ResultRecord>,
+    /// Additive: what could not be asked.
+    pub coverage: Coverage,
     /// Only where the run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<&'a RunError>,

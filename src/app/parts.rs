@@ -21,6 +21,8 @@ const MAX_WAITING_RUNS: usize = 1000;
 const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// How long a driver's lease holds without a renewal; renewed every second.
 const LEASE: Duration = Duration::from_secs(30);
+/// How long a run that has asked everything waits for a store that is away.
+const STORE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether premium searches can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +78,11 @@ impl Engine {
                     check_timeout: config.check_timeout,
                     run_timeout: config.run_timeout,
                     lease: LEASE,
+                    store_patience: STORE_PATIENCE,
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,
+                simulated: sandbox.is_some(),
             },
         );
         Ok(Self { runs, premium, sandbox })

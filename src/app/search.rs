@@ -13,7 +13,7 @@ use crate::config::EngineConfig;
 use crate::modules::query::Query;
 use crate::runs::live::LiveRun;
 use crate::runs::run::{Progress, ResultRecord, RunSummary};
-use crate::runs::service::{Order, Receipt};
+use crate::runs::service::{Order, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
 
 /// One search without a server.
@@ -69,7 +69,7 @@ pub fn search(
     let Ok(Receipt::Started(run)) = engine.runs.start(order) else {
         return Err(AppError::Failed("the search could not be started".to_owned()));
     };
-    follow(&run, &mut sink);
+    follow(&engine.runs, &run, &mut sink);
     let (summary, results, _) = run.snapshot();
     // A run that has ended lets its driver go at once; one that was broken off needs a moment.
     engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
@@ -77,7 +77,7 @@ pub fn search(
 }
 
 /// Hands on what the run publishes, until it ends or the sink has had enough.
-fn follow(run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>) {
+fn follow(runs: &Runs, run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>) {
     let (mut shown, mut completed) = (0, None);
     loop {
         let (summary, results, version) = run.snapshot();
@@ -97,5 +97,6 @@ fn follow(run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<(
             return;
         }
         run.wait_for_change(version, Instant::now() + Duration::from_secs(1));
+        runs.keep_house();
     }
 }

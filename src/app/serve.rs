@@ -27,6 +27,15 @@ use crate::store;
 pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     // Taken first: a signal that comes while the parts are put together is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
+    // Before anything is created: a taken address leaves nothing behind.
+    let server = Server::bind(&http::ServerConfig {
+        listen: config.server.listen,
+        request_workers: config.server.request_workers,
+        max_streams: config.server.max_streams,
+        trusted_proxies: config.server.trusted_proxies.clone(),
+        ..http::ServerConfig::default()
+    })
+    .map_err(|error| AppError::Failed(error.to_string()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
     let url = url.map_err(|error| AppError::Config(error.to_string()))?;
@@ -38,14 +47,6 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits));
 
-    let server = Server::bind(&http::ServerConfig {
-        listen: config.server.listen,
-        request_workers: config.server.request_workers,
-        max_streams: config.server.max_streams,
-        trusted_proxies: config.server.trusted_proxies.clone(),
-        ..http::ServerConfig::default()
-    })
-    .map_err(|error| failed(&format!("cannot listen on {}", config.server.listen), &error))?;
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
     let api = Arc::new(Api::new(
@@ -55,6 +56,9 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    if engine.sandbox.is_some() {
+        warn!("the web is simulated: nothing that is found is real");
+    }
     let first_key = welcome::first_key(&accounts)?;
     let gauge = server.gauge();
     let handle =

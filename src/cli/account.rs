@@ -1,6 +1,7 @@
 //! `account create`, `list`, `set-plan`; and how accounts are opened.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -102,9 +103,10 @@ struct AccountLine<'a> {
 pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match args.action {
         Action::Create(args) => {
-            let accounts = open(&args.storage, args.accounts.plans)?;
+            let accounts = open_or_create(&args.storage, args.accounts.plans)?;
             let account = accounts.create_account(&args.email, &args.plan)?;
-            writeln!(out, "created {} on plan {} ({})", account.email, account.plan, account.id)?;
+            let place = &args.storage.database;
+            writeln!(out, "created {} on plan {} ({}) in {place}", account.email, account.plan, account.id)?;
         }
         Action::List(args) => list(&args, out)?,
         Action::SetPlan(args) => {
@@ -116,8 +118,22 @@ pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// The accounts of a database, which is created where it does not exist. A server may be running on it.
+/// The accounts of a database that exists. A server may be running on it.
 pub(crate) fn open(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
+    if let Some(path) = storage.database.expose().strip_prefix("sqlite:")
+        && !Path::new(path).exists()
+    {
+        // Most likely the wrong folder; an empty database there would only hide it.
+        return Err(Failure::Failed(format!(
+            "there is no database at {path}: run the command where the service runs, or say where it is \
+             with --database"
+        )));
+    }
+    open_or_create(storage, plans)
+}
+
+/// The same, of a database that is created where it does not exist.
+fn open_or_create(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
     let url: store::DatabaseUrl = storage.database.expose().parse().map_err(|error| {
         Failure::Usage(format!("invalid value for --database (SIGHTLINE_DATABASE): {error}"))
     })?;

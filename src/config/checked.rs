@@ -49,7 +49,8 @@ where
         };
         parsed.map_err(|reason| {
             let given = if self.secret { None } else { Some(value.to_string_lossy()) };
-            let message = refusal(&option_name(arg), given.as_deref(), &reason);
+            // clap prints a raw message as it is: the line end is ours.
+            let message = refusal(&option_name(arg), given.as_deref(), &reason) + "\n";
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(cmd)
         })
     }

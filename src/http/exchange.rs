@@ -96,19 +96,29 @@ impl Exchange {
         let core = Arc::clone(&self.turn.core);
         match catch_unwind(AssertUnwindSafe(|| core.handler.handle(request))) {
             Ok(Reply::Now(response)) => self.answer(&response),
-            Ok(Reply::Later(wait)) => {
-                self.on_own_thread(&core, move |exchange| match catch_unwind(AssertUnwindSafe(wait)) {
-                    Ok(response) => exchange.answer(&response),
-                    Err(_) => exchange.refuse(Refusal::Internal),
-                });
-            }
-            Ok(Reply::Stream(head, body)) => {
-                self.on_own_thread(&core, move |exchange| exchange.stream(&head, body));
-            }
+            Ok(reply) => self.on_own_thread(&core, move |exchange| exchange.reply(reply)),
             Err(_) => {
                 log::error!("the handler panicked");
                 self.refuse(Refusal::Internal);
             }
+        }
+    }
+
+    /// Sends a reply, however long it takes. On a thread of its own.
+    fn reply(self, mut reply: Reply) {
+        while let Reply::Later(work) = reply {
+            reply = match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(reply) => reply,
+                Err(_) => {
+                    log::error!("the handler panicked");
+                    return self.refuse(Refusal::Internal);
+                }
+            };
+        }
+        match reply {
+            Reply::Now(response) => self.answer(&response),
+            Reply::Stream(head, body) => self.stream(&head, body),
+            Reply::Later(_) => self.refuse(Refusal::Internal),
         }
     }
 

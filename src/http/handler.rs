@@ -46,8 +46,9 @@ pub enum Refusal {
 pub enum Reply {
     /// At once.
     Now(Response),
-    /// After a wait on a thread of its own; over the limit of such threads: 503.
-    Later(Box<dyn FnOnce() -> Response + Send>),
+    /// Worked out on a thread of its own, which may wait; over the limit of such threads: 503, and the work
+    /// is not begun. A stream that comes of it takes no further place.
+    Later(Box<dyn FnOnce() -> Reply + Send>),
     /// A body that comes in pieces, on a thread of its own; over the limit: 503. The response's own
     /// body is ignored; it is sent with `Connection: close` and the connection is closed after it.
     Stream(Response, StreamBody),

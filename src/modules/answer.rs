@@ -47,9 +47,19 @@ impl<'r> Answer<'r> {
         self.lower.get_or_init(|| self.text().to_lowercase())
     }
 
-    /// The body as JSON. Nesting beyond 128 levels counts as no JSON.
+    /// Whether the body had more than was read: then nothing can be said of what it does not hold.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.response.truncated
+    }
+
+    /// The body as JSON. Nesting beyond 128 levels counts as no JSON, and so does a body that was cut
+    /// off, even where what was read of it could pass for a document.
     pub(crate) fn json(&self) -> Option<&Value> {
-        self.json.get_or_init(|| serde_json::from_str(strip_guard(self.text())).ok()).as_ref()
+        self.json
+            .get_or_init(|| {
+                (!self.is_cut()).then(|| serde_json::from_str(strip_guard(self.text())).ok()).flatten()
+            })
+            .as_ref()
     }
 
     /// The body as HTML.

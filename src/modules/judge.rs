@@ -16,8 +16,8 @@ use super::template::{Saved, Values};
 pub struct Verdict {
     /// `Hit`, `Miss`, `Blocked`, `RateLimited`, or `Error` where the rules come to no conclusion.
     pub outcome: Outcome,
-    /// A machine-readable word: which barrier; `conflict`, `unrecognized`, `server_error`, `forbidden`,
-    /// `no_answer`; `weak` for a miss that means "nothing public".
+    /// A machine-readable word: which barrier; `conflict`, `unrecognized`, `truncated` (the rest of a
+    /// body that is too large might have told), `server_error`, `forbidden`, `no_answer`; `weak` for a miss that means "nothing public".
     pub reason: Option<&'static str>,
     /// Which rule fired, and its conditions, such as `hit[0]: status 200, json /login equals_query`.
     pub matcher: Option<String>,
@@ -131,15 +131,24 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
         (Some(hit), Some(miss)) => {
             Verdict::new(Outcome::Error, Some("conflict"), Some(format!("hit[{hit}] and miss[{miss}]")))
         }
-        (None, None) => unrecognized(answers.get(Some(last)).map_or(0, |answer| answer.response.status)),
+        (None, None) => {
+            let is_cut = module
+                .hit
+                .iter()
+                .chain(&module.miss)
+                .filter(|rule| rule.clues().reads_body)
+                .any(|rule| answers.get(Some(rule.probe.unwrap_or(last))).is_some_and(Answer::is_cut));
+            unrecognized(answers.get(Some(last)).map_or(0, |answer| answer.response.status), is_cut)
+        }
     }
 }
 
-/// No rule knows the answer: the status may still say why.
-fn unrecognized(status: u16) -> Verdict {
+/// No rule knows the answer: the status may still say why, or that a rule did not see the whole body.
+fn unrecognized(status: u16, is_cut: bool) -> Verdict {
     match status {
         401 | 403 | 407 | 451 => Verdict::new(Outcome::Blocked, Some("forbidden"), None),
         500..=599 => Verdict::new(Outcome::Error, Some("server_error"), None),
+        _ if is_cut => Verdict::new(Outcome::Error, Some("truncated"), None),
         _ => Verdict::new(Outcome::Error, Some("unrecognized"), None),
     }
 }

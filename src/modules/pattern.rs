@@ -41,7 +41,11 @@ fn explain(pattern: &str, error: &regex::Error) -> String {
         other => {
             let text = other.to_string();
             let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            format!("the regex `{shown}` is not valid: {reason}")
+            let variable = ["{query", "{local}", "{domain", "{value}", "{saved.", "{config."]
+                .iter()
+                .any(|variable| pattern.contains(variable));
+            let hint = if variable { "; variables are not filled in at this place" } else { "" };
+            format!("the regex `{shown}` is not valid: {reason}{hint}")
         }
     }
 }
@@ -78,6 +82,15 @@ impl Pattern {
     /// Whether the regex is found in `text`. Without a value for a variable: no.
     pub(crate) fn is_found(&self, text: &str, values: &Values<'_>) -> bool {
         self.regex(values).is_ok_and(|regex| regex.is_match(text))
+    }
+
+    /// As [`Pattern::is_found`]; in a text that was cut off, only where the match ends before the cut,
+    /// which is no end of a line, a word or the text.
+    pub(crate) fn is_found_in(&self, text: &str, is_cut: bool, values: &Values<'_>) -> bool {
+        if !is_cut {
+            return self.is_found(text, values);
+        }
+        self.regex(values).is_ok_and(|regex| regex.find_iter(text).any(|found| found.end() < text.len()))
     }
 
     pub(crate) fn template(&self) -> Option<&Template> {

@@ -77,19 +77,26 @@ impl Pointer {
 
     /// Every value that it leads to, in document order, at most 10,000.
     pub(crate) fn select<'v>(&self, root: &'v Value) -> Vec<Selected<'v>> {
+        self.select_known(root).0
+    }
+
+    /// As [`Pointer::select`]; says too whether these are all of them.
+    pub(crate) fn select_known<'v>(&self, root: &'v Value) -> (Vec<Selected<'v>>, bool) {
         let mut found = vec![Selected { value: root, key: Key::Root }];
+        let mut is_whole = true;
         for segment in &self.segments {
             let mut next = Vec::new();
             for selected in &found {
                 step(selected.value, segment, &mut next);
                 if next.len() >= MAX_SELECTED {
                     next.truncate(MAX_SELECTED);
+                    is_whole = false;
                     break;
                 }
             }
             found = next;
         }
-        found
+        (found, is_whole)
     }
 }
 

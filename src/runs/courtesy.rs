@@ -12,6 +12,8 @@ use parking_lot::Mutex;
 
 /// Checks at once to one host, over all runs.
 pub const CHECKS_PER_HOST: usize = 2;
+/// The longest that a site's `Retry-After` is followed: a wrong one must not switch a module off for good.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Wakes a driver that waits for a host.
@@ -36,6 +38,8 @@ pub enum Admission {
     NotBefore(Instant),
     /// The module's checks of the day are used up.
     DailyLimit,
+    /// A host asked to be left alone for a while (`Retry-After`).
+    Paused,
 }
 
 /// Counts who asks whom. One for a process.
@@ -49,6 +53,7 @@ pub struct Courtesy {
 struct Host {
     busy: usize,
     waiting: Vec<Waker>,
+    paused_until: Option<Instant>,
 }
 
 struct Paced {
@@ -72,7 +77,7 @@ impl Drop for Permit {
                 let Some(host) = table.get_mut(name) else { continue };
                 host.busy = host.busy.saturating_sub(1);
                 woken.append(&mut host.waiting);
-                if host.busy == 0 {
+                if host.busy == 0 && host.paused_until.is_none() {
                     table.remove(name);
                 }
             }
@@ -94,6 +99,11 @@ impl Courtesy {
         now: Instant,
     ) -> Admission {
         let mut table = self.hosts.lock();
+        let is_paused =
+            |name| table.get(name).and_then(|host: &Host| host.paused_until).is_some_and(|end| now < end);
+        if hosts.iter().any(is_paused) {
+            return Admission::Paused;
+        }
         for name in &hosts {
             if let Some(host) = table.get_mut(name).filter(|host| host.busy >= CHECKS_PER_HOST) {
                 if !host.waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
@@ -109,6 +119,24 @@ impl Courtesy {
             table.entry(name.clone()).or_default().busy += 1;
         }
         Admission::Granted(Permit { hosts, table: Arc::clone(&self.hosts) })
+    }
+
+    /// Leaves hosts alone for as long as they asked, at most ten minutes: for every run.
+    pub fn pause(&self, hosts: &[String], wanted: Duration, now: Instant) {
+        let end = now + wanted.min(LONGEST_PAUSE);
+        let mut table = self.hosts.lock();
+        for name in hosts {
+            let host = table.entry(name.clone()).or_default();
+            host.paused_until = host.paused_until.max(Some(end));
+        }
+    }
+
+    /// Forgets pauses that are over.
+    pub fn sweep(&self, now: Instant) {
+        self.hosts.lock().retain(|_, host| {
+            host.paused_until = host.paused_until.filter(|end| now < *end);
+            host.busy > 0 || host.paused_until.is_some()
+        });
     }
 
     fn keep_pace(&self, module: &str, pace: Pace, now: Instant) -> Option<Admission> {
@@ -176,6 +204,27 @@ mod tests {
             assert!(ask(&courtesy, &["b", "a"], &waker).is_none());
         }
         assert!(ask(&courtesy, &["b"], &waker).is_some());
+    }
+
+    #[test]
+    fn a_host_that_asked_for_it_is_left_alone_for_a_while() {
+        let (courtesy, (waker, _)) = (Courtesy::default(), counting());
+        let start = Instant::now();
+        let running = ask(&courtesy, &["a"], &waker).unwrap();
+        courtesy.pause(&["a".to_owned(), "b".to_owned()], Duration::from_secs(60), start);
+        courtesy.pause(&["b".to_owned()], Duration::from_secs(1_000_000), start);
+        drop(running);
+        let admit = |host: &str, secs| {
+            let at = start + Duration::from_secs(secs);
+            courtesy.admit("m", Pace::default(), vec![host.to_owned()], &waker, at)
+        };
+        assert!(matches!(admit("a", 59), Admission::Paused));
+        assert!(matches!(admit("a", 60), Admission::Granted(_)));
+        assert!(matches!(admit("b", 599), Admission::Paused));
+        assert!(matches!(admit("b", 600), Admission::Granted(_)), "the wish is followed for ten minutes");
+        assert!(matches!(admit("c", 0), Admission::Granted(_)));
+        courtesy.sweep(start + Duration::from_secs(600));
+        assert!(courtesy.hosts.lock().is_empty());
     }
 
     #[test]

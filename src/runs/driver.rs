@@ -11,12 +11,13 @@ use jiff::Timestamp;
 use log::{error, warn};
 
 use super::courtesy::{Admission, Pace, Permit, Waker};
+use super::ending::{self, Retry};
 use super::journal::{Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
-use super::run::{ModuleReport, ResultRecord, RunError, Status};
+use super::run::{ModuleReport, ResultRecord, Status};
+use super::scheduler::Job;
 use super::workshop::Workshop;
-use crate::base::storage::StorageError;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Finding, Outcome, Report};
 use crate::modules::query::Query;
@@ -25,16 +26,12 @@ use crate::modules::query::Query;
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// How long checks may outlive the run's ceiling before they are given up.
 const CEILING_GRACE: Duration = Duration::from_secs(5);
-/// How long a finished run waits for a store that does not answer before its readers are told.
-const STORE_PATIENCE: Duration = Duration::from_secs(30);
-const FIRST_RETRY: Duration = Duration::from_millis(100);
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
-
-/// Drives `run` to its end, or until it is stopped. `modules` are those that have not ended yet.
-pub fn drive(workshop: &Arc<Workshop>, run: &Arc<LiveRun>, query: &Query, modules: Vec<Arc<Module>>) {
-    let mut driver = Driver::new(workshop, run, query, modules);
-    driver.skip_unsuitable();
-    while run.stopped().is_none() && !driver.is_finished() {
+/// Drives a run to its end, or until it is stopped.
+pub fn drive(workshop: &Arc<Workshop>, job: &Job) {
+    let run = &job.run;
+    let mut driver = Driver::new(workshop, job);
+    driver.skip_unsuitable(&job.gone);
+    while run.stopped().is_none() && !driver.is_finished() && !driver.store_refuses() {
         driver.dispatch();
         driver.receive();
         driver.give_up_late();
@@ -48,18 +45,9 @@ pub fn drive(workshop: &Arc<Workshop>, run: &Arc<LiveRun>, query: &Query, module
     }
 }
 
-/// Ends a run whose driver broke.
-pub fn fail(workshop: &Workshop, run: &LiveRun, code: &str, message: &str) {
-    let ending = Ending {
-        status: Status::Failed,
-        error: Some(RunError { code: code.to_owned(), message: message.to_owned() }),
-        completed_at: workshop.clock.now(),
-    };
-    let stored = workshop.journal.finish(run.id(), workshop.instance, &run.checkpoint(), &ending);
-    if let Err(error) = &stored {
-        error!("run {}: its failure could not be stored: {error}", run.id());
-    }
-    run.end(ending, stored.is_ok());
+/// Ends a run that cannot be driven; its readers are told, its credits come back.
+pub fn fail(workshop: &Workshop, run: &LiveRun, message: &str) {
+    ending::store(workshop, run, ending::failed(workshop, "internal_error", message));
 }
 
 struct Driver<'a> {
@@ -102,12 +90,8 @@ enum Message {
 }
 
 impl<'a> Driver<'a> {
-    fn new(
-        workshop: &'a Arc<Workshop>,
-        run: &'a Arc<LiveRun>,
-        query: &Query,
-        modules: Vec<Arc<Module>>,
-    ) -> Self {
+    fn new(workshop: &'a Arc<Workshop>, job: &'a Job) -> Self {
+        let run = &job.run;
         let (sender, receiver) = channel();
         let wake = sender.clone();
         // A driver that has ended needs no waking.
@@ -118,8 +102,8 @@ impl<'a> Driver<'a> {
         Self {
             workshop,
             run,
-            query: Arc::new(query.clone()),
-            lanes: Lanes::new(modules, &workshop.health),
+            query: Arc::new(job.query.clone()),
+            lanes: Lanes::new(job.modules.clone(), &workshop.health),
             under_way: HashMap::new(),
             in_tail: 0,
             sender,
@@ -145,7 +129,15 @@ impl<'a> Driver<'a> {
     }
 
     /// Modules that this query cannot be asked of end at once, without a worker.
-    fn skip_unsuitable(&mut self) {
+    fn skip_unsuitable(&mut self, gone: &[String]) {
+        self.reports.extend(gone.iter().map(|module| ModuleReport {
+            module: module.clone(),
+            platform: module.clone(),
+            status: Outcome::Skipped,
+            reason: Some("disabled".to_owned()),
+            http_status: None,
+            elapsed_ms: 0,
+        }));
         for (place, module) in self.lanes.waiting(Lane::Front) {
             if let Some(reason) = module.why_skipped(&self.query, self.workshop.checker.keys()) {
                 self.lanes.take(place);
@@ -182,10 +174,8 @@ impl<'a> Driver<'a> {
                 Admission::NotBefore(at) => {
                     self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
                 }
-                Admission::DailyLimit => {
-                    self.lanes.take(place);
-                    self.note(&module, bare_report(Outcome::Skipped, "daily_limit"), Duration::ZERO);
-                }
+                Admission::DailyLimit => self.pass_over(place, &module, Outcome::Skipped, "daily_limit"),
+                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, "retry_after"),
             }
             if is_full(self) {
                 return;
@@ -193,13 +183,22 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn admit(&self, module: &Module) -> Admission {
-        let entry = module.entry();
-        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
+    fn pass_over(&mut self, place: usize, module: &Module, outcome: Outcome, reason: &str) {
+        self.lanes.take(place);
+        self.note(module, bare_report(outcome, reason), Duration::ZERO);
+    }
+
+    fn hosts(&self, module: &Module) -> Vec<String> {
         let mut hosts = module.hosts(&self.query);
         hosts.sort_unstable();
         hosts.dedup();
-        self.workshop.courtesy.admit(module.id(), pace, hosts, &self.waker, Instant::now())
+        hosts
+    }
+
+    fn admit(&self, module: &Module) -> Admission {
+        let entry = module.entry();
+        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
+        self.workshop.courtesy.admit(module.id(), pace, self.hosts(module), &self.waker, Instant::now())
     }
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
@@ -207,8 +206,12 @@ impl<'a> Driver<'a> {
         self.in_tail += usize::from(lane == Lane::Tail);
         self.under_way.insert(place, UnderWay { module: Arc::clone(&module), lane, since: Instant::now() });
         let (workshop, query) = (Arc::clone(self.workshop), Arc::clone(&self.query));
-        let (sender, ceiling) = (self.sender.clone(), self.ceiling);
+        let (sender, ceiling, run) = (self.sender.clone(), self.ceiling, Arc::clone(self.run));
         self.workshop.pool.execute(move || {
+            if run.stopped().is_some() {
+                // It waited for a worker meanwhile; nobody wants to know any more.
+                return;
+            }
             let began = Instant::now();
             let report = Box::new(check_guarded(&workshop, &module, &query, ceiling));
             // The host is free for others before the driver gets round to the answer.
@@ -225,9 +228,13 @@ impl<'a> Driver<'a> {
             return;
         }
         let mut until = self.checkpoint_at;
-        let ceiling = if self.lanes.left() > 0 { self.ceiling } else { self.ceiling + CEILING_GRACE };
-        let retry = (!self.ready.is_empty()).then_some(self.retry.at).flatten();
-        for moment in [Some(ceiling), self.not_before, retry].into_iter().flatten() {
+        let ceiling = if self.lanes.left() > 0 {
+            Some(self.ceiling)
+        } else {
+            (!self.under_way.is_empty()).then_some(self.ceiling + CEILING_GRACE)
+        };
+        let retry = (!self.ready.is_empty()).then(|| self.retry.at()).flatten();
+        for moment in [ceiling, self.not_before, retry].into_iter().flatten() {
             until = until.min(moment);
         }
         let wait = until.saturating_duration_since(Instant::now());
@@ -245,6 +252,10 @@ impl<'a> Driver<'a> {
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
             self.workshop.health.note(check.module.id(), report.outcome, took);
+            if let Some(secs) = report.retry_after_secs {
+                let hosts = self.hosts(&check.module);
+                self.workshop.courtesy.pause(&hosts, Duration::from_secs(secs), Instant::now());
+            }
             self.note(&check.module, *report, took);
         }
     }
@@ -326,60 +337,23 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn finish(&self) {
-        let mut ending = self.ending();
-        let impatient_at = Instant::now() + STORE_PATIENCE;
-        let mut retry = Retry::default();
-        loop {
-            let checkpoint = self.run.checkpoint();
-            match self.workshop.journal.finish(self.run.id(), self.workshop.instance, &checkpoint, &ending) {
-                // For readers who were told of a failure meanwhile this changes nothing.
-                Ok(Write::Done) => return self.run.end(ending, true),
-                Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
-                Err(error) => retry.again(self.run, &error),
-            }
-            if Instant::now() >= impatient_at && ending.status == Status::Completed {
-                ending.status = Status::Failed;
-                ending.error = Some(failure("store_failed", "the results could not be stored"));
-                self.run.end(ending.clone(), false);
-            }
-            if self.run.stopped().is_some() {
-                return;
-            }
-            self.run.wait_until_stopped(retry.at.unwrap_or(impatient_at));
-        }
+    /// Whether what was found can no longer be stored: then the run ends as failed.
+    fn store_refuses(&self) -> bool {
+        let is_idle = self.under_way.is_empty() && self.lanes.left() == 0;
+        let patience = if is_idle { self.workshop.limits.store_patience } else { Duration::MAX };
+        self.retry.is_hopeless(patience)
     }
 
-    fn ending(&self) -> Ending {
-        let conclusive = self.run.summary().coverage.conclusive;
-        let (status, error) = if conclusive > 0 {
-            (Status::Completed, None)
+    fn finish(mut self) {
+        let ending = if self.store_refuses() {
+            self.run.publish(Vec::new(), std::mem::take(&mut self.reports));
+            ending::not_stored(self.workshop)
+        } else if self.run.summary().coverage.conclusive == 0 {
+            ending::failed(self.workshop, "no_conclusion", "not one module came to a conclusion")
         } else {
-            let error = failure("no_conclusion", "not one module came to a conclusion");
-            (Status::Failed, Some(error))
+            Ending { status: Status::Completed, error: None, completed_at: self.workshop.clock.now() }
         };
-        Ending { status, error, completed_at: self.workshop.clock.now() }
-    }
-}
-
-/// When a store that failed is tried again.
-#[derive(Default)]
-struct Retry {
-    pause: Duration,
-    at: Option<Instant>,
-}
-
-impl Retry {
-    fn is_due(&self) -> bool {
-        self.at.is_none_or(|at| Instant::now() >= at)
-    }
-
-    fn again(&mut self, run: &LiveRun, error: &StorageError) {
-        if self.at.is_none() {
-            warn!("run {}: its results wait for the store: {error}", run.id());
-        }
-        self.pause = (self.pause * 2).clamp(FIRST_RETRY, LONGEST_RETRY);
-        self.at = Some(Instant::now() + self.pause);
+        ending::store(self.workshop, self.run, ending);
     }
 }
 
@@ -405,10 +379,6 @@ fn bare_report(outcome: Outcome, reason: &str) -> Report {
         findings: Vec::new(),
         retry_after_secs: None,
     }
-}
-
-fn failure(code: &str, message: &str) -> RunError {
-    RunError { code: code.to_owned(), message: message.to_owned() }
 }
 
 fn identity(record: &ResultRecord) -> (String, String, Option<String>) {

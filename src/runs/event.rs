@@ -82,7 +82,7 @@ pub struct ErrorData<'a> {
     pub run_id: RunId,
     /// The run's status as far as it is known.
     pub status: Status,
-    /// `server_shutdown`, `unavailable`, `internal_error`.
+    /// `server_shutdown`, `unavailable`, or `not_found` for a run that its owner deleted.
     pub error: &'static str,
     /// For a person.
     pub message: &'static str,

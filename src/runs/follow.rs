@@ -1,16 +1,14 @@
 //! Readers of a run: of one that is live here, or of one that only the store knows.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::event::{self, DoneData, Frame, ProgressData, RunData};
 use super::live::{Cursor, LiveRun, Next, Stopped};
 use super::run::{RunSummary, Status};
-use super::service::Runs;
+use super::service::{POLL_EVERY, Runs};
 use crate::base::storage::StorageError;
 
-/// How often the store is asked for news of a run that another process drives.
-const POLL_EVERY: Duration = Duration::from_millis(500);
 /// Results read from the store at once.
 const PAGE: usize = 500;
 
@@ -96,8 +94,9 @@ impl Follower {
                 Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
                     self.source = Source::Stored(StoredCursor {
                         last_result: cursor.last_result(),
-                        reports_seen: cursor.reports_seen(),
-                        done: false,
+                        // The other driver's list of ended modules has another order: told again is
+                        // harmless, left out is not.
+                        ..StoredCursor::default()
                     });
                 }
                 None => return self.next_stored(until),

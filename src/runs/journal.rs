@@ -30,6 +30,8 @@ pub struct NewRun {
     pub query: String,
     /// Whether browser modules take part.
     pub premium: bool,
+    /// Whether the simulated web is asked.
+    pub simulated: bool,
     /// Ids of the modules that will be asked, in catalogue order.
     pub modules: Vec<String>,
     /// When it was accepted.
@@ -159,10 +161,12 @@ pub trait Journal: Send + Sync {
     /// Lets go of the runs that `owner` drives, so that anyone may take them over at once.
     fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError>;
 
-    /// Takes over at most `limit` running runs whose lease is over at `now`, oldest first.
+    /// Takes over at most `limit` running runs whose lease is over at `now`, oldest first; only those that
+    /// asked the web that `owner` asks, simulated or real.
     fn take_over(
         &self,
         owner: InstanceId,
+        simulated: bool,
         now: Timestamp,
         lease_until: Timestamp,
         limit: usize,

@@ -14,15 +14,18 @@
 //! | [`pool`] | the check workers that all runs share |
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
+//! | `ending` | the end of a run, stored |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
-//! | [`service`] | the use cases: start, read, follow, take over, shut down |
+//! | [`service`] | the use cases: start, read, wait, follow, delete |
+//! | `upkeep` | leases, runs without a driver, memory, the shutdown |
 //!
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
 //! them, so that an id once shown never changes.
 
 pub mod courtesy;
 pub mod driver;
+mod ending;
 pub mod event;
 pub mod follow;
 pub mod health;
@@ -35,4 +38,5 @@ pub mod run;
 pub mod scheduler;
 pub mod service;
 pub mod unrecorded;
+mod upkeep;
 pub mod workshop;

@@ -48,7 +48,7 @@ impl Status {
 /// Why a run failed: shown to its owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunError {
-    /// `no_conclusion`, `store_failed`, `internal_error`, `cancelled`.
+    /// `no_conclusion`, `store_failed` or `internal_error`.
     pub code: String,
     /// For a person.
     pub message: String,
@@ -177,6 +177,8 @@ pub struct RunSummary {
     pub query: String,
     /// Whether browser modules take part.
     pub premium: bool,
+    /// The simulated web was asked: nothing of it is real.
+    pub simulated: bool,
     /// Results so far.
     pub total_results: u32,
     /// Progress block.
@@ -203,6 +205,7 @@ impl RunSummary {
             search_type: new.search_type,
             query: new.query.clone(),
             premium: new.premium,
+            simulated: new.simulated,
             total_results: 0,
             progress: Progress { modules_total: count(new.modules.len()), ..Progress::default() },
             coverage: Coverage::default(),
@@ -214,8 +217,8 @@ impl RunSummary {
     }
 }
 
-/// Counts of one run stay far below the type's bounds: results and modules are capped.
-pub(super) fn count(length: usize) -> u32 {
+/// A length as the contract counts it. Results and modules of one run are capped far below the bound.
+pub fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 

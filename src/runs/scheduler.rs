@@ -28,6 +28,8 @@ pub struct Job {
     pub query: Query,
     /// Modules that have not ended yet.
     pub modules: Vec<Arc<Module>>,
+    /// Ids of modules that have not ended and that the catalogue no longer has.
+    pub gone: Vec<String>,
 }
 
 /// Starts drivers.
@@ -122,6 +124,7 @@ impl Scheduler {
             }
             state.driving -= 1;
             self.workshop.driving.store(state.driving, Ordering::Relaxed);
+            self.idle.notify_all();
             return false;
         }
         true
@@ -152,10 +155,9 @@ impl Scheduler {
 }
 
 fn drive_guarded(workshop: &Arc<Workshop>, job: &Job) {
-    let modules = job.modules.clone();
-    let driven = catch_unwind(AssertUnwindSafe(|| driver::drive(workshop, &job.run, &job.query, modules)));
+    let driven = catch_unwind(AssertUnwindSafe(|| driver::drive(workshop, job)));
     if driven.is_err() {
         error!("run {}: its driver panicked", job.run.id());
-        driver::fail(workshop, &job.run, "internal_error", "the search broke");
+        driver::fail(workshop, &job.run, "the search broke");
     }
 }

@@ -1,4 +1,4 @@
-//! What can be done with runs: start, read, follow, delete, take over, shut down.
+//! What can be done with runs: start, read, wait, follow, delete.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, ToSpan};
-use log::{info, warn};
 use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
 use super::courtesy::Courtesy;
 use super::follow::Follower;
 use super::health::HealthTable;
-use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable, Started};
+use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Started};
 use super::live::{LiveRun, Stopped};
 use super::pool::CheckPool;
-use super::run::{ModuleReport, ResultRecord, RunSummary};
+use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::scheduler::{Job, Scheduler};
+use super::upkeep::Agenda;
 use super::workshop::{Limits, Workshop};
 use crate::account::credits::Charge;
 use crate::base::clock::Clock;
@@ -28,10 +28,8 @@ use crate::modules::check::Checker;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 
-/// How often runs without a driver are looked for.
-const TAKE_OVER_EVERY: Duration = Duration::from_secs(5);
-/// Runs taken over at once.
-const TAKE_OVER_RUNS: usize = 16;
+/// How often the store is asked for news of a run that another process drives.
+pub(super) const POLL_EVERY: Duration = Duration::from_millis(500);
 /// Results read from the store at once.
 const PAGE: usize = 1000;
 
@@ -50,6 +48,8 @@ pub struct RunsConfig {
     pub keep_ended: Duration,
     /// Whether sign-in-page checks take part.
     pub discovery: bool,
+    /// Whether the checker asks the simulated web. Runs of the other web are never gone on with.
+    pub simulated: bool,
 }
 
 /// A search to be started.
@@ -99,16 +99,34 @@ pub enum Found {
     Stored(Box<RunSummary>),
 }
 
+impl Found {
+    /// `run_id`.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Live(run) => run.id(),
+            Self::Stored(summary) => summary.id,
+        }
+    }
+
+    /// Where it stands now, or stood when the store was asked.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Live(run) => run.summary().status,
+            Self::Stored(summary) => summary.status,
+        }
+    }
+}
+
 /// The use cases of this room. One for a process; shared.
 pub struct Runs {
-    workshop: Arc<Workshop>,
-    scheduler: Arc<Scheduler>,
-    catalog: Arc<Catalog>,
-    config: RunsConfig,
-    live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
-    shutdown: Mutex<bool>,
-    shutdown_began: Condvar,
-    next_take_over: Mutex<Instant>,
+    pub(super) workshop: Arc<Workshop>,
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) config: RunsConfig,
+    pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
+    pub(super) shutdown: Mutex<bool>,
+    pub(super) shutdown_began: Condvar,
+    pub(super) agenda: Mutex<Agenda>,
 }
 
 impl Runs {
@@ -139,7 +157,7 @@ impl Runs {
             live: RwLock::default(),
             shutdown: Mutex::new(false),
             shutdown_began: Condvar::new(),
-            next_take_over: Mutex::new(Instant::now()),
+            agenda: Mutex::new(Agenda::new()),
         })
     }
 
@@ -170,6 +188,7 @@ impl Runs {
             search_type: order.query.search_type(),
             query: order.query.raw().to_owned(),
             premium: order.premium,
+            simulated: self.config.simulated,
             modules: ids.clone(),
             created_at: now,
             owner: self.workshop.instance,
@@ -180,20 +199,68 @@ impl Runs {
         let opening = RunSummary::opening(&new, credits);
         let run = Arc::new(LiveRun::new(opening, ids));
         // Known here before it is committed: whoever learns its id finds it live.
-        self.live.write().insert(new.id, Arc::clone(&run));
+        self.hold(&run);
         let started = self.workshop.journal.start(&new, &order.charge);
+        if self.is_shutting_down() && matches!(started, Ok(Started::Created)) {
+            // It may have been committed after all leases were released.
+            self.release_leases();
+        }
         if !matches!(started, Ok(Started::Created)) {
             self.live.write().remove(&new.id);
         }
         Ok(match started.map_err(OrderError::Storage)? {
             Started::Created => {
-                self.scheduler.submit(Job { run: Arc::clone(&run), query: order.query, modules });
+                self.scheduler.submit(Job {
+                    run: Arc::clone(&run),
+                    query: order.query,
+                    modules,
+                    gone: Vec::new(),
+                });
                 Receipt::Started(run)
             }
             Started::Repeated(id) => Receipt::Repeated(id),
             Started::Mismatch => Receipt::Mismatch,
             Started::InsufficientCredits { used } => Receipt::InsufficientCredits { used },
         })
+    }
+
+    /// Makes a run known here. One that comes in while the process shuts down is stopped at once: the
+    /// shutdown has stopped all others before, or does so after.
+    pub(super) fn hold(&self, run: &Arc<LiveRun>) {
+        self.live.write().insert(run.id(), Arc::clone(run));
+        if self.is_shutting_down() {
+            run.stop(Stopped::Shutdown);
+        }
+    }
+
+    pub(super) fn is_shutting_down(&self) -> bool {
+        *self.shutdown.lock()
+    }
+
+    /// Waits until a run ends, wherever it is driven, at most until the given moment; then it is
+    /// [`Found::Live`] and ended, [`Found::Stored`] and ended, or still running.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Found, StorageError> {
+        let mut summary = match found {
+            Found::Live(run) if run.wait_for_end(until) || Instant::now() >= until => {
+                return Ok(Found::Live(run));
+            }
+            Found::Live(run) => Box::new(run.summary()),
+            Found::Stored(summary) => summary,
+        };
+        while !summary.status.is_terminal() && !self.wait_for_shutdown(until.min(Instant::now() + POLL_EVERY))
+        {
+            match self.workshop.journal.run(summary.id, summary.account)? {
+                Some(newer) => *summary = newer,
+                None => break,
+            }
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        Ok(Found::Stored(summary))
     }
 
     /// A run of that account. `None`: unknown, foreign or deleted.
@@ -264,6 +331,8 @@ impl Runs {
                 *summary = run.summary();
             }
         }
+        // What was running a moment ago may have ended.
+        runs.retain(|run| filter.status.is_none_or(|status| run.status == status));
         Ok(runs)
     }
 
@@ -313,102 +382,6 @@ impl Runs {
             }
         }
         true
-    }
-
-    /// What has to be done every now and then: the housekeeper calls it about once a second.
-    pub fn keep_house(&self) {
-        self.drop_ended();
-        self.scheduler.start_drivers();
-        let due = {
-            let mut next = self.next_take_over.lock();
-            let due = Instant::now() >= *next;
-            if due {
-                *next = Instant::now() + TAKE_OVER_EVERY;
-            }
-            due
-        };
-        if due && !*self.shutdown.lock() {
-            self.renew_waiting();
-            self.take_over();
-            self.forget_idempotency();
-        }
-    }
-
-    fn drop_ended(&self) {
-        let now = Instant::now();
-        self.live.write().retain(|_, run| {
-            let ended = run.ended_at().is_some_and(|at| now.duration_since(at) >= self.config.keep_ended);
-            !ended && !matches!(run.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
-        });
-    }
-
-    /// Runs that wait have no driver that renews their lease.
-    fn renew_waiting(&self) {
-        let workshop = &self.workshop;
-        for run in self.scheduler.waiting() {
-            let until = workshop.lease_until();
-            if let Err(error) =
-                workshop.journal.checkpoint(run.id(), workshop.instance, &run.checkpoint(), until)
-            {
-                warn!("run {}: its lease was not renewed: {error}", run.id());
-                return;
-            }
-        }
-    }
-
-    fn take_over(&self) {
-        if !self.scheduler.has_room() {
-            return;
-        }
-        let workshop = &self.workshop;
-        let (now, until) = (workshop.clock.now(), workshop.lease_until());
-        match workshop.journal.take_over(workshop.instance, now, until, TAKE_OVER_RUNS) {
-            Ok(runs) => runs.into_iter().for_each(|run| self.resume(run)),
-            Err(error) => warn!("interrupted runs could not be looked for: {error}"),
-        }
-    }
-
-    fn resume(&self, from: Resumable) {
-        let id = from.summary.id;
-        let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
-            // It was valid when it was accepted: only a newer program with other rules gets here.
-            warn!("run {id}: its query is no longer valid, it stays where it is");
-            return;
-        };
-        let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
-        let modules: Vec<Arc<Module>> = from
-            .modules
-            .iter()
-            .filter(|module| !done.contains(&module.as_str()))
-            .filter_map(|module| self.catalog.get(module).cloned())
-            .collect();
-        info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
-        let run = Arc::new(LiveRun::resume(from));
-        self.live.write().insert(id, Arc::clone(&run));
-        self.scheduler.submit(Job { run, query, modules });
-    }
-
-    fn forget_idempotency(&self) {
-        let before = idempotency_valid_since(self.workshop.clock.now());
-        if let Err(error) = self.workshop.journal.forget_idempotency(before) {
-            warn!("old idempotency keys were not removed: {error}");
-        }
-    }
-
-    /// Stops all runs at a checkpoint and lets go of them, so that this or another instance may go on
-    /// with them at once. Readers and waiters are woken. Waits at most until the given moment.
-    pub fn shut_down(&self, until: Instant) {
-        *self.shutdown.lock() = true;
-        self.shutdown_began.notify_all();
-        for run in self.live.read().values() {
-            run.stop(Stopped::Shutdown);
-        }
-        if !self.scheduler.close(until) {
-            warn!("some runs did not stop in time");
-        }
-        if let Err(error) = self.workshop.journal.release(self.workshop.instance, self.workshop.clock.now()) {
-            warn!("the leases were not released, they end by themselves: {error}");
-        }
     }
 }
 

@@ -45,6 +45,7 @@ impl Journal for Unrecorded {
     fn take_over(
         &self,
         _: InstanceId,
+        _: bool,
         _: Timestamp,
         _: Timestamp,
         _: usize,

@@ -25,6 +25,8 @@ pub struct Limits {
     pub run_timeout: Duration,
     /// How long a lease holds without a renewal.
     pub lease: Duration,
+    /// How long a run with nothing left to ask waits for a store that does not answer, before it fails.
+    pub store_patience: Duration,
 }
 
 /// What all drivers share. One for a process.

@@ -13,13 +13,14 @@ use crate::runs::run::{RunSummary, Status};
 macro_rules! run_columns {
     () => {
         "id, account, status, search_type, query, premium, total_results, CAST(progress AS text), \
-         CAST(coverage AS text), credits_charged, created_at, completed_at, CAST(error AS text)"
+         CAST(coverage AS text), credits_charged, created_at, completed_at, CAST(error AS text), \
+         simulated"
     };
 }
 pub(super) use run_columns;
 
 /// How many columns [`run_columns`] names.
-pub(super) const RUN_COLUMNS: usize = 13;
+pub(super) const RUN_COLUMNS: usize = 14;
 
 /// A row of `runs` without its long documents.
 pub(super) struct RunRow {
@@ -36,6 +37,7 @@ pub(super) struct RunRow {
     pub(super) created_at: Timestamp,
     pub(super) completed_at: Option<Timestamp>,
     pub(super) error: Option<String>,
+    pub(super) simulated: bool,
 }
 
 impl RunRow {
@@ -50,6 +52,7 @@ impl RunRow {
                 .ok_or_else(|| StorageError::broken("a run has an unknown search type"))?,
             query: self.query,
             premium: self.premium,
+            simulated: self.simulated,
             total_results: number(self.total_results)?,
             progress: decode(&self.progress)?,
             coverage: decode(&self.coverage)?,

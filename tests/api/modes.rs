@@ -78,6 +78,7 @@ fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
             assert_eq!(run["progress"]["modules_completed"], run["progress"]["modules_total"]);
             assert!(is_timestamp(&run["completed_at"]), "{run}");
             assert_eq!((&run["error"], &run["credits_charged"]), (&Value::Null, &json!(1)));
+            assert_eq!(run["sandbox"], true, "a simulated run says so wherever it is read");
             let coverage = &run["coverage"];
             assert_eq!(coverage["checked"], run["progress"]["modules_total"]);
             assert_eq!(coverage["hit"], run["progress"]["modules_with_hits"]);
@@ -122,7 +123,7 @@ fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running()
     let answer = server.post(&json!({"type": "username", "query": "everybody", "wait": true}));
     assert_eq!(answer.status, 200, "{answer}");
     let body = answer.json();
-    assert_eq!(keys(&body), ["run_id", "status", "total_results", "results"]);
+    assert_eq!(keys(&body), ["run_id", "status", "total_results", "results", "coverage"]);
     assert_eq!(body["status"], "completed");
     assert_eq!(answer.header("x-run-id"), body["run_id"].as_str());
     let run = server.finished(body["run_id"].as_str().unwrap());
@@ -161,28 +162,42 @@ fn stream_takes_precedence_over_wait() {
 #[test]
 fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
     for database in databases() {
-        // No module takes this script, so nothing can be concluded.
         let server = Setup::new().database(&database.url).start();
         let key = server.new_key("pro");
-        let answer = server
-            .request("POST", "/v1/searches")
-            .key(&key)
-            .json(&json!({"type": "username", "query": "ᚠᚢᚦ", "wait": true}))
-            .send();
+        let body = json!({"type": "username", "query": "blocked-everywhere", "wait": true});
+        let answer = server.request("POST", "/v1/searches").key(&key).json(&body).send();
         let body = answer.json();
-        if body["status"] == "completed" {
-            continue;
-        }
-        assert_eq!(body["status"], "failed", "{answer}");
-        assert_eq!(body["error"]["code"], "no_conclusion", "{answer}");
-        let credits = server.request("GET", "/v1/credits").key(&key).send().json();
         assert_eq!(
-            (&credits["credits_used"], &credits["credits_remaining"]),
-            (&json!(0), &json!(100)),
-            "{}",
-            database.name
+            (&body["status"], &body["error"]["code"]),
+            (&json!("failed"), &json!("no_conclusion")),
+            "{answer}"
         );
+        let path = format!("/v1/searches/{}", body["run_id"].as_str().unwrap());
+        let server = server.restart(&[]);
+        let run = server.request("GET", &path).key(&key).send().json();
+        assert_eq!((&run["status"], &run["credits_charged"]), (&json!("failed"), &json!(0)), "{run}");
+        assert_eq!(run["error"]["code"], "no_conclusion");
+        let credits = server.request("GET", "/v1/credits").key(&key).send().json();
+        assert_eq!((&credits["credits_used"], &credits["credits_remaining"]), (&json!(0), &json!(100)));
     }
+}
+
+#[test]
+fn a_stream_or_wait_without_a_place_is_refused_before_it_is_charged() {
+    let server = Setup::new().realistic().flag("--max-streams=1").start();
+    let first = server
+        .request("POST", "/v1/searches")
+        .key(&server.key)
+        .json(&json!({"type": "username", "query": "alice", "stream": true}))
+        .stream();
+    for mode in ["stream", "wait"] {
+        let refused = server.post(&json!({"type": "username", "query": "bob", mode: true}));
+        refused.is_error(503, "overloaded");
+        assert!(refused.header("retry-after").is_some(), "{refused}");
+    }
+    assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "only the first search is charged");
+    assert_eq!(server.get("/v1/searches").json()["count"], 1);
+    first.all();
 }
 
 fn post_with_key(server: &Server, idempotency: &str, body: &Value) -> Answer {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn sites() -> Vec<PathBuf> {
+pub(super) fn sites() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();

@@ -35,6 +35,10 @@ fn mistakes_of_rules() {
             rule(json!({"regex": "("})),
             "f.json: site: hit[0].regex: the regex `(` is not valid: unclosed group",
         ),
+        (
+            rule(json!({"header": {"X-A": "\\b{query}"}})),
+            "f.json: site: hit[0].header.X-A: the regex `\\b{query}` is not valid: unrecognized special word boundary assertion, valid choices are: start, end, start-half or end-half; variables are not filled in at this place",
+        ),
         (rule(json!({"regex": ""})), "f.json: site: hit[0].regex: an empty regex is found everywhere"),
         (
             rule(json!({"header": {"X-A": "("}})),

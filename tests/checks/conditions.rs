@@ -37,6 +37,8 @@ fn every_condition_of_a_matcher() {
         (json!({"body_is": ""}), "x", false),
         (json!({"regex": "^hello\\s{2}{query}$"}), "x\nhello  Bob.1\ny", true),
         (json!({"regex": "^hello {query}$"}), "hello Bobx1", false),
+        (json!({"regex": "\\b{query}\\b"}), "x Bob.1 y", true),
+        (json!({"regex": "\\b{query}\\b"}), "xBob.1 y", false),
         (json!({"json": [{"at": "/login", "equals_query": true}]}), json, true),
         (json!({"json": [{"at": "/text", "equals_query": false}]}), json, true),
         (json!({"json": [{"at": "/none", "exists": false}]}), json, true),

@@ -51,7 +51,7 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
         "control": false,
         "hit": [{"status": [200]}],
         "miss": [
-            {"css": ["div div > span a.x", "h1"], "regex": "(a|b)*never$"}, {"regex": "(a|b)*never$"},
+            {"css": ["div div > span a.x", "h1"], "regex": "(a|b)*never$"}, {"regex": "(a|b)*nowhere$"},
             {"json": [{"at": "/*/*/*", "equals_query": true}]}, {"any_word": ["x{query}x"], "ignore_case": true},
         ],
         "result": {"type": "profile", "metadata": {"all": {"from": ["css:div"], "all": true, "limit": 1000}, "ld": "jsonld:/*/*"}},
@@ -59,30 +59,64 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
     }));
     let mb = |piece: &str| piece.repeat(MAX_BODY_BYTES / piece.len()).into_bytes();
     let json_of = |open: &str, close: &str| format!("{open}{close}").into_bytes();
-    let bodies: BTreeMap<&str, Vec<u8>> = BTreeMap::from([
-        ("nested divs", mb("<div>")),
-        ("closed divs", [mb("<div>"), mb("</div>")].concat()),
-        ("less-than", mb("<")),
-        ("open tags", mb("<a b=c ")),
-        ("invalid utf-8", vec![0xff; MAX_BODY_BYTES]),
-        ("nuls", vec![0; MAX_BODY_BYTES]),
-        ("deep json", json_of(&"[".repeat(500_000), &"]".repeat(500_000))),
-        ("deep objects", json_of(&"{\"a\":".repeat(170_000), "")),
-        ("wide json", format!("[{}0]", "{},".repeat(300_000)).into_bytes()),
-        ("a hit full of matches", [b"<h1>bob</h1>aabbc<div>".as_slice(), &mb("<div>\0<a>ab\n")].concat()),
-        ("json-ld", mb("<script type=application/ld+json>[[1]]</script>")),
-        ("regex bait", [b"bob".as_slice(), &mb("ab")].concat()),
-    ]);
-    for (name, body) in bodies {
+    let hit = |findings: usize| (Outcome::Hit, None, findings);
+    let conflict = (Outcome::Error, Some("conflict"), 0);
+    let last = r#"{"a": {"b": "Bob"}}]"#;
+    let pages: Vec<(&str, Vec<u8>, _)> = vec![
+        ("nested divs", mb("<div>"), hit(6)),
+        ("closed divs", [mb("<div>"), mb("</div>")].concat(), hit(6)),
+        ("less-than", mb("<"), hit(2)),
+        ("open tags", mb("<a b=c "), hit(6)),
+        ("invalid utf-8", vec![0xff; MAX_BODY_BYTES], hit(2)),
+        ("nuls", vec![0; MAX_BODY_BYTES], hit(1)),
+        ("deep json", json_of(&"[".repeat(500_000), &"]".repeat(500_000)), hit(2)),
+        ("deep objects", json_of(&"{\"a\":".repeat(170_000), ""), hit(5)),
+        ("wide json", format!("[{}0]", "{},".repeat(300_000)).into_bytes(), hit(5)),
+        (
+            "a hit full of matches",
+            [b"<h1>bob</h1>aabbc<div>".as_slice(), &mb("<div>\0<a>ab\n")].concat(),
+            hit(13),
+        ),
+        ("json-ld", mb("<script type=application/ld+json>[[1]]</script>"), hit(23)),
+        ("regex bait", [b"bob".as_slice(), &mb("ab")].concat(), hit(4)),
+        ("a word at the end", [mb("<div>"), b"xBOBx".to_vec()].concat(), conflict),
+        ("json at the end", format!("[{}{last}", "{},".repeat(9_000)).into_bytes(), conflict),
+        // A pointer selects 10,000 values at the most.
+        ("json behind the end", format!("[{}{last}", "{},".repeat(300_000)).into_bytes(), hit(5)),
+        (
+            "an element at the end",
+            [mb("<i></i>"), b"<div><div><span><a class=x></a></span><h1></h1>bnever".to_vec()].concat(),
+            conflict,
+        ),
+    ];
+    for (name, body, want) in pages {
         let started = Instant::now();
         let bench = Bench::new(move |_| Ok(respond(200, &[], body.clone())));
         let report = bench.check(&site, &username("bob"));
-        assert!(report.findings.len() <= 201, "{name}");
+        let ended = (report.outcome, report.reason.as_deref(), report.findings.len());
+        assert_eq!(ended, want, "{name}");
         let text = serde_json::to_string(&report.findings.iter().map(|it| &it.metadata).collect::<Vec<_>>())
             .unwrap();
         assert!(!text.contains("\\u0000") && text.len() < 4_000_000, "{name}: {}", text.len());
         // Quadratic work on a megabyte takes hours.
         assert!(started.elapsed() < Duration::from_secs(30), "{name}: {:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn what_a_pointer_does_not_reach_is_not_absent() {
+    let many = |count: usize| format!("[{}\"bob\"]", "1,".repeat(count));
+    for rule in [
+        json!({"at": "/*", "not_equals": "bob"}),
+        json!({"at": "/*", "equals_query": false}),
+        json!({"at": "/*", "not_contains": "b"}),
+        json!({"at": "/*/x", "exists": false}),
+    ] {
+        let site = module(&json!({"hit": [{"json": [rule]}], "miss": [{"status": [599]}]}));
+        let ends = |body: String| judge(&site, &username("bob"), &[Some(respond(200, &[], body))]).outcome;
+        let absent = if rule["exists"] == false { Outcome::Hit } else { Outcome::Error };
+        assert_eq!(ends(many(5)), absent, "{rule}");
+        assert_eq!(ends(many(10_001)), Outcome::Error, "{rule}");
     }
 }
 

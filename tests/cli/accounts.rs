@@ -125,3 +125,19 @@ fn a_closed_output_is_no_panic() {
         .unwrap();
     assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
 }
+
+#[test]
+fn a_command_in_the_wrong_folder_makes_no_database_there() {
+    let folder = Folder::new();
+    let database = folder.database();
+    for args in [
+        vec!["account", "list"],
+        vec!["account", "set-plan", "--email", "a@example.org", "--plan", "pro"],
+        vec!["key", "create", "--account", "a@example.org"],
+        vec!["key", "list"],
+    ] {
+        let args = [args, vec!["--database", &database]].concat();
+        ran(&args, &[]).code_is(3).err_has("there is no database at ");
+    }
+    assert!(!std::path::Path::new(database.trim_start_matches("sqlite:")).exists());
+}

@@ -16,7 +16,7 @@ fn search(name: &str, more: &[&str]) -> Ran {
 
 #[test]
 fn the_exit_code_says_how_it_went() {
-    search("everybody", &[]).code_is(0).err_has(" modules came to a conclusion");
+    search("everybody", &[]).code_is(0).err_has(" came to a conclusion");
     let nothing = search("nobody", &[]).code_is(1).err_has("0 results");
     assert_eq!(nothing.out, "");
     search("silent", &["--check-timeout=300ms", "--run-timeout=5s"])

@@ -82,7 +82,7 @@ impl Handler for TestHandler {
             "/panic" => panic!("on purpose"),
             "/later" => Reply::Later(Box::new(move || {
                 product.gate.pass();
-                Response::new(200, "text/plain", *b"later")
+                Reply::Now(Response::new(200, "text/plain", *b"later"))
             })),
             "/later-panic" => Reply::Later(Box::new(|| panic!("on purpose"))),
             "/stream" => stream(product),

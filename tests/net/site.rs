@@ -7,23 +7,23 @@ use std::sync::{Arc, Mutex};
 
 /// A request as it came over the wire.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// Request line and headers, without the empty line.
-    pub(super) head: String,
-    pub(super) body: Vec<u8>,
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Received {
-    pub(super) fn line(&self) -> &str {
+    pub(crate) fn line(&self) -> &str {
         self.head.lines().next().unwrap_or_default()
     }
 
-    pub(super) fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.line().split(' ').nth(1).unwrap_or_default()
     }
 
     /// The values of a header, joined.
-    pub(super) fn header(&self, name: &str) -> Option<String> {
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
         let values: Vec<&str> = self
             .head
             .lines()
@@ -37,16 +37,16 @@ impl Received {
 }
 
 /// Listens on loopback until it is dropped; each connection has a thread.
-pub(super) struct Site {
-    pub(super) addr: SocketAddr,
-    pub(super) connections: Arc<AtomicUsize>,
+pub(crate) struct Site {
+    pub(crate) addr: SocketAddr,
+    pub(crate) connections: Arc<AtomicUsize>,
     received: Arc<Mutex<Vec<Received>>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Site {
     /// Reads one request of each connection and lets `answer` do the rest; the connection ends with it.
-    pub(super) fn start(answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&received);
         Self::raw(received, move |stream| {
@@ -57,12 +57,12 @@ impl Site {
     }
 
     /// Gives every connection to `talk`, unread.
-    pub(super) fn talking(talk: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
+    pub(crate) fn talking(talk: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
         Self::raw(Arc::default(), talk)
     }
 
     /// Answers each request with the same bytes.
-    pub(super) fn saying(bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn saying(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         Self::start(move |stream, _| {
             let _ = stream.write_all(&bytes);
@@ -91,15 +91,15 @@ impl Site {
         Self { addr, connections, received, stop }
     }
 
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }
 
-    pub(super) fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    pub(super) fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
@@ -112,17 +112,17 @@ impl Drop for Site {
 }
 
 /// A port of loopback where nothing listens.
-pub(super) fn closed_port() -> u16 {
+pub(crate) fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A plain answer with that body.
-pub(super) fn ok(body: &str) -> Vec<u8> {
+pub(crate) fn ok(body: &str) -> Vec<u8> {
     with_headers("", body.as_bytes())
 }
 
 /// A plain answer with more headers (each with its line end).
-pub(super) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     bytes.extend_from_slice(body);
@@ -130,12 +130,12 @@ pub(super) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
 }
 
 /// A redirect.
-pub(super) fn to(status: u16, location: &str) -> Vec<u8> {
+pub(crate) fn to(status: u16, location: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 4\r\n\r\ngone").into_bytes()
 }
 
 /// Writes `bytes` again and again until the other end has gone; gives how many were taken.
-pub(super) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usize {
+pub(crate) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usize {
     let mut sent = 0;
     while sent < at_most && stream.write_all(bytes).is_ok() {
         sent += bytes.len();
@@ -144,7 +144,7 @@ pub(super) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usi
 }
 
 /// Writes a byte every 50 ms until the other end has gone, or for good.
-pub(super) fn drip(stream: &mut TcpStream, bytes: impl IntoIterator<Item = u8>) {
+pub(crate) fn drip(stream: &mut TcpStream, bytes: impl IntoIterator<Item = u8>) {
     for byte in bytes {
         if stream.write_all(&[byte]).is_err() {
             return;
@@ -155,11 +155,11 @@ pub(super) fn drip(stream: &mut TcpStream, bytes: impl IntoIterator<Item = u8>) 
 }
 
 /// Reads until the other end has gone.
-pub(super) fn hold(stream: &mut TcpStream) {
+pub(crate) fn hold(stream: &mut TcpStream) {
     let _ = std::io::copy(stream, &mut std::io::sink());
 }
 
-pub(super) fn read_request(stream: &mut impl Read) -> Option<Received> {
+pub(crate) fn read_request(stream: &mut impl Read) -> Option<Received> {
     // One byte at a time behind the buffer: what follows the request stays unread.
     let mut reader = BufReader::with_capacity(1, stream);
     let mut request = Received::default();

@@ -64,12 +64,13 @@ impl Journal for Switched {
     fn take_over(
         &self,
         owner: InstanceId,
+        simulated: bool,
         now: jiff::Timestamp,
         until: jiff::Timestamp,
         limit: usize,
     ) -> Result<Vec<Resumable>, StorageError> {
         self.up()?;
-        self.inner.take_over(owner, now, until, limit)
+        self.inner.take_over(owner, simulated, now, until, limit)
     }
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         self.up()?;

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
 
-/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `hang-…`, and
-/// `gate-…`, which waits until the gate is opened.
+/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `slow-…`,
+/// `limit-…` (429 with `Retry-After`), `hang-…`, and `gate-…`, which waits until the gate is opened.
 #[derive(Default)]
 pub(super) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
@@ -24,6 +24,11 @@ impl PlayedWeb {
         self.opened.notify_all();
     }
 
+    /// Requests so far, over all modules.
+    pub(super) fn total(&self) -> usize {
+        self.asked.lock().values().sum()
+    }
+
     pub(super) fn asked(&self, module: &str) -> usize {
         self.asked.lock().get(module).copied().unwrap_or(0)
     }
@@ -34,6 +39,11 @@ impl PlayedWeb {
             "ok" => 200,
             "miss" => 404,
             "panic" => panic!("a module breaks"),
+            "slow" => {
+                std::thread::sleep(Duration::from_millis(20));
+                200
+            }
+            "limit" => 429,
             "hang" => {
                 std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
                 return Err(ProbeError::Timeout(Phase::FirstByte));
@@ -51,7 +61,7 @@ impl PlayedWeb {
         Ok(Response {
             status,
             final_url: request.url.clone(),
-            headers: vec![],
+            headers: if status == 429 { vec![("retry-after".into(), "60".into())] } else { vec![] },
             body: format!("profile of {}", request.trace.query).into_bytes(),
             truncated: false,
             timing: Timing::default(),

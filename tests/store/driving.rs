@@ -199,11 +199,22 @@ on_both! {
         let other = new_instance();
         let lease = at("2026-03-01T14:00:00Z");
         let almost = run.lease_until - Duration::from_millis(1);
-        assert_eq!(f.store.take_over(other, almost, lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(other, false, almost, lease, 10).unwrap(), []);
         // The driver renews it with a checkpoint.
         f.store.checkpoint(run.id, f.me, &checkpoint(), at("2026-03-01T12:05:00Z")).unwrap();
-        assert_eq!(f.store.take_over(other, at("2026-03-01T12:04:59Z"), lease, 10).unwrap(), []);
-        assert_eq!(f.store.take_over(other, at("2026-03-01T12:05:00Z"), lease, 10).unwrap().len(), 1);
+        assert_eq!(f.store.take_over(other, false, at("2026-03-01T12:04:59Z"), lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(other, false, at("2026-03-01T12:05:00Z"), lease, 10).unwrap().len(), 1);
+    }
+
+    fn a_run_of_the_other_web_is_left_alone(f) {
+        let real = f.started();
+        let simulated = NewRun { simulated: true, ..f.new_run() };
+        f.store.start(&simulated, &charge(1, None)).unwrap();
+        let (other, lease) = (new_instance(), at("2026-03-01T14:00:00Z"));
+        for (web, run) in [(true, simulated.id), (false, real.id)] {
+            let taken = f.store.take_over(other, web, real.lease_until, lease, 10).unwrap();
+            assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run]);
+        }
     }
 
     fn an_interrupted_run_is_taken_over_whole(f) {
@@ -212,7 +223,7 @@ on_both! {
         f.store.add_results(run.id, f.me, &results).unwrap();
         f.store.checkpoint(run.id, f.me, &checkpoint(), run.lease_until).unwrap();
         let lease = at("2026-03-01T14:00:00Z");
-        let taken = f.another().take_over(other, run.lease_until, lease, 10).unwrap();
+        let taken = f.another().take_over(other, false, run.lease_until, lease, 10).unwrap();
         assert_eq!(taken, [Resumable {
             summary: f.summary(&run),
             modules: run.modules.clone(),
@@ -224,7 +235,7 @@ on_both! {
         // The one before is fenced off, the new one drives, and nobody takes it from there.
         assert_eq!(f.store.add_results(run.id, f.me, &[result(3, "c")]).unwrap(), Write::LeaseLost);
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
-        assert_eq!(f.store.take_over(f.me, run.lease_until, lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(f.me, false, run.lease_until, lease, 10).unwrap(), []);
         assert_eq!(f.store.add_results(run.id, other, &[result(2, "b"), result(3, "c")]).unwrap(), Write::Done);
         assert_eq!(f.store.finish(run.id, other, &checkpoint(), &completed()).unwrap(), Write::Done);
         assert_eq!(f.summary(&run).total_results, 3);
@@ -242,7 +253,7 @@ on_both! {
         // Free, and so not the one's who let go of it; clocks of two instances may differ.
         assert_eq!(f.store.add_results(mine.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
         let earlier = now - Duration::from_secs(1);
-        let taken = f.store.take_over(other, earlier, at("2026-03-01T14:00:00Z"), 10).unwrap();
+        let taken = f.store.take_over(other, false, earlier, at("2026-03-01T14:00:00Z"), 10).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [mine.id]);
         assert_eq!(f.store.add_results(theirs.id, other, &[result(1, "a")]).unwrap(), Write::Done);
     }
@@ -253,7 +264,7 @@ on_both! {
         let first = f.started_at("2026-03-01T12:00:01Z");
         let (other, now, lease) = (new_instance(), second.lease_until, at("2026-03-01T14:00:00Z"));
         let take = |count| -> Vec<RunId> {
-            let taken = f.store.take_over(other, now, lease, count).unwrap();
+            let taken = f.store.take_over(other, false, now, lease, count).unwrap();
             taken.iter().map(|run| run.summary.id).collect()
         };
         assert_eq!(take(0), []);
@@ -271,7 +282,7 @@ on_both! {
             let me = new_instance();
             let mut mine = Vec::new();
             loop {
-                let taken = store.take_over(me, now, lease, 3).unwrap();
+                let taken = store.take_over(me, false, now, lease, 3).unwrap();
                 if taken.is_empty() {
                     return mine;
                 }
@@ -290,7 +301,7 @@ on_both! {
         let (bad, good) = (f.started_at("2026-03-01T12:00:01Z"), f.started_at("2026-03-01T12:00:02Z"));
         f.database.execute("UPDATE runs SET planned = '{}' WHERE created_at = (SELECT min(created_at) FROM runs)");
         let (other, lease) = (new_instance(), at("2026-03-01T14:00:00Z"));
-        let taken = f.store.take_over(other, bad.lease_until, lease, 10).unwrap();
+        let taken = f.store.take_over(other, false, bad.lease_until, lease, 10).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id]);
         let ended = f.summary(&bad);
         assert_eq!((ended.status, ended.credits_charged), (Status::Failed, 0));

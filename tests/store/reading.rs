@@ -128,7 +128,7 @@ on_both! {
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
         assert_eq!(f.used(), 1);
         let other = super::new_instance();
-        assert_eq!(f.store.take_over(other, lease, lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(other, false, lease, lease, 10).unwrap(), []);
     }
 }
 

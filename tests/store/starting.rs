@@ -13,7 +13,7 @@ use super::{at, charge, cycle, new_account, race, with_key};
 
 on_both! {
     fn a_started_run_is_stored_whole(f) {
-        let run = NewRun { premium: true, ..f.new_run() };
+        let run = NewRun { premium: true, simulated: true, ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.summary(&run), RunSummary {
             id: run.id,
@@ -22,6 +22,7 @@ on_both! {
             search_type: SearchType::Username,
             query: " @Someone ".into(),
             premium: true,
+            simulated: true,
             total_results: 0,
             progress: Progress { modules_total: 2, ..Progress::default() },
             coverage: Coverage::default(),

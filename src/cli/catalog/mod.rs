@@ -177,9 +177,10 @@ fn row(line: &ModuleLine<'_>) -> Vec<String> {
         (line.premium, "premium"),
         (line.nsfw, "adult"),
         (line.discovery, "discovery"),
-        (!line.needs.is_empty(), "needs a key"),
     ];
-    let notes: Vec<&str> = notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| *note).collect();
+    let notes = notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| (*note).to_owned());
+    let keys = line.needs.iter().map(|key| format!("needs --key {}", key.trim_start_matches("config.")));
+    let notes: Vec<String> = notes.chain(keys).collect();
     vec![
         line.id.to_owned(),
         line.platform.to_owned(),

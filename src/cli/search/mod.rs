@@ -119,14 +119,30 @@ fn conclude(run: &RunSummary) -> Exit {
 
 fn summary(run: &RunSummary) -> String {
     let coverage = &run.coverage;
-    let counts = format!(
-        "{} results; {} of {} modules came to a conclusion",
-        run.total_results, coverage.conclusive, run.progress.modules_total
+    let asked = coverage.checked - coverage.skipped;
+    let mut text = format!(
+        "{} results; {} of {asked} modules that were asked came to a conclusion",
+        run.total_results, coverage.conclusive
     );
-    match &run.error {
-        Some(error) => format!("error: the search failed: {} ({counts})", plain(&error.message)),
-        None => counts,
+    let others: Vec<String> = [
+        (coverage.blocked, "blocked"),
+        (coverage.rate_limited, "rate limited"),
+        (coverage.timeout, "timed out"),
+        (coverage.error, "failed"),
+        (coverage.unreliable, "unreliable"),
+        (coverage.skipped, "skipped"),
+    ]
+    .iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, outcome)| format!("{count} {outcome}"))
+    .collect();
+    if !others.is_empty() {
+        text = format!("{text} ({})", others.join(", "));
     }
+    if let Some(error) = &run.error {
+        text = format!("error: the search failed: {}: {text}", plain(&error.message));
+    }
+    if run.simulated { format!("{text}; SIMULATED: nothing of this is real") } else { text }
 }
 
 /// The progress bar; nothing where standard error is no terminal.

@@ -10,7 +10,7 @@ use crate::runs::run::{ResultRecord, RunSummary};
 
 /// Widths of the columns that come before the value: results are written before the last one is known.
 const TYPE_WIDTH: usize = 12;
-const PLATFORM_WIDTH: usize = 20;
+const PLATFORM_WIDTH: usize = 24;
 
 const CSV_HEAD: [&str; 8] =
     ["id", "type", "platform", "value", "confidence", "source", "created_at", "metadata"];
@@ -73,11 +73,19 @@ fn columns(confidence: &str, kind: &str, platform: &str, value: &str) -> String 
 }
 
 fn table_line(result: &ResultRecord) -> String {
+    let value = result.value.as_deref().unwrap_or("-");
+    // What a person wants to open, where it is not the value itself.
+    let link =
+        result.metadata.get("profile_url").and_then(|link| link.as_str()).filter(|link| *link != value);
+    let shown = match link {
+        Some(link) => format!("{value}  {link}"),
+        None => value.to_owned(),
+    };
     columns(
         &format!("{:.2}", result.confidence),
         &plain(&result.result_type),
         &plain(result.platform.as_deref().unwrap_or("-")),
-        &plain(result.value.as_deref().unwrap_or("-")),
+        &plain(&shown),
     )
 }
 
@@ -130,10 +138,19 @@ mod tests {
     fn the_table_has_a_head_and_a_line_each() {
         assert_eq!(
             shown(Format::Table),
-            "CONF  TYPE          PLATFORM              VALUE\n\
-             0.90  profile       Git\u{fffd}Hub               =HYPERLINK(1)\n\
-             0.90  profile       Git\u{fffd}Hub               octocat\n"
+            "CONF  TYPE          PLATFORM                  VALUE\n\
+             0.90  profile       Git\u{fffd}Hub                   =HYPERLINK(1)\n\
+             0.90  profile       Git\u{fffd}Hub                   octocat\n"
         );
+    }
+
+    #[test]
+    fn the_table_shows_the_page_to_open() {
+        let mut result = result(1, "octocat");
+        result.metadata.insert("profile_url".into(), "https://example.org/octocat".into());
+        assert!(table_line(&result).ends_with(" octocat  https://example.org/octocat"));
+        result.value = Some("https://example.org/octocat".into());
+        assert_eq!(table_line(&result).matches("https://").count(), 1);
     }
 
     #[test]

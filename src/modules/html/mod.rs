@@ -63,6 +63,11 @@ impl Page {
         squeeze(self.text.get(element.start..end).unwrap_or_default())
     }
 
+    /// Whether the element's text reaches to the end of all that was read.
+    pub(crate) fn is_last(&self, element: &Element) -> bool {
+        element.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
+    }
+
     /// The content of the `<meta>`s of that name or property, in order.
     pub(crate) fn metas(&self, name: &str) -> impl Iterator<Item = &str> {
         self.metas.iter().filter(move |(known, _)| known == name).map(|(_, content)| content.as_str())

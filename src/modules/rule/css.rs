@@ -45,16 +45,17 @@ impl CssMatcher {
         Some(Self { selector, exists: condition.exists, attribute, matches, equals_query, label })
     }
 
-    /// Whether the rule holds on the page.
+    /// Whether the rule holds on the page. Of a page that was cut off, nobody knows what is not there.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let page = answer.page();
         let is_found = page.elements(self.selector).iter().any(|element| {
             if self.attribute.is_none() && self.matches.is_none() && self.equals_query.is_none() {
                 return true;
             }
-            self.read(answer, element).is_some_and(|text| self.fits(&text, values))
+            let is_cut = self.attribute.is_none() && answer.is_cut() && page.is_last(element);
+            self.read(answer, element).is_some_and(|text| self.fits(&text, is_cut, values))
         });
-        is_found == self.exists
+        if self.exists { is_found } else { !is_found && !answer.is_cut() }
     }
 
     fn read(&self, answer: &Answer<'_>, element: &Element) -> Option<String> {
@@ -64,11 +65,12 @@ impl CssMatcher {
         }
     }
 
-    fn fits(&self, text: &str, values: &Values<'_>) -> bool {
-        let matches = self.matches.as_ref().is_none_or(|pattern| pattern.is_found(text, values));
+    /// `is_cut`: the element's text may go on where the page was cut off.
+    fn fits(&self, text: &str, is_cut: bool, values: &Values<'_>) -> bool {
+        let matches = self.matches.as_ref().is_none_or(|pattern| pattern.is_found_in(text, is_cut, values));
         let trimmed = text.trim();
         let name = trimmed.strip_prefix('@').unwrap_or(trimmed);
-        matches && self.equals_query.is_none_or(|wanted| wanted == same_name(name, values.name))
+        matches && self.equals_query.is_none_or(|wanted| !is_cut && wanted == same_name(name, values.name))
     }
 
     pub(crate) fn label(&self) -> &str {

@@ -118,9 +118,13 @@ impl JsonMatcher {
         Some(Self { at: at?, exists: rule.exists, positive, negative, label, echoes_query })
     }
 
-    /// Whether the rule holds on `root`.
+    /// Whether the rule holds on `root`. Of more values than a pointer selects, nobody knows what is not
+    /// among them.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
-        let selected = self.at.select(root);
+        let (selected, is_whole) = self.at.select_known(root);
+        if !is_whole && (self.exists == Some(false) || !self.negative.is_empty()) {
+            return false;
+        }
         let is_there = selected.iter().any(|found| !found.value.is_null());
         self.exists.is_none_or(|wanted| wanted == is_there)
             && (self.positive.is_empty()

@@ -106,17 +106,19 @@ impl Matcher {
         (mistakes.count() == before).then(|| Self { label: matcher.describe(entry), ..matcher })
     }
 
-    /// Whether every condition holds.
+    /// Whether every condition holds. On a body that was cut off, conditions on the whole of it (that
+    /// something is absent, that it equals a text, its digest) do not: the rest could speak against them.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         self.head_holds(answer, values)
             && self.text_holds(answer, values)
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
             && self.css.iter().all(|rule| rule.holds(answer, values))
-            && (self.sha256.is_empty() || {
-                let digest = hex(&Sha256::digest(&answer.response.body));
-                self.sha256.contains(&digest)
-            })
+            && (self.sha256.is_empty()
+                || !answer.is_cut() && {
+                    let digest = hex(&Sha256::digest(&answer.response.body));
+                    self.sha256.contains(&digest)
+                })
     }
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -146,14 +148,18 @@ impl Matcher {
         };
         self.words.iter().all(stands)
             && (self.any_word.is_empty() || self.any_word.iter().any(stands))
-            && !self.no_word.iter().any(stands)
+            && (self.no_word.is_empty() || !answer.is_cut() && !self.no_word.iter().any(stands))
             && self.body_is.as_ref().is_none_or(|template| {
-                template.fill(values).is_ok_and(|wanted| {
-                    let (body, wanted) = (self.cased(answer.text()), self.cased(&wanted));
-                    body.trim() == wanted.trim()
-                })
+                !answer.is_cut()
+                    && template.fill(values).is_ok_and(|wanted| {
+                        let (body, wanted) = (self.cased(answer.text()), self.cased(&wanted));
+                        body.trim() == wanted.trim()
+                    })
             })
-            && self.regex.as_ref().is_none_or(|regex| regex.is_found(answer.text(), values))
+            && self
+                .regex
+                .as_ref()
+                .is_none_or(|regex| regex.is_found_in(answer.text(), answer.is_cut(), values))
     }
 
     fn cased<'t>(&self, text: &'t str) -> Cow<'t, str> {

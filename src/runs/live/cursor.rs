@@ -20,11 +20,6 @@ impl Cursor {
         Self { last_result: result, reports_seen: reports, ..Self::default() }
     }
 
-    /// How many modules' ends were read.
-    pub fn reports_seen(&self) -> usize {
-        self.reports_seen
-    }
-
     /// The id of the last result that was read.
     pub fn last_result(&self) -> u32 {
         self.last_result

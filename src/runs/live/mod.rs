@@ -6,12 +6,13 @@
 //! one progress frame that merges what it missed.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::courtesy::Waker;
-use super::event::{self, DoneData, Frame, ProgressData, RunData};
+use super::event::{self, DoneData, Frame, ProgressData};
 use super::journal::{Checkpoint, Ending, Resumable};
 use super::ring::Ring;
 use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
@@ -39,6 +40,7 @@ struct State {
     coverage: Coverage,
     ring: Ring<Event>,
     done: Option<Frame>,
+    is_stored: bool,
     stopped: Option<Stopped>,
     wake_driver: Option<Waker>,
     ended_at: Option<Instant>,
@@ -111,26 +113,6 @@ impl LiveRun {
         self.opening.account
     }
 
-    /// The run as it was accepted: type, query, premium, time.
-    pub fn opening(&self) -> &RunSummary {
-        &self.opening
-    }
-
-    /// Ids of all modules of the run.
-    pub fn modules(&self) -> &[String] {
-        &self.modules
-    }
-
-    /// The `run` frame.
-    pub fn run_frame(&self) -> Frame {
-        event::run_frame(&RunData {
-            run_id: self.opening.id,
-            search_type: self.opening.search_type,
-            query: &self.opening.query,
-            status: Status::Running,
-        })
-    }
-
     /// Everything but results and reports, as of now.
     pub fn summary(&self) -> RunSummary {
         self.summary_of(&self.state.lock())
@@ -162,6 +144,11 @@ impl LiveRun {
         }
     }
 
+    /// Whether the store has all of an ended run, so that it may leave memory.
+    pub fn is_stored(&self) -> bool {
+        self.state.lock().is_stored
+    }
+
     /// Whether and since when the run has ended.
     pub fn ended_at(&self) -> Option<Instant> {
         self.state.lock().ended_at
@@ -177,7 +164,7 @@ impl LiveRun {
         if results.is_empty() && reports.is_empty() {
             return;
         }
-        // Frames are made before the lock is taken: readers never wait for a serializer.
+        // Results are serialized before the lock is taken: readers do not wait for thousands of them.
         let results: Vec<Arc<Published>> = results.into_iter().map(Published::new).collect();
         let mut state = self.state.lock();
         for result in results {
@@ -197,9 +184,11 @@ impl LiveRun {
         self.announce(&mut state);
     }
 
-    /// Ends the run: the `done` frame is the last that readers get.
-    pub fn end(&self, ending: Ending, results_available: bool) {
+    /// Ends the run: the `done` frame is the last that readers get. `is_stored`: the store has the ending
+    /// and all results. A run ends once; called again, it can only become stored.
+    pub fn end(&self, ending: Ending, is_stored: bool) {
         let mut state = self.state.lock();
+        state.is_stored |= is_stored;
         if state.status.is_terminal() {
             return;
         }
@@ -213,7 +202,7 @@ impl LiveRun {
             total_results: count(state.results.len()),
             progress: self.progress_of(&state),
             coverage: state.coverage,
-            results_available,
+            results_available: is_stored,
             error: ending.error.as_ref(),
         }));
         state.ending = Some(ending);
@@ -263,9 +252,14 @@ impl LiveRun {
     pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
         let mut state = self.state.lock();
         loop {
+            let before = cursor.next_event;
             let frames = self.unread(&state, cursor);
             if !frames.is_empty() {
                 return Next::Frames(frames);
+            }
+            if cursor.next_event != before {
+                // All that was read is what this reader left out: there may be more behind it.
+                continue;
             }
             if cursor.done_seen {
                 return Next::End;
@@ -345,9 +339,16 @@ impl LiveRun {
     }
 
     fn announce(&self, state: &mut State) {
-        state.version += 1;
+        state.version = next_version();
         self.changed.notify_all();
     }
+}
+
+/// Versions are unique in the process: one that a reader remembers never fits another state, even of the
+/// same run after it was taken over and came back.
+fn next_version() -> u64 {
+    static NEWEST: AtomicU64 = AtomicU64::new(1);
+    NEWEST.fetch_add(1, Ordering::Relaxed)
 }
 
 impl State {
@@ -361,10 +362,11 @@ impl State {
             reports,
             ring: Ring::new(RING_EVENTS),
             done: None,
+            is_stored: false,
             stopped: None,
             wake_driver: None,
             ended_at: None,
-            version: 0,
+            version: next_version(),
         }
     }
 }

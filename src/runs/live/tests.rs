@@ -17,6 +17,7 @@ fn run(modules: usize) -> LiveRun {
         search_type: SearchType::Username,
         query: "alice".into(),
         premium: false,
+        simulated: false,
         modules: (0..modules).map(|number| format!("m{number}")).collect(),
         created_at: now,
         owner: InstanceId(uuid::Uuid::nil()),
@@ -174,4 +175,37 @@ fn the_version_changes_with_every_change() {
     assert_eq!(run.version(), versions[3], "a run ends once");
     versions.dedup();
     assert_eq!(versions.len(), 4);
+}
+
+#[test]
+fn a_frame_is_serialized_once_for_all_readers() {
+    let run = run(1);
+    let mut cursors = [Cursor::default(), Cursor::default()];
+    for cursor in &mut cursors {
+        assert!(matches!(run.read(cursor, Instant::now()), Next::Quiet));
+    }
+    run.publish(vec![record(1)], vec![report(0)]);
+    run.end(ending(), true);
+    let read: Vec<Vec<Frame>> = cursors
+        .iter_mut()
+        .map(|cursor| match run.read(cursor, Instant::now()) {
+            Next::Frames(frames) => frames,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(read[0].len(), 3, "result, progress, done");
+    for (one, other) in read[0].iter().zip(&read[1]) {
+        assert!(Arc::ptr_eq(one, other));
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_out_results_is_not_left_waiting_behind_them() {
+    let run = run(2);
+    let mut cursor = Cursor::after(1000);
+    assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Quiet));
+    run.publish((1..=600).map(record).collect(), vec![report(0)]);
+    let far = Instant::now() + Duration::from_secs(60);
+    let Next::Frames(frames) = run.read(&mut cursor, far) else { panic!("nothing came") };
+    assert_eq!(parse(&frames[0]).0, "progress");
 }

@@ -32,7 +32,7 @@ const LIST: &str = concat!(
 /// A run that another instance is just taking is passed over, not waited for.
 const TAKE_OVER: &str = concat!(
     "WITH due AS (SELECT id AS due_id FROM runs WHERE status = 'running' \
-         AND (owner IS NULL OR lease_until <= $2) \
+         AND (owner IS NULL OR lease_until <= $2) AND simulated = $5 \
          ORDER BY created_at, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED), \
      taken AS (UPDATE runs SET owner = $1, lease_until = $3 FROM due WHERE id = due_id RETURNING runs.*) \
      SELECT ",
@@ -149,12 +149,14 @@ impl Journal for Database {
     fn take_over(
         &self,
         owner: InstanceId,
+        simulated: bool,
         now: Timestamp,
         lease_until: Timestamp,
         count: usize,
     ) -> Result<Vec<Resumable>, StorageError> {
         self.write(|work| {
-            let rows = work.query(TAKE_OVER, &[&owner.0, &at(now), &at(lease_until), &limit(count)])?;
+            let rows =
+                work.query(TAKE_OVER, &[&owner.0, &at(now), &at(lease_until), &limit(count), &simulated])?;
             let mut taken = Vec::new();
             for row in &rows {
                 match resumable(work, row) {

@@ -29,6 +29,7 @@ pub(super) fn summary(row: &Row) -> Result<RunSummary, StorageError> {
             created_at: row.try_get(10)?,
             completed_at: row.try_get(11)?,
             error: row.try_get(12)?,
+            simulated: row.try_get(13)?,
         })
     };
     read().map_err(storage)?.into_summary()

@@ -107,15 +107,16 @@ fn insert(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<(), Stor
     let credits = bigint(charge.credits)?;
     let progress = Progress { modules_total: number(bigint(run.modules.len())?)?, ..Progress::default() };
     work.execute(
-        "INSERT INTO runs (id, account, status, search_type, premium, credits_charged, created_at, owner, \
+        "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
          lease_until, query, progress, coverage, planned, reports) \
-         VALUES ($1, $2, 'running', $3, $4, $5, $6, $7, $8, $9, $10::text::json, $11::text::json, \
-         $12::text::json, '[]')",
+         VALUES ($1, $2, 'running', $3, $4, $5, $6, $7, $8, $9, $10, $11::text::json, $12::text::json, \
+         $13::text::json, '[]')",
         &[
             &run.id.0,
             &run.account.0,
             &run.search_type.as_str(),
             &run.premium,
+            &run.simulated,
             &credits,
             &at(run.created_at),
             &run.owner.0,

@@ -129,13 +129,14 @@ impl Journal for Database {
     fn take_over(
         &self,
         owner: InstanceId,
+        simulated: bool,
         now: Timestamp,
         lease_until: Timestamp,
         count: usize,
     ) -> Result<Vec<Resumable>, StorageError> {
         self.write(Durability::Full, |tx| {
             let mut taken = Vec::new();
-            for run in due(tx, now, count)? {
+            for run in due(tx, simulated, now, count)? {
                 tx.execute(
                     "UPDATE runs SET owner = ?2, lease_until = ?3 WHERE id = ?1",
                     params![run.0, owner.0, At(lease_until)],
@@ -233,15 +234,21 @@ fn insert_results(
 }
 
 /// Running runs that nobody drives at `now`, oldest first.
-fn due(tx: &Transaction<'_>, now: Timestamp, count: usize) -> Result<Vec<RunId>, StorageError> {
+fn due(
+    tx: &Transaction<'_>,
+    simulated: bool,
+    now: Timestamp,
+    count: usize,
+) -> Result<Vec<RunId>, StorageError> {
     let mut statement = tx
         .prepare_cached(
             "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR lease_until <= ?1) \
-             ORDER BY created_at, id LIMIT ?2",
+             AND simulated = ?3 ORDER BY created_at, id LIMIT ?2",
         )
         .map_err(storage)?;
-    let rows =
-        statement.query_map(params![At(now), limit(count)], |row| row.get(0).map(RunId)).map_err(storage)?;
+    let rows = statement
+        .query_map(params![At(now), limit(count), simulated], |row| row.get(0).map(RunId))
+        .map_err(storage)?;
     rows.collect::<rusqlite::Result<_>>().map_err(storage)
 }
 

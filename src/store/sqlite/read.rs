@@ -37,6 +37,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         created_at: row.get::<_, At>(10)?.0,
         completed_at: row.get::<_, Option<At>>(11)?.map(|at| at.0),
         error: row.get(12)?,
+        simulated: row.get(13)?,
     })
 }
 

@@ -92,14 +92,15 @@ fn insert(tx: &Transaction<'_>, run: &NewRun, charge: &Charge) -> Result<(), Sto
         tx.prepare_cached(sql).and_then(|mut statement| statement.execute(values)).map_err(storage)
     };
     execute(
-        "INSERT INTO runs (id, account, status, search_type, premium, credits_charged, created_at, owner, \
+        "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
          lease_until, query, progress, coverage, planned, reports) \
-         VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, '[]')",
+         VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, '[]')",
         &[
             &run.id.0,
             &run.account.0,
             &run.search_type.as_str(),
             &run.premium,
+            &run.simulated,
             &credits,
             &At(run.created_at),
             &run.owner.0,

@@ -1,0 +1,96 @@
+//! What the built-in catalogue offers: how much takes part, and that it uses the whole language.
+
+use sightline::modules::catalog::json_schema;
+
+use super::loading::sites;
+use super::*;
+
+/// Conditions that no built-in module needs, and why; empty as long as there is one for each.
+const UNUSED: [(&str, &str); 0] = [];
+
+fn chosen(search_type: SearchType) -> BTreeSet<String> {
+    let selection = Selection { search_type, premium: false, discovery: false, nsfw: false };
+    let catalog = Catalog::builtin().unwrap();
+    catalog.select(&selection).iter().map(|module| module.id().to_string()).collect()
+}
+
+#[test]
+fn a_search_without_options_asks_enough_modules() {
+    for (search_type, least) in
+        [(SearchType::Username, 100), (SearchType::Email, 15), (SearchType::Domain, 20)]
+    {
+        let count = chosen(search_type).len();
+        assert!(count >= least, "{count} {search_type} modules take part; {least} are promised");
+    }
+}
+
+#[test]
+fn the_promised_domain_modules_take_part() {
+    let chosen = chosen(SearchType::Domain);
+    for id in [
+        "rdap",
+        "dns_a",
+        "dns_aaaa",
+        "dns_mx",
+        "dns_ns",
+        "dns_txt",
+        "dns_caa",
+        "dns_spf",
+        "dns_dmarc",
+        "crt_sh",
+        "front_page",
+        "security_txt",
+    ] {
+        assert!(chosen.contains(id), "{id}");
+    }
+}
+
+/// The fields of the objects that say what must hold, as `rule.FIELD`, `json.FIELD` and `css.FIELD`.
+fn conditions() -> BTreeSet<String> {
+    let schema = json_schema();
+    let rule = &schema["items"]["properties"]["hit"]["items"]["properties"];
+    let long_css = rule["css"]["items"]["anyOf"].as_array().unwrap();
+    let long_css = long_css.iter().find(|shape| shape["type"] == "object").unwrap();
+    let objects =
+        [("rule", rule), ("json", &rule["json"]["items"]["properties"]), ("css", &long_css["properties"])];
+    let fields = objects.iter().flat_map(|(object, properties)| {
+        properties.as_object().unwrap().keys().map(move |field| format!("{object}.{field}"))
+    });
+    fields.collect()
+}
+
+fn note(object: &str, condition: &Value, used: &mut BTreeSet<String>) {
+    // The short form of a CSS condition is a text.
+    let fields = condition.as_object().into_iter().flat_map(|members| members.keys());
+    used.extend(fields.map(|field| format!("{object}.{field}")));
+}
+
+/// The fields that the rules of the built-in modules of these types use.
+fn used_by(is_wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    for path in sites() {
+        let entries: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let wanted = entries.iter().filter(|entry| is_wanted(entry["type"].as_str().unwrap()));
+        let lists = wanted.flat_map(|entry| ["barrier", "hit", "miss"].map(|list| &entry[list]));
+        for rule in lists.filter_map(Value::as_array).flatten() {
+            note("rule", rule, &mut used);
+            for object in ["json", "css"] {
+                for condition in rule[object].as_array().into_iter().flatten() {
+                    note(object, condition, &mut used);
+                }
+            }
+        }
+    }
+    used
+}
+
+#[test]
+fn every_condition_of_the_language_is_used() {
+    let conditions = conditions();
+    assert!(conditions.len() > 30 && conditions.contains("json.equals_query"), "{conditions:?}");
+    for used in [used_by(|_| true), used_by(|search_type| search_type == "username")] {
+        let unused: Vec<&String> = conditions.difference(&used).collect();
+        assert_eq!(unused, UNUSED.map(|(condition, _)| condition));
+        assert!(used.is_subset(&conditions));
+    }
+}

@@ -1,0 +1,108 @@
+//! Bodies that were cut off: what was not read speaks for nothing.
+
+use super::*;
+
+fn cut(status: u16, body: &str) -> Response {
+    Response { truncated: true, ..respond(status, &[("content-type", "text/html")], body) }
+}
+
+fn ends(module: &Module, response: Response) -> (Outcome, Option<&'static str>) {
+    let verdict = judge(module, &username("bob"), &[Some(response)]);
+    (verdict.outcome, verdict.reason)
+}
+
+const ERROR: (Outcome, Option<&str>) = (Outcome::Error, Some("truncated"));
+
+#[test]
+fn the_absence_of_a_text_in_what_was_read_is_no_hit() {
+    let site = module(&json!({
+        "hit": [{"status": [200], "no_word": ["no such member"]}], "miss": [{"words": ["no such member"]}],
+    }));
+    let page = format!("<html>{}no such member", "x".repeat(MAX_BODY_BYTES));
+    assert_eq!(ends(&site, respond(200, &[], page.as_str())), (Outcome::Miss, None));
+    assert_eq!(ends(&site, cut(200, &page[..MAX_BODY_BYTES])), ERROR);
+    assert_eq!(ends(&site, cut(200, "<p>no such member</p>")), (Outcome::Miss, None));
+    let bench = Bench::new(|_| Ok(cut(200, "<html>")));
+    let report = bench.check(&site, &username("bob"));
+    assert_eq!((report.outcome, report.reason.as_deref()), ERROR);
+    assert_eq!((report.findings.len(), report.evidence.requests), (0, 1), "no control check");
+}
+
+#[test]
+fn every_condition_on_a_body_that_was_cut_off() {
+    let text = "<h1>bob</h1><p id=a title=t>hello bob</p> <b>end bob";
+    for (rule, body, whole, cut_off) in [
+        (json!({"words": ["hello", "{query}"]}), text, true, true),
+        (json!({"any_word": ["nobody", "hello"]}), text, true, true),
+        (json!({"no_word": ["nobody"]}), text, true, false),
+        (json!({"words": ["hello"], "no_word": ["nobody"]}), text, true, false),
+        (json!({"body_is": "hello"}), "hello", true, false),
+        (json!({"body_is": ""}), "", true, false),
+        (
+            json!({"sha256": ["2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"]}),
+            "hello",
+            true,
+            false,
+        ),
+        (json!({"regex": "hello {query}"}), text, true, true),
+        // The last word may go on where the page was cut off.
+        (json!({"regex": "end {query}$"}), text, true, false),
+        (json!({"regex": "\\b(?:{query})\\b"}), text, true, true),
+        (json!({"css": ["p[title=t]"]}), text, true, true),
+        (json!({"css": [{"select": "p", "attribute": "title", "matches": "^t$"}]}), text, true, true),
+        (json!({"css": [{"select": "h1", "equals_query": true}]}), text, true, true),
+        (json!({"css": [{"select": "b", "matches": "^end bob$"}]}), text, true, false),
+        (json!({"css": [{"select": "b", "matches": "^end"}]}), text, true, true),
+        (json!({"css": [{"select": "b", "equals_query": false}]}), text, true, false),
+        (json!({"css": [{"select": "i", "exists": false}]}), text, true, false),
+        (json!({"css": [{"select": "b", "matches": "nobody", "exists": false}]}), text, true, false),
+        (json!({"css": [{"select": "b", "exists": false}]}), text, false, false),
+        (json!({"json": [{"at": "/a", "equals": 1}]}), "{\"a\": 1}  ", true, false),
+        (json!({"json": [{"at": "/b", "exists": false}]}), "{\"a\": 1}  ", true, false),
+        (json!({"json": [{"at": "/a", "not_equals": 2}]}), "{\"a\": 1}  ", true, false),
+        (json!({"json": [{"at": "/a", "not_contains": "2"}]}), "{\"a\": \"1\"}  ", true, false),
+        (json!({"json": [{"at": "/a", "equals_query": false}]}), "{\"a\": 1}  ", true, false),
+    ] {
+        let site = module(&json!({"hit": [rule], "miss": [{"status": [599]}]}));
+        let fires = |it| ends(&site, it).0 == Outcome::Hit;
+        assert_eq!(fires(respond(200, &[], body)), whole, "{rule}");
+        assert_eq!(fires(cut(200, body)), cut_off, "{rule}");
+        if !cut_off {
+            assert_eq!(ends(&site, cut(200, body)), ERROR, "{rule}");
+        }
+    }
+}
+
+#[test]
+fn rules_that_read_no_body_care_for_no_cut() {
+    let site = module(&json!({"hit": [{"status": [200], "no_header": ["x-no"]}]}));
+    assert_eq!(ends(&site, cut(200, "<html>")), (Outcome::Hit, None));
+    assert_eq!(ends(&site, cut(404, "<html>")), (Outcome::Miss, None));
+    assert_eq!(ends(&site, cut(201, "<html>")), (Outcome::Error, Some("unrecognized")));
+}
+
+#[test]
+fn a_wall_and_a_telling_status_win_over_the_cut() {
+    let site = module(&json!({"hit": [{"words": ["profile"]}], "miss": [{"words": ["nobody"]}]}));
+    for (status, body, want) in [
+        (403, "<div class=g-recaptcha>", (Outcome::Blocked, Some("captcha"))),
+        (429, "", (Outcome::RateLimited, Some("rate_limit"))),
+        (403, "<p>", (Outcome::Blocked, Some("forbidden"))),
+        (502, "<p>", (Outcome::Error, Some("server_error"))),
+        (200, "<p>", ERROR),
+        (200, "profile of nobody", (Outcome::Error, Some("conflict"))),
+    ] {
+        assert_eq!(ends(&site, cut(status, body)), want, "{status} {body}");
+    }
+}
+
+#[test]
+fn only_the_answers_that_rules_on_bodies_look_at_count() {
+    let site = module(&json!({
+        "probes": [{"url": "https://site.example/{query}"}, {"url": "https://site.example/2/{query}"}],
+        "hit": [{"probe": 1, "words": ["profile"]}], "miss": [{"probe": 0, "status": [404]}],
+    }));
+    let verdict = |first, second| judge(&site, &username("bob"), &[Some(first), Some(second)]).reason;
+    assert_eq!(verdict(cut(200, ""), respond(200, &[], "")), Some("unrecognized"));
+    assert_eq!(verdict(respond(200, &[], ""), cut(200, "")), Some("truncated"));
+}

@@ -1,0 +1,234 @@
+//! Pages that mean no good, over real sockets: the check ends as it should, and costs little.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, channel};
+
+use sightline::net::{HttpProber, NetConfig};
+
+use super::*;
+use crate::net::bodies::{BROTLI_BOMB, gzip, unhex};
+use crate::net::site::{Site, drip, flood, hold, ok, to, with_headers};
+
+/// How much more memory the process may have taken at its peak because of one page. Other tests run in
+/// the same process: what matters is that it is not the page times its compression.
+const MEMORY_KIB: u64 = 200 * 1024;
+const OK: &str = "HTTP/1.1 200 OK\r\n";
+
+/// The most memory that this process ever had, in KiB (0 where the system does not tell).
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or_default()
+}
+
+/// Checks `bob` at `site` by the rules of `fields`, through the prober that really runs.
+fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
+    let config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
+    let prober = Arc::new(HttpProber::new(config).unwrap());
+    let checker = Checker::new(prober, OperatorKeys::new([]), "sightline-test", Duration::ZERO);
+    let mut fields = fields.clone();
+    fields["control"] = json!(false);
+    let url = site.url("/u/{query}");
+    if fields["probes"].is_null() {
+        fields["probes"] = json!([{"url": url}]);
+    } else {
+        fields["probes"][0]["url"] = json!(url);
+    }
+    let before = peak_memory();
+    let report = checker.check(&module(&fields), &username("bob"), Instant::now() + limit);
+    let grown = peak_memory() - before;
+    assert!(grown < MEMORY_KIB, "{fields}: {grown} KiB more");
+    assert!(report.evidence.bytes_read <= MAX_BODY_BYTES, "{fields}: {}", report.evidence.bytes_read);
+    report
+}
+
+#[track_caller]
+fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
+    let ended = (report.outcome, report.reason.as_deref(), report.evidence.bytes_read);
+    assert_eq!(ended, (outcome, reason, bytes_read), "{report:?}");
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn word() -> Value {
+    json!({"hit": [{"status": [200], "words": ["profile of {query}"]}], "miss": [{"words": ["no such member"]}]})
+}
+
+/// Says `head`, then `piece` up to 50 MB; tells how much of that was taken.
+fn endless(head: &'static str, piece: Vec<u8>) -> (Site, Receiver<usize>) {
+    let (tell, told) = channel();
+    let site = Site::start(move |stream: &mut TcpStream, _| {
+        let is_taken = stream.write_all(head.as_bytes()).is_ok();
+        let _ = tell.send(if is_taken { flood(stream, &piece, 50 << 20) } else { 0 });
+    });
+    (site, told)
+}
+
+#[test]
+fn a_megabyte_of_open_elements() {
+    let rules = json!({
+        "hit": [{"css": ["div div > div h1.name"]}],
+        "miss": [{"css": [{"select": "div > p", "matches": "^(?:a|b)*never$"}]}],
+    });
+    let piece = "<div class='a b' id=c>";
+    let page = piece.repeat(MAX_BODY_BYTES / piece.len());
+    assert_ends(
+        &check(&Site::saying(ok(&page)), &rules, LONG),
+        Outcome::Error,
+        Some("unrecognized"),
+        page.len(),
+    );
+    let with_name = format!("{}<h1 class=name>bob</h1>", &page[..page.len() - 40 * piece.len()]);
+    assert_ends(&check(&Site::saying(ok(&with_name)), &rules, LONG), Outcome::Hit, None, with_name.len());
+    let longer = format!("{page}{page}<h1 class=name>bob</h1>");
+    assert_ends(
+        &check(&Site::saying(ok(&longer)), &rules, LONG),
+        Outcome::Error,
+        Some("truncated"),
+        MAX_BODY_BYTES,
+    );
+}
+
+#[test]
+fn a_page_of_fifty_megabytes_is_judged_by_its_first_one() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 52428900\r\n\r\n<h1>profile of bob</h1>";
+    let (site, told) = endless(head, vec![b'x'; 64 * 1024]);
+    assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, MAX_BODY_BYTES);
+    assert!(told.recv().unwrap() < 50 << 20, "the rest was left unread");
+
+    // The same without a word that tells: what follows is not known, so it is neither hit nor miss.
+    for rules in [word(), json!({"hit": [{"status": [200], "no_word": ["no such member"]}]})] {
+        let (site, told) = endless("HTTP/1.1 200 OK\r\n\r\n<html>", vec![b'x'; 64 * 1024]);
+        assert_ends(&check(&site, &rules, LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
+        assert!(told.recv().unwrap() < 50 << 20);
+    }
+    // Rules on the status alone read no more than a wall may need.
+    let (site, told) = endless("HTTP/1.1 200 OK\r\n\r\n<html>", vec![b'x'; 64 * 1024]);
+    assert_ends(&check(&site, &json!({}), LONG), Outcome::Hit, None, 64 * 1024);
+    assert!(told.recv().unwrap() < 50 << 20);
+}
+
+#[test]
+fn bombs_are_cut_at_the_decoded_limit() {
+    // A gigabyte, in members.
+    let gzip_bomb = gzip(&vec![b' '; 16 << 20]).repeat(64);
+    for (encoding, bomb) in [("gzip", gzip_bomb), ("br", unhex(BROTLI_BOMB))] {
+        let site = Site::saying(with_headers(&format!("Content-Encoding: {encoding}\r\n"), &bomb));
+        assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
+    }
+    let page = [gzip(b"profile of bob"), gzip(&vec![b' '; 16 << 20]).repeat(64)].concat();
+    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &page));
+    assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, MAX_BODY_BYTES);
+}
+
+#[test]
+fn what_breaks_off_is_no_answer() {
+    let whole = gzip("profile of bob ".repeat(1000).as_bytes());
+    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &whole[..whole.len() / 2]));
+    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
+    let site = Site::saying(format!("{OK}Content-Length: 500\r\n\r\nprofile of bob"));
+    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
+    let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", b"profile of bob"));
+    assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
+}
+
+#[test]
+fn a_site_that_drips_is_left_at_the_deadline() {
+    let limit = Duration::from_secs(1);
+    let body = Site::start(|stream, _| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nprofile of bob");
+        drip(stream, std::iter::repeat(b'a'));
+    });
+    let head = Site::start(|stream, _| drip(stream, OK.bytes().chain(std::iter::repeat(b'a'))));
+    let silent = Site::talking(hold);
+    std::thread::scope(|scope| {
+        for (site, reason) in
+            [(&body, "timeout_body"), (&head, "timeout_first_byte"), (&silent, "timeout_first_byte")]
+        {
+            scope.spawn(move || {
+                let started = Instant::now();
+                let report = check(site, &word(), limit);
+                assert_ends(&report, Outcome::Timeout, Some(reason), 0);
+                assert!(started.elapsed() < limit * 10, "{reason}: {:?}", started.elapsed());
+                assert_eq!(report.evidence.requests, 1, "{reason}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_ring_of_redirects_is_an_error() {
+    let ring = Site::start(|stream, request| {
+        let next = if request.path() == "/u/bob" { "/login-later" } else { "/u/bob" };
+        let _ = stream.write_all(&to(302, next));
+    });
+    let follow = json!({"probes": [{"follow": true}], "hit": [{"status": [200]}]});
+    assert_ends(&check(&ring, &follow, LONG), Outcome::Error, Some("redirect"), 0);
+    let followed = ring.connections();
+    assert!((2..=20).contains(&followed), "{followed} hops");
+    // Unless it is to be followed, a redirect is an answer.
+    let stay = json!({"hit": [{"status": [200]}], "miss": [{"status": ["3xx"]}]});
+    assert_ends(&check(&ring, &stay, LONG), Outcome::Miss, None, "gone".len());
+    assert_eq!(ring.connections(), followed + 1);
+}
+
+#[test]
+fn bytes_that_are_no_text_hide_no_word() {
+    let junk = [0xff, 0xc3, 0x28, 0, 0xf0, 0x9f, 0xed, 0xa0, 0x80];
+    let page = [&junk[..], "é profile of bob".as_bytes(), &junk].concat();
+    for content_type in
+        ["", "Content-Type: text/html; charset=utf-8\r\n", "Content-Type: text/html; charset=x\r\n"]
+    {
+        let site = Site::saying(with_headers(content_type, &page));
+        assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, page.len());
+    }
+}
+
+#[test]
+fn a_flood_of_headers_or_a_head_without_end_is_no_http() {
+    let many = Site::saying(format!("{OK}{}\r\n", "X-Header: value\r\n".repeat(10_000)));
+    assert_ends(&check(&many, &word(), LONG), Outcome::Error, Some("protocol"), 0);
+    let (long, told) = endless("HTTP/1.1 200 OK\r\nX: ", vec![b'a'; 64 * 1024]);
+    let report = check(&long, &word(), LONG);
+    assert_ends(&report, Outcome::Error, Some("protocol"), 0);
+    assert_eq!(report.evidence.requests, 1, "such a site is not asked again");
+    assert!(told.recv().unwrap() < 50 << 20);
+    let other = Site::saying("SSH-2.0-OpenSSH_9.9\r\n");
+    assert_ends(&check(&other, &word(), LONG), Outcome::Error, Some("protocol"), 0);
+}
+
+#[test]
+fn json_of_any_depth() {
+    let rules = json!({
+        "hit": [{"json": [{"at": "/login", "equals_query": true}]}],
+        "miss": [{"json": [{"at": "/login", "exists": false}]}],
+    });
+    let deep = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(400_000), "]".repeat(400_000));
+    let endless_depth = "{\"a\":".repeat(MAX_BODY_BYTES / 5);
+    let shallow = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(100), "]".repeat(100));
+    let wide = format!("{{\"x\": [{}0], \"login\": \"bob\"}}", "{},".repeat(300_000));
+    for (page, outcome, reason) in [
+        (deep, Outcome::Error, Some("unrecognized")),
+        (endless_depth, Outcome::Error, Some("unrecognized")),
+        (shallow, Outcome::Hit, None),
+        (wide, Outcome::Hit, None),
+    ] {
+        assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), outcome, reason, page.len());
+    }
+    // A document that goes on behind the cut is none, whatever stands in front of it.
+    let cut = format!("{{\"login\": \"bob\", \"x\": \"{}\"}}", "x".repeat(MAX_BODY_BYTES));
+    assert_ends(
+        &check(&Site::saying(ok(&cut)), &rules, LONG),
+        Outcome::Error,
+        Some("truncated"),
+        MAX_BODY_BYTES,
+    );
+    let padded = format!("{{}}{}", " ".repeat(MAX_BODY_BYTES));
+    assert_ends(
+        &check(&Site::saying(ok(&padded)), &rules, LONG),
+        Outcome::Error,
+        Some("truncated"),
+        MAX_BODY_BYTES,
+    );
+}

@@ -1,0 +1,172 @@
+//! Runs whose process, store or lease goes away.
+
+use super::*;
+
+#[test]
+fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
+    let mut catalog = modules("ok", 10);
+    catalog.extend(modules("gate", 5));
+    let first = bench(&catalog, config());
+    let run = first.start("alice");
+    eventually("ten are found", || run.summary().total_results == 10);
+    let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| result.record.clone()).collect();
+    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+
+    // Another process on the same store.
+    let web = Arc::new(PlayedWeb::default());
+    web.open_gate();
+    let checker = checker(&web);
+    let file = PathBuf::from(first.folder.path("catalog.json"));
+    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+    let journal: Arc<dyn Journal> = first.store.clone();
+    let second = Runs::new(journal, catalog, checker, Arc::new(SystemClock), config());
+    second.keep_house();
+    let resumed = second.live(run.id()).expect("taken over");
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    let (summary, results, _) = resumed.snapshot();
+    assert_eq!((summary.status, summary.total_results), (Status::Completed, 15));
+    let after: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
+    assert_eq!(after[..10], before, "what was found keeps its ids");
+    assert_eq!((web.asked("ok-000"), web.asked("gate-000")), (0, 1), "only what had not ended is asked");
+}
+
+#[test]
+fn a_run_that_another_instance_took_is_followed_from_the_store() {
+    let mut catalog = modules("ok", 3);
+    catalog.extend(modules("gate", 1));
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let first = bench(&catalog, RunsConfig { limits, ..config() });
+    let run = first.start("alice");
+    eventually("three are found", || run.summary().total_results == 3);
+    let mut follower = first.runs.follow(Found::Live(Arc::clone(&run)), 0);
+    let mut frames = Vec::new();
+    while frames.len() < 3 {
+        if let Ok(Step::Frames(more)) = follower.next(Instant::now() + PATIENCE) {
+            frames.extend(more);
+        }
+    }
+    // The lease is over at once: the other one takes the run and ends it.
+    let other = InstanceId(uuid::Uuid::new_v4());
+    let now = SystemClock.now();
+    let later = now + Duration::from_secs(60);
+    let mut taken = Vec::new();
+    let end = Instant::now() + PATIENCE;
+    while taken.is_empty() {
+        assert!(Instant::now() < end, "never taken over");
+        taken = first.store.take_over(other, false, SystemClock.now(), later, 5).unwrap();
+    }
+    assert_eq!(taken[0].results.len(), 3);
+    let checkpoint = run.checkpoint();
+    let ending = Ending { status: Status::Completed, error: None, completed_at: now };
+    assert_eq!(first.store.finish(run.id(), other, &checkpoint, &ending).unwrap(), Write::Done);
+    first.web.open_gate();
+    loop {
+        match follower.next(Instant::now() + PATIENCE).unwrap() {
+            Step::Frames(more) => frames.extend(more),
+            Step::End => break,
+            step => panic!("{step:?}"),
+        }
+    }
+    let text: String = frames.iter().map(|frame| String::from_utf8_lossy(frame).into_owned()).collect();
+    assert_eq!(text.matches("event: result").count(), 3, "each result once: {text}");
+    assert_eq!(text.matches("event: done").count(), 1);
+    let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
+    assert_eq!(stored.total_results, 3, "the instance that lost the lease writes nothing more");
+}
+
+#[test]
+fn results_are_shown_only_once_they_are_stored_and_none_is_lost_while_the_store_is_down() {
+    let mut catalog = modules("gate", 20);
+    catalog.extend(modules("miss", 5));
+    let switch: Mutex<Option<Arc<Switched>>> = Mutex::new(None);
+    let bench = bench_with(&catalog, config(), |store| {
+        let journal = Arc::new(Switched { inner: store, down: AtomicBool::new(false) });
+        *switch.lock() = Some(Arc::clone(&journal));
+        journal
+    });
+    let journal = switch.into_inner().unwrap();
+    let run = bench.start("alice");
+    journal.down.store(true, Ordering::SeqCst);
+    assert!(
+        matches!(bench.runs.start(bench.order("bob")), Err(OrderError::Storage(error)) if error.is_unavailable())
+    );
+    bench.web.open_gate();
+    eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
+    assert_eq!(run.summary().total_results, 0, "nobody sees what is not stored");
+    assert_eq!(run.summary().status, Status::Running);
+    journal.down.store(false, Ordering::SeqCst);
+    let summary = bench.finish(&run);
+    assert_eq!((summary.status, summary.total_results), (Status::Completed, 20));
+    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
+    assert_eq!(stored.total_results, 20);
+}
+
+#[test]
+fn an_instance_whose_lease_ran_out_goes_on_with_its_own_run() {
+    let mut catalog = modules("ok", 3);
+    catalog.extend(modules("gate", 1));
+    // The lease is over as soon as it is taken: the run looks abandoned to its own process, too.
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let bench = bench(&catalog, RunsConfig { limits, ..config() });
+    let run = bench.start("alice");
+    eventually("three are found", || run.summary().total_results == 3);
+    bench.runs.keep_house();
+    assert!(Arc::ptr_eq(&bench.runs.live(run.id()).unwrap(), &run), "the run was started a second time");
+    bench.web.open_gate();
+    assert_eq!(bench.finish(&run).total_results, 4);
+    assert_eq!(bench.web.asked("ok-000"), 1);
+}
+
+#[test]
+fn a_run_whose_results_are_never_taken_fails_and_is_refunded() {
+    let limits = Limits { store_patience: Duration::ZERO, ..config().limits };
+    let switch: Mutex<Option<Arc<Switched>>> = Mutex::new(None);
+    let bench = bench_with(&modules("gate", 5), RunsConfig { limits, ..config() }, |store| {
+        let journal = Arc::new(Switched { inner: store, down: AtomicBool::new(false) });
+        *switch.lock() = Some(Arc::clone(&journal));
+        journal
+    });
+    let journal = switch.into_inner().unwrap();
+    let order = bench.order("alice");
+    let cycle = order.charge.cycle;
+    let Ok(Receipt::Started(run)) = bench.runs.start(order) else { panic!("not started") };
+    journal.down.store(true, Ordering::SeqCst);
+    bench.web.open_gate();
+    let summary = bench.finish(&run);
+    assert_eq!(summary.status, Status::Failed);
+    assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
+    assert_eq!(summary.progress.modules_completed, 5);
+    assert!(!run.is_stored());
+    bench.runs.keep_house();
+    assert!(bench.runs.live(run.id()).is_some(), "it stays in memory until the store has it");
+    journal.down.store(false, Ordering::SeqCst);
+    eventually("the store has its end", || run.is_stored());
+    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
+    assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
+    assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);
+}
+
+#[test]
+fn a_run_that_cannot_be_gone_on_with_ends_and_one_that_can_names_what_is_gone() {
+    let first = bench(&[modules("ok", 1), modules("gate", 2)].concat(), config());
+    let run = first.start("alice");
+    eventually("one is found", || run.summary().total_results == 1);
+    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+    // The next version of the catalogue has only one of the two that are left.
+    let file = PathBuf::from(first.folder.path("catalog.json"));
+    let catalog = [modules("ok", 1), modules("gate", 1)].concat();
+    std::fs::write(&file, Value::Array(catalog).to_string()).unwrap();
+    let web = Arc::new(PlayedWeb::default());
+    web.open_gate();
+    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+    let journal: Arc<dyn Journal> = first.store.clone();
+    let second = Runs::new(journal, catalog, checker(&web), Arc::new(SystemClock), config());
+    second.keep_house();
+    let resumed = second.live(run.id()).unwrap();
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    let summary = resumed.summary();
+    assert_eq!((summary.progress.modules_completed, summary.progress.modules_total), (3, 3));
+    assert_eq!(outcome_of(&resumed, "gate-001"), ("skipped".into(), Some("disabled".into())));
+}
