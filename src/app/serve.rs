@@ -88,7 +88,8 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         }
     });
     let until = Instant::now() + config.server.drain_timeout;
-    // Runs first: their streams and waits end, and so do the requests that the server waits for.
+    // No more requests, then the runs: their streams and waits end, for which the server waits at last.
+    handle.stop_taking();
     engine.runs.shut_down(until);
     handle.shutdown(until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100)));
     if housekeeper.join().is_err() {

@@ -6,23 +6,23 @@
 //! would let what tiny_http still reads from it pass for a new connection's. Nothing here waits for a client.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use super::config::CLOSING_TICK;
-use super::connections::Connections;
+use super::config::{CLOSING_TICK, LONGEST_LOOK_PAUSE};
+use super::core::Core;
+use super::disposal::dispose;
 use super::farewell::{Case, Farewell};
-use super::generation::Receivers;
-use super::sockets::Sockets;
 
 /// What the thread is asked to do.
 pub(super) enum Order {
     /// Close a connection.
     Close(Farewell),
-    /// A request that came from a connection in closing.
+    /// A request that came from the address of a connection in closing.
     Bin(SocketAddr, tiny_http::Request),
     /// Cut off what this peer sends unless the watch is lifted by then.
     Watch(u64, SocketAddr, Instant),
@@ -34,33 +34,23 @@ pub(super) enum Order {
 
 /// The thread's state.
 pub(super) struct Closing {
-    sockets: Arc<Sockets>,
-    connections: Arc<Connections<tiny_http::Request>>,
-    receivers: Arc<Receivers>,
+    core: Arc<Core>,
     cases: HashMap<SocketAddr, Case>,
+    /// Requests from the addresses of closing connections: their last words, or new connections' first.
+    late: Vec<(SocketAddr, tiny_http::Request)>,
     watches: HashMap<u64, (SocketAddr, Instant)>,
     next_look: Instant,
 }
 
 /// A look at very many sockets takes milliseconds: it gets at most one part in so many of the time.
 const LOOK_PAUSE: u32 = 10;
-/// On a crowded machine a look takes long because it is interrupted; that is no reason to wait.
-const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// Orders taken in a row: a flood of them must not keep the thread from closing what floods it.
+const ORDERS_IN_A_ROW: usize = 256;
 
 impl Closing {
-    pub(super) fn new(
-        sockets: Arc<Sockets>,
-        connections: Arc<Connections<tiny_http::Request>>,
-        receivers: Arc<Receivers>,
-    ) -> Self {
-        Self {
-            sockets,
-            connections,
-            receivers,
-            cases: HashMap::new(),
-            watches: HashMap::new(),
-            next_look: Instant::now(),
-        }
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        let next_look = Instant::now();
+        Self { core, cases: HashMap::new(), late: Vec::new(), watches: HashMap::new(), next_look }
     }
 
     /// Works until told to stop.
@@ -68,17 +58,22 @@ impl Closing {
         let mut goes_on = true;
         while goes_on {
             goes_on = match orders.recv_timeout(self.pause()) {
-                Ok(order) => self.take(order) && orders.try_iter().all(|order| self.take(order)),
+                Ok(order) => {
+                    let mut more = orders.try_iter().take(ORDERS_IN_A_ROW);
+                    self.take(order) && more.all(|order| self.take(order))
+                }
                 Err(RecvTimeoutError::Timeout) => true,
                 Err(RecvTimeoutError::Disconnected) => false,
             };
             self.step(Instant::now());
         }
         self.cases.values_mut().for_each(Case::end);
+        // The process is about to end; to drop them could wait for clients.
+        std::mem::forget(std::mem::take(&mut self.late));
     }
 
     fn pause(&self) -> Duration {
-        let is_idle = self.cases.is_empty() && self.watches.is_empty();
+        let is_idle = self.cases.is_empty() && self.watches.is_empty() && self.late.is_empty();
         if is_idle { Duration::from_secs(3600) } else { CLOSING_TICK }
     }
 
@@ -86,7 +81,7 @@ impl Closing {
     fn take(&mut self, order: Order) -> bool {
         match order {
             Order::Close(farewell) => self.close(farewell),
-            Order::Bin(peer, request) => self.close(Farewell::cut_off(peer, vec![request])),
+            Order::Bin(peer, request) => self.late.push((peer, request)),
             Order::Watch(id, peer, until) => {
                 self.watches.insert(id, (peer, until));
             }
@@ -109,47 +104,82 @@ impl Closing {
 
     fn step(&mut self, now: Instant) {
         if now >= self.next_look {
-            self.look(now);
+            let looked = self.find_new(now).and_then(|()| self.look_for_ended(now));
+            if let Err(error) = looked.and_then(|()| self.judge_late()) {
+                log::error!("can't look for the sockets to close: {error}");
+            }
+            self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
         }
-        let connections = &self.connections;
+        let core = &self.core;
         self.cases.retain(|peer, case| {
-            case.step(now, &self.receivers);
+            case.step(now, &core.receivers);
             if case.is_gone() {
-                connections.forget(*peer);
+                core.connections.forget(*peer);
             }
             !case.is_gone()
         });
     }
 
-    /// Looks, once for all, for the sockets of new cases, of ended ones, and of overdue watches.
-    fn look(&mut self, now: Instant) {
+    /// Finds, in one look, the sockets of new cases and of overdue watches.
+    fn find_new(&mut self, now: Instant) -> io::Result<()> {
         let late: Vec<(u64, SocketAddr)> =
             self.watches.iter().filter(|(_, (_, until))| *until <= now).map(|(id, w)| (*id, w.0)).collect();
-        let looking = self.cases.iter().filter(|(_, case)| case.wants_look(now)).map(|(peer, _)| *peer);
-        let wanted: HashSet<SocketAddr> = looking.chain(late.iter().map(|(_, peer)| *peer)).collect();
-        if wanted.is_empty() {
-            return;
+        let new: Vec<SocketAddr> =
+            self.cases.iter().filter(|(_, case)| case.is_new()).map(|(peer, _)| *peer).collect();
+        if new.is_empty() && late.is_empty() {
+            return Ok(());
         }
-        let mut found = match self.sockets.pin(&wanted) {
-            Ok(found) => found,
-            Err(error) => {
-                log::error!("can't look for the sockets to close: {error}");
-                self.next_look = now + Duration::from_secs(1);
-                return;
-            }
-        };
-        self.next_look = now + (now.elapsed() * LOOK_PAUSE).min(LONGEST_LOOK_PAUSE);
+        let wanted = new.iter().copied().chain(late.iter().map(|(_, peer)| *peer)).collect();
+        let mut found = self.core.sockets.pin(&wanted)?;
         for (id, peer) in late {
             self.watches.remove(&id);
             if let Some(socket) = found.get(&peer) {
                 socket.shutdown(Shutdown::Read);
             }
         }
-        for peer in wanted {
-            if let Some(case) = self.cases.get_mut(&peer).filter(|case| case.wants_look(now)) {
-                case.looked(found.remove(&peer), now);
+        for peer in new {
+            if let Some(case) = self.cases.get_mut(&peer) {
+                case.found(found.remove(&peer), now);
             }
         }
+        Ok(())
+    }
+
+    /// Looks which of the ended connections are gone.
+    fn look_for_ended(&mut self, now: Instant) -> io::Result<()> {
+        let ended: HashSet<u64> = self.cases.values().filter_map(|case| case.ended_socket(now)).collect();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let open = self.core.sockets.still_open(&ended)?;
+        for case in self.cases.values_mut() {
+            if let Some(inode) = case.ended_socket(now) {
+                case.looked(open.contains(&inode), now, &self.core.receivers);
+            }
+        }
+        Ok(())
+    }
+
+    /// A late request with a newer socket behind it is served; any other is dropped.
+    fn judge_late(&mut self) -> io::Result<()> {
+        if self.late.is_empty() {
+            return Ok(());
+        }
+        let found = self.core.sockets.pin(&self.late.iter().map(|(peer, _)| *peer).collect())?;
+        for (peer, request) in std::mem::take(&mut self.late) {
+            match (self.cases.get_mut(&peer), found.get(&peer)) {
+                (Some(case), Some(socket)) if case.is_followed_by(socket) => {
+                    case.end();
+                    self.cases.remove(&peer);
+                    self.core.connections.forget(peer);
+                    self.core.take(request);
+                }
+                (Some(case), _) => case.merge(Farewell::cut_off(peer, vec![request])),
+                (None, Some(_)) => self.core.take(request),
+                (None, None) => dispose(request),
+            }
+        }
+        Ok(())
     }
 }
 

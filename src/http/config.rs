@@ -181,6 +181,8 @@ pub(super) const CLOSING_TICK: Duration = Duration::from_millis(10);
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(40);
 /// A look may take at most this part of the time: with very many sockets looks get rarer.
 pub(super) const LOOK_SHARE: u32 = 50;
+/// But no rarer: on a crowded machine a look takes long because it is interrupted.
+pub(super) const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(400);
 /// Pokes a look: more are done at the next.
 pub(super) const MAX_POKES: usize = 64;
 /// Pace of the probes. Each is an accepted connection, so that `accept()` does not run into `SO_RCVTIMEO`.

@@ -26,8 +26,8 @@ use super::workers::Workers;
 pub(super) struct Core {
     pub(super) config: ServerConfig,
     pub(super) handler: Arc<dyn Handler>,
-    pub(super) sockets: Arc<Sockets>,
-    pub(super) connections: Arc<Connections<tiny_http::Request>>,
+    pub(super) sockets: Sockets,
+    pub(super) connections: Connections<tiny_http::Request>,
     pub(super) closer: Closer,
     pub(super) receivers: Arc<Receivers>,
     /// Run the handler.

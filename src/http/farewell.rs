@@ -53,12 +53,12 @@ enum Stage {
     Speaking { socket: Pinned, said: usize, until: Instant },
     /// Our direction has ended; the peer's words are read off.
     Listening { socket: Pinned, drained: usize, until: Instant },
-    /// Both have ended; the socket should go.
-    Ended { next_look: Instant, pause: Duration },
+    /// Both have ended; the socket goes when tiny_http has read the last of it.
+    Ended { inode: u64, next_look: Instant, pause: Duration },
     /// The socket was not found: it is closed, or the peer has reset it and tiny_http is about to find out.
-    Absent { until: Instant },
-    /// What tiny_http made of the last it read is on its way to us, at most up to the mark.
-    Marked { mark: Mark },
+    Unfound { until: Instant },
+    /// The socket is gone. What tiny_http made of the last it read is on its way to us, at most up to the mark.
+    Marked { mark: Mark, inode: Option<u64> },
     /// Nothing is left.
     Gone,
 }
@@ -66,8 +66,8 @@ enum Stage {
 /// First and longest pause between looks for a socket that should go. A stream holds it until its next write.
 const VANISH_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(2));
 
-/// tiny_http reads what the kernel still holds of a connection (`RECEIVE_BUFFER_BYTES`) in a fraction of this.
-const LAST_READ: Duration = Duration::from_millis(250);
+/// tiny_http reads the rest of a connection that its peer has reset in a small fraction of this.
+const RESET_PAUSE: Duration = Duration::from_secs(2);
 
 impl Case {
     pub(super) fn new(farewell: Farewell) -> Self {
@@ -81,42 +81,59 @@ impl Case {
         self.farewell.writer = self.farewell.writer.take().or(other.writer);
         if matches!(
             self.stage,
-            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Marked { .. } | Stage::Gone
+            Stage::Ended { .. } | Stage::Unfound { .. } | Stage::Marked { .. } | Stage::Gone
         ) {
             self.bin();
         }
     }
 
-    /// Whether its socket must be looked for.
-    pub(super) fn wants_look(&self, now: Instant) -> bool {
+    /// Whether this connected socket with the same address is another, newer one.
+    pub(super) fn is_followed_by(&self, newer: &Pinned) -> bool {
+        let own = match &self.stage {
+            Stage::Begun => return false,
+            Stage::Speaking { socket, .. } | Stage::Listening { socket, .. } => socket.inode(),
+            Stage::Ended { inode, .. } => Some(*inode),
+            Stage::Marked { inode, .. } => *inode,
+            // A connection that was reset has no address any more.
+            Stage::Unfound { .. } | Stage::Gone => None,
+        };
+        own.is_none() || newer.inode() != own
+    }
+
+    /// Whether its socket must be found by its peer.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.stage, Stage::Begun)
+    }
+
+    /// The socket that should go, when it is time to look whether it has.
+    pub(super) fn ended_socket(&self, now: Instant) -> Option<u64> {
         match self.stage {
-            Stage::Begun => true,
-            Stage::Ended { next_look, .. } => next_look <= now,
-            Stage::Speaking { .. }
-            | Stage::Listening { .. }
-            | Stage::Absent { .. }
-            | Stage::Marked { .. }
-            | Stage::Gone => false,
+            Stage::Ended { inode, next_look, .. } if next_look <= now => Some(inode),
+            _ => None,
         }
     }
 
-    /// Takes the outcome of a look.
-    pub(super) fn looked(&mut self, found: Option<Pinned>, now: Instant) {
-        self.stage = match (&self.stage, found) {
-            (Stage::Begun, Some(socket)) => Stage::Speaking { socket, said: 0, until: now + LINGER },
-            (Stage::Ended { pause, .. }, Some(socket)) => {
-                socket.shutdown(Shutdown::Both);
-                let pause = (*pause * 2).min(VANISH_PAUSE.1);
-                Stage::Ended { next_look: now + pause, pause }
-            }
-            (Stage::Begun | Stage::Ended { .. }, None) => {
-                self.farewell.writer = None;
-                self.bin();
-                Stage::Absent { until: now + LAST_READ }
-            }
-            _ => return,
-        };
+    /// Takes the outcome of the search for a new case's socket.
+    pub(super) fn found(&mut self, socket: Option<Pinned>, now: Instant) {
         self.farewell.writer = None;
+        self.stage = match socket {
+            Some(socket) => Stage::Speaking { socket, said: 0, until: now + LINGER },
+            None => {
+                self.bin();
+                Stage::Unfound { until: now + RESET_PAUSE }
+            }
+        };
+    }
+
+    /// Takes the outcome of a look for an ended socket.
+    pub(super) fn looked(&mut self, is_open: bool, now: Instant, receivers: &Receivers) {
+        if let Stage::Ended { inode, next_look, pause } = &mut self.stage {
+            *pause = (*pause * 2).min(VANISH_PAUSE.1);
+            *next_look = now + *pause;
+            if !is_open {
+                self.stage = Stage::Marked { mark: receivers.mark(), inode: Some(*inode) };
+            }
+        }
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -126,8 +143,10 @@ impl Case {
     /// Goes as far as possible without waiting.
     pub(super) fn step(&mut self, now: Instant, receivers: &Receivers) {
         match &self.stage {
-            Stage::Absent { until } if *until <= now => self.stage = Stage::Marked { mark: receivers.mark() },
-            Stage::Marked { mark } if mark.is_passed() => self.stage = Stage::Gone,
+            Stage::Unfound { until } if *until <= now => {
+                self.stage = Stage::Marked { mark: receivers.mark(), inode: None };
+            }
+            Stage::Marked { mark, .. } if mark.is_passed() => self.stage = Stage::Gone,
             _ => {}
         }
         if let Stage::Speaking { socket, said, until } = &mut self.stage {
@@ -148,9 +167,7 @@ impl Case {
     }
 
     fn begin_to_listen(&mut self) {
-        let next_look = Instant::now();
-        let ended = Stage::Ended { next_look, pause: VANISH_PAUSE.0 };
-        if let Stage::Speaking { socket, until, .. } = std::mem::replace(&mut self.stage, ended) {
+        if let Stage::Speaking { socket, until, .. } = std::mem::replace(&mut self.stage, Stage::Gone) {
             socket.shutdown(Shutdown::Write);
             self.stage = Stage::Listening { socket, drained: 0, until };
         }
@@ -158,15 +175,20 @@ impl Case {
 
     /// Ends both directions.
     pub(super) fn end(&mut self) {
-        let ended = Stage::Ended { next_look: Instant::now() + VANISH_PAUSE.0, pause: VANISH_PAUSE.0 };
-        match std::mem::replace(&mut self.stage, ended) {
+        match std::mem::replace(&mut self.stage, Stage::Gone) {
             Stage::Speaking { socket, .. } | Stage::Listening { socket, .. } => {
                 socket.shutdown(Shutdown::Both);
+                let (now, pause) = (Instant::now(), VANISH_PAUSE.0);
+                self.stage = match socket.inode() {
+                    Some(inode) => Stage::Ended { inode, next_look: now + pause, pause },
+                    None => Stage::Unfound { until: now + RESET_PAUSE },
+                };
+                drop(socket);
                 self.bin();
             }
             // Unfound: to drop its requests could wait for the client, and the process is about to end.
             Stage::Begun => std::mem::forget(std::mem::take(&mut self.farewell.requests)),
-            Stage::Ended { .. } | Stage::Absent { .. } | Stage::Marked { .. } | Stage::Gone => self.bin(),
+            stage => self.stage = stage,
         }
     }
 

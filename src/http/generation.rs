@@ -4,7 +4,7 @@
 //! delivering requests here, beside the next generation's.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -146,8 +146,7 @@ impl Shared {
     }
 
     fn pass_on(&self, request: tiny_http::Request, core: &Arc<Core>, probes: &Probes) {
-        let peer: Option<SocketAddr> = request.remote_addr().copied();
-        if peer.is_some_and(|peer| probes.is_ours(peer)) {
+        if probes.is_ours(&request) {
             return Probes::answer(request);
         }
         *self.last_request.lock() = Instant::now();

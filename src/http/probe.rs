@@ -1,28 +1,29 @@
 //! Knocking on the own door.
 
-use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{panic, thread};
 
-use parking_lot::Mutex;
+use uuid::Uuid;
 
 use super::config::PROBE_TIMEOUT;
-use super::sockets::peer_key;
 
-/// The probes under way, by their own addresses.
-#[derive(Default)]
+/// Sends probes and knows them again.
 pub(super) struct Probes {
-    under_way: Mutex<HashSet<SocketAddr>>,
+    /// A path that nobody else can ask for. A probe's address would not do: a late one is nobody's.
+    path: String,
 }
 
 impl Probes {
-    /// Whether a request from this peer is a probe.
-    pub(super) fn is_ours(&self, peer: SocketAddr) -> bool {
-        let under_way = self.under_way.lock();
-        !under_way.is_empty() && under_way.contains(&peer_key(peer))
+    pub(super) fn new() -> Self {
+        Self { path: format!("/{}", Uuid::new_v4().simple()) }
+    }
+
+    /// Whether a request is a probe.
+    pub(super) fn is_ours(&self, request: &tiny_http::Request) -> bool {
+        request.url() == self.path
     }
 
     /// Answers a probe: a few bytes into an empty socket.
@@ -36,35 +37,16 @@ impl Probes {
     /// are accepted and read; one that is merely established sits in the backlog.
     pub(super) fn is_answered(&self, own: SocketAddr) -> io::Result<bool> {
         let mut stream = TcpStream::connect_timeout(&own, PROBE_TIMEOUT)?;
-        let _under_way = UnderWay::enter(self, peer_key(stream.local_addr()?));
         stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
         stream.set_write_timeout(Some(PROBE_TIMEOUT))?;
+        // HTTP/1.0: tiny_http closes the connection after it.
+        let request = format!("GET {} HTTP/1.0\r\n\r\n", self.path);
         let mut answer = [0; ANSWER.len()];
-        Ok(stream.write_all(REQUEST).and_then(|()| stream.read_exact(&mut answer)).is_ok())
+        Ok(stream.write_all(request.as_bytes()).and_then(|()| stream.read_exact(&mut answer)).is_ok())
     }
 }
 
-/// HTTP/1.0: tiny_http closes the connection after it.
-const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
-
-struct UnderWay<'a> {
-    probes: &'a Probes,
-    address: SocketAddr,
-}
-
-impl<'a> UnderWay<'a> {
-    fn enter(probes: &'a Probes, address: SocketAddr) -> Self {
-        probes.under_way.lock().insert(address);
-        Self { probes, address }
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.probes.under_way.lock().remove(&self.address);
-    }
-}
 
 /// Makes tiny_http take another look at its waiting connections: every new one does.
 pub(super) fn poke(own: SocketAddr) -> io::Result<()> {

@@ -16,7 +16,6 @@ use super::config::{
 };
 use super::connections::Connections;
 use super::core::{Core, InFlight};
-use super::generation::Receivers;
 use super::handler::Handler;
 use super::load::{Counters, Gauge, Load};
 use super::sockets::Sockets;
@@ -88,17 +87,14 @@ impl Server {
     /// When a thread can't be started.
     pub fn start(self, handler: Arc<dyn Handler>) -> io::Result<RunningServer> {
         probe::notice_panics();
-        let sockets = Arc::new(Sockets::new(self.address.port()));
-        let connections = Arc::new(Connections::new(MAX_PIPELINED));
-        let receivers = Arc::<Receivers>::default();
         let (orders, taken) = mpsc::channel();
         let bodies = self.config.body_workers;
         let core = Arc::new(Core {
             handler,
-            sockets: Arc::clone(&sockets),
-            connections: Arc::clone(&connections),
+            sockets: Sockets::new(self.address.port()),
+            connections: Connections::new(MAX_PIPELINED),
             closer: Closer::new(orders),
-            receivers: Arc::clone(&receivers),
+            receivers: Arc::default(),
             requests: Arc::clone(&self.gauge.requests),
             bodies: Workers::start("http-body", bodies, self.config.request_queue, WORKER_STACK_BYTES)?,
             refusals: Workers::start("http-refuse", REFUSAL_WORKERS, REFUSAL_QUEUE, WORKER_STACK_BYTES)?,
@@ -108,7 +104,7 @@ impl Server {
             is_draining: AtomicBool::new(false),
             config: self.config,
         });
-        let closing = Closing::new(sockets, connections, receivers);
+        let closing = Closing::new(Arc::clone(&core));
         let closing = spawn("http-close", move || closing.run(&taken))?;
         let listener = Arc::new(self.listener);
         let bell = Arc::new(Bell::default());

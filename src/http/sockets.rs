@@ -13,6 +13,7 @@ use std::os::fd::RawFd;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::socket::{self, MsgFlags, SockaddrLike, SockaddrStorage};
+use nix::sys::stat::{SFlag, fstat};
 use nix::unistd;
 use parking_lot::Mutex;
 
@@ -40,11 +41,8 @@ impl Sockets {
     /// All accepted connections; each may appear twice, as tiny_http holds two descriptors of each.
     pub(super) fn accepted(&self) -> io::Result<Vec<Accepted>> {
         self.with_spare(|| {
-            let numbers = fs::read_dir("/proc/self/fd")?
-                .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<RawFd>().ok())
-                .filter_map(|fd| self.peer(fd).map(|peer| Accepted { fd, peer }))
-                .collect();
-            Ok(numbers)
+            let accepted = |fd| self.peer(fd).map(|peer| Accepted { fd, peer });
+            Ok(own_descriptors()?.filter_map(accepted).collect())
         })
     }
 
@@ -66,6 +64,12 @@ impl Sockets {
             }
             Ok(pinned)
         })
+    }
+
+    /// Which of these sockets someone in this process still holds. Unlike the peer's address, the number of
+    /// its inode stays with a socket until its last descriptor is closed.
+    pub(super) fn still_open(&self, inodes: &HashSet<u64>) -> io::Result<HashSet<u64>> {
+        self.with_spare(|| Ok(own_descriptors()?.filter_map(inode).filter(|n| inodes.contains(n)).collect()))
     }
 
     /// Whether the peer will send nothing more; also when it can't be found.
@@ -96,12 +100,37 @@ impl Sockets {
     }
 }
 
+fn own_descriptors() -> io::Result<impl Iterator<Item = RawFd>> {
+    let entries = fs::read_dir("/proc/self/fd")?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
+}
+
+/// `None` for what is no socket.
+fn inode(fd: RawFd) -> Option<u64> {
+    let stat = fstat(fd).ok()?;
+    let kind = SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT;
+    (kind == SFlag::S_IFSOCK).then_some(stat.st_ino)
+}
+
 impl Accepted {
-    /// Whether bytes lie unread.
-    pub(super) fn has_unread(self) -> bool {
+    /// What a read would find.
+    pub(super) fn unread(self) -> Unread {
         let flags = MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT;
-        matches!(socket::recv(self.fd, &mut [0], flags), Ok(1))
+        match socket::recv(self.fd, &mut [0], flags) {
+            Ok(0) => Unread::End,
+            Ok(_) => Unread::Bytes,
+            Err(_) => Unread::Nothing,
+        }
     }
+}
+
+/// What lies unread in a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    Bytes,
+    Nothing,
+    /// The peer sends nothing more.
+    End,
 }
 
 /// Whether this is `EMFILE` or `ENFILE`.
@@ -137,6 +166,11 @@ pub(super) struct Pinned(RawFd);
 impl Pinned {
     fn duplicate(fd: RawFd) -> Result<Self, Errno> {
         fcntl(fd, FcntlArg::F_DUPFD_CLOEXEC(3)).map(Self)
+    }
+
+    /// Identifies the socket as long as it exists.
+    pub(super) fn inode(&self) -> Option<u64> {
+        inode(self.0)
     }
 
     /// Ends the connection for all who hold it.
@@ -191,15 +225,21 @@ mod tests {
 
         let accepted = sockets.accepted().unwrap();
         assert_eq!(accepted.iter().map(|socket| socket.peer).collect::<Vec<_>>(), [peer]);
-        assert!(!accepted[0].has_unread());
+        assert_eq!(accepted[0].unread(), Unread::Nothing);
         client.write_all(b"x").unwrap();
         server_side.peek(&mut [0]).unwrap();
-        assert!(accepted[0].has_unread());
+        assert_eq!(accepted[0].unread(), Unread::Bytes);
 
         let pinned = sockets.pin(&HashSet::from([peer])).unwrap();
         assert_eq!(pinned[&peer].receive_now(&mut [0; 8]).unwrap(), 1);
         pinned[&peer].shutdown(Shutdown::Both);
         assert_eq!(client.peek(&mut [0]).unwrap(), 0);
+        let inodes = HashSet::from([pinned[&peer].inode().unwrap()]);
+        drop((pinned, client));
+        // It has no peer any more, perhaps, but it is there.
+        assert_eq!(sockets.still_open(&inodes).unwrap(), inodes);
+        drop(server_side);
+        assert!(sockets.still_open(&inodes).unwrap().is_empty());
         assert!(sockets.pin(&HashSet::from([listener.local_addr().unwrap()])).unwrap().is_empty());
     }
 }

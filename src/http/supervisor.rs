@@ -10,7 +10,8 @@ use parking_lot::{Condvar, Mutex};
 
 use super::closing::Order;
 use super::config::{
-    LOOK_EVERY, LOOK_SHARE, MAX_POKES, PROBE_EVERY, REBUILD_BACKOFF, REBUILD_DESCRIPTORS, RETIRE_AFTER,
+    LONGEST_LOOK_PAUSE, LOOK_EVERY, LOOK_SHARE, MAX_POKES, PROBE_EVERY, REBUILD_BACKOFF, REBUILD_DESCRIPTORS,
+    RETIRE_AFTER,
 };
 use super::core::Core;
 use super::farewell::Farewell;
@@ -91,7 +92,7 @@ impl Supervisor {
             listener,
             own,
             bell,
-            probes: Arc::default(),
+            probes: Arc::new(Probes::new()),
             generations: Vec::new(),
             next_look: now,
             next_probe: now + PROBE_EVERY,
@@ -141,7 +142,7 @@ impl Supervisor {
             }
             Err(error) => log::warn!("can't look at the connections: {error}"),
         }
-        self.next_look = begun + LOOK_EVERY.max(begun.elapsed() * LOOK_SHARE);
+        self.next_look = begun + (begun.elapsed() * LOOK_SHARE).clamp(LOOK_EVERY, LONGEST_LOOK_PAUSE);
     }
 
     /// Closes what sends its head too slowly, and idle connections over the limit; all idle ones at the end.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use super::connections::Standing;
-use super::sockets::Accepted;
+use super::sockets::{Accepted, Unread};
 
 /// The connections of the last look.
 pub(super) struct Watchlist {
@@ -18,6 +18,8 @@ struct Seen {
     first: Instant,
     /// Since when nothing of it is in hand.
     idle_since: Option<Instant>,
+    /// The peer sends nothing more; pokes end so.
+    has_ended: bool,
     /// Requests it had sent, if bytes lay unread then.
     unread_at: Option<u64>,
 }
@@ -44,7 +46,7 @@ impl Watchlist {
             }
             let before = self.seen.get(&socket.peer).copied();
             let standing = standings.get(&socket.peer).copied().flatten();
-            let unread = || socket.has_unread();
+            let unread = || socket.unread();
             let seen = Seen::now(before, standing, unread, now);
             if seen.unread_at.is_some() && before.is_some_and(|before| before.unread_at == seen.unread_at) {
                 stuck += 1;
@@ -61,14 +63,15 @@ impl Watchlist {
         self.idle().filter(|(_, since)| is_overdue(*since)).map(|(peer, _)| peer).collect()
     }
 
-    /// So many connections, those first that have done nothing for longest.
+    /// So many connections, those first that have ended, then those that have done nothing for longest.
     pub(super) fn longest_idle(&self, count: usize) -> Vec<SocketAddr> {
         if count == 0 {
             return Vec::new();
         }
-        let mut idle: Vec<_> = self.idle().collect();
-        idle.sort_by_key(|(_, since)| *since);
-        idle.into_iter().take(count).map(|(peer, _)| peer).collect()
+        let idle = |(peer, seen): (&SocketAddr, &Seen)| Some((!seen.has_ended, seen.idle_since?, *peer));
+        let mut idle: Vec<_> = self.seen.iter().filter_map(idle).collect();
+        idle.sort_unstable();
+        idle.into_iter().take(count).map(|(_, _, peer)| peer).collect()
     }
 
     fn idle(&self) -> impl Iterator<Item = (SocketAddr, Instant)> {
@@ -80,17 +83,20 @@ impl Seen {
     fn now(
         before: Option<Self>,
         standing: Option<Standing>,
-        has_unread: impl Fn() -> bool,
+        unread: impl Fn() -> Unread,
         now: Instant,
     ) -> Self {
         let first = before.map_or(now, |before| before.first);
-        match standing {
-            Some(standing) if standing.is_busy => Self { first, idle_since: None, unread_at: None },
-            _ => Self {
-                first,
-                idle_since: Some(standing.map_or(first, |standing| standing.last_active)),
-                unread_at: has_unread().then_some(standing.map_or(0, |standing| standing.served)),
-            },
+        if standing.is_some_and(|standing| standing.is_busy) {
+            return Self { first, idle_since: None, has_ended: false, unread_at: None };
+        }
+        let unread = unread();
+        let served = standing.map_or(0, |standing| standing.served);
+        Self {
+            first,
+            idle_since: Some(standing.map_or(first, |standing| standing.last_active)),
+            has_ended: unread == Unread::End,
+            unread_at: (unread == Unread::Bytes).then_some(served),
         }
     }
 }
@@ -105,19 +111,19 @@ mod tests {
     fn a_busy_connection_is_neither_idle_nor_stuck() {
         let now = Instant::now();
         let busy = Standing { is_busy: true, served: 3, last_active: now };
-        let seen = Seen::now(None, Some(busy), || true, now + SECOND);
+        let seen = Seen::now(None, Some(busy), || Unread::Bytes, now + SECOND);
         assert!(seen.idle_since.is_none() && seen.unread_at.is_none());
     }
 
     #[test]
     fn idleness_counts_from_the_last_answer_or_from_the_first_look() {
         let start = Instant::now();
-        let fresh = Seen::now(None, None, || false, start);
+        let fresh = Seen::now(None, None, || Unread::Nothing, start);
         assert_eq!(fresh.idle_since, Some(start));
-        let later = Seen::now(Some(fresh), None, || false, start + SECOND);
+        let later = Seen::now(Some(fresh), None, || Unread::Nothing, start + SECOND);
         assert_eq!(later.idle_since, Some(start));
         let answered = Standing { is_busy: false, served: 1, last_active: start + SECOND };
-        let after = Seen::now(Some(later), Some(answered), || true, start + SECOND * 2);
+        let after = Seen::now(Some(later), Some(answered), || Unread::Bytes, start + SECOND * 2);
         assert_eq!((after.idle_since, after.unread_at), (Some(start + SECOND), Some(1)));
     }
 
@@ -125,7 +131,7 @@ mod tests {
     fn overdue_and_longest_idle() {
         let start = Instant::now();
         let peer = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let seen = |idle_since| Seen { first: start, idle_since, unread_at: None };
+        let seen = |idle_since| Seen { first: start, idle_since, has_ended: false, unread_at: None };
         let mut list = Watchlist::new(SECOND * 10);
         list.seen.insert(peer(1), seen(Some(start)));
         list.seen.insert(peer(2), seen(Some(start + SECOND * 5)));
@@ -134,5 +140,7 @@ mod tests {
         assert_eq!(list.overdue(start + SECOND * 10), [peer(1)]);
         assert_eq!(list.longest_idle(5), [peer(1), peer(2)]);
         assert_eq!(list.longest_idle(1), [peer(1)]);
+        list.seen.insert(peer(4), Seen { has_ended: true, ..seen(Some(start + SECOND * 9)) });
+        assert_eq!(list.longest_idle(2), [peer(4), peer(1)]);
     }
 }

@@ -252,7 +252,7 @@ impl<'a> Driver<'a> {
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
             self.workshop.health.note(check.module.id(), report.outcome, took);
-            if let Some(secs) = report.retry_after_secs {
+            if let Some(secs) = report.retry_after_secs.filter(|_| !self.workshop.simulated) {
                 let hosts = self.hosts(&check.module);
                 self.workshop.courtesy.pause(&hosts, Duration::from_secs(secs), Instant::now());
             }

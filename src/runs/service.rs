@@ -147,6 +147,7 @@ impl Runs {
             clock,
             instance: InstanceId(Uuid::new_v4()),
             limits: config.limits,
+            simulated: config.simulated,
             driving: AtomicUsize::new(0),
         });
         Arc::new(Self {

@@ -47,6 +47,9 @@ pub struct Workshop {
     pub instance: InstanceId,
     /// Deadlines.
     pub limits: Limits,
+    /// Whether the simulated web is asked. There some names are limited on every site: a pause for a host
+    /// would carry over to all other names.
+    pub simulated: bool,
     /// Runs that are driven now.
     pub driving: AtomicUsize,
 }

@@ -183,6 +183,19 @@ fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
 }
 
 #[test]
+fn a_limited_name_of_the_sandbox_does_not_limit_the_next_one() {
+    let server = Setup::new().start();
+    let outcomes = |query: &str| {
+        let run = server.search("username", query);
+        server.finished(&run)["coverage"].clone()
+    };
+    let limited = outcomes("limited1");
+    assert_eq!(limited["rate_limited"], limited["checked"], "{limited}");
+    let everybody = outcomes("everybody");
+    assert_eq!(everybody["hit"], everybody["checked"], "{everybody}");
+}
+
+#[test]
 fn a_stream_or_wait_without_a_place_is_refused_before_it_is_charged() {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
     let first = server

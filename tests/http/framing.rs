@@ -1,6 +1,8 @@
 //! What two readers could understand differently is refused, and nothing after it is believed.
 
-use super::kit::{House, get, post};
+use std::net::SocketAddr;
+
+use super::kit::{Client, House, get, post};
 
 /// After the head comes what would be a second request to someone who reads it another way.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -149,6 +151,37 @@ fn no_announced_length_ends_the_process() {
         "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n",
         413,
     );
+}
+
+/// A connection that was closed is remembered for a moment, lest its last words pass for a new one's first: a
+/// new one from the same port must be told from it.
+#[test]
+fn a_new_connection_from_the_port_of_a_closed_one_is_served() {
+    use socket2::{Domain, Protocol, Socket, Type};
+
+    let house = House::new();
+    let from_port = |port: u16| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], port)).into()).unwrap();
+        socket.connect(&house.address.into()).map(|()| Client::over(socket.into()))
+    };
+    let (mut port, mut reused) = (0, 0);
+    for round in 0..40 {
+        // The client's kernel may hold the old connection a little longer: then another port will do.
+        let Ok(mut client) = from_port(port) else {
+            port = 0;
+            continue;
+        };
+        reused += u32::from(port != 0);
+        port = client.stream().local_addr().unwrap().port();
+        client.send(get("/sound"));
+        assert_eq!(client.answer().status, 200, "{round}");
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
+        assert_eq!(client.answer().status, 400, "{round}");
+        client.until_closed();
+    }
+    assert!(reused > 0);
 }
 
 /// Whatever comes is answered or cut off, and the next client is served.

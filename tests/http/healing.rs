@@ -3,22 +3,11 @@
 //! What it dies of are limits of the whole process, so each test runs in a process of its own.
 
 use std::net::TcpStream;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rlimit::Resource;
 
-use super::kit::{Client, House, Pieces, get, wait_until};
-
-fn run_alone(test: &str) {
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("http::healing::{test}"), "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let output = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{output}{}", String::from_utf8_lossy(&child.stderr));
-    assert!(output.contains("1 passed"), "{output}");
-}
+use super::kit::{Client, House, Pieces, get, run_alone, wait_until};
 
 /// A stream that began before the loop died, and must outlive it.
 fn open_stream(house: &House) -> (Pieces, Client) {
@@ -42,7 +31,7 @@ fn is_whole_again(house: &House, (pieces, mut client): (Pieces, Client)) {
 
 #[test]
 fn a_want_of_descriptors() {
-    run_alone("with_few_descriptors");
+    run_alone("healing::with_few_descriptors");
 }
 
 #[test]
@@ -68,7 +57,7 @@ fn with_few_descriptors() {
 
 #[test]
 fn a_want_of_threads() {
-    run_alone("with_no_room_for_a_thread");
+    run_alone("healing::with_no_room_for_a_thread");
 }
 
 /// A thread that can't be started is a panic in tiny_http's accept loop, which says nothing.

@@ -48,6 +48,17 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// Runs an ignored test of this room in a process of its own.
+pub(crate) fn run_alone(test: &str) {
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("http::{test}"), "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{output}{}", String::from_utf8_lossy(&child.stderr));
+    assert!(output.contains("1 passed"), "{output}");
+}
+
 /// The pieces of one stream, fed by the test; ends when the sender is dropped.
 pub(crate) type Pieces = Sender<Vec<u8>>;
 
@@ -236,7 +247,10 @@ impl Answer {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        Self::over(TcpStream::connect(address).unwrap())
+    }
+
+    pub(crate) fn over(stream: TcpStream) -> Self {
         stream.set_read_timeout(Some(LONG)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { reader: BufReader::new(stream) }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::kit::{Client, House, LONG, get, wait_until};
+use super::kit::{Client, House, LONG, get, run_alone, wait_until};
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -66,6 +66,12 @@ fn many_connections_at_once_to_a_fresh_server_are_all_served() {
 
 #[test]
 fn a_pipelining_flood_ends_its_connection_and_no_other() {
+    run_alone("load::a_flood_in_a_process_of_its_own");
+}
+
+#[test]
+#[ignore = "measures the memory of its process: run by a_pipelining_flood_ends_its_connection_and_no_other"]
+fn a_flood_in_a_process_of_its_own() {
     let house = House::with(|config| config.request_workers = 1);
     let mut flood = house.connect();
     flood.send(get("/later"));
@@ -88,7 +94,7 @@ fn rss_kib() -> usize {
 #[test]
 fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
     let house = House::with(|config| {
-        config.max_connections = Some(3);
+        config.max_connections = Some(10);
         // Nothing else may close them.
         config.idle_timeout = LONG * 10;
         config.head_timeout = LONG * 20;
@@ -100,15 +106,17 @@ fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
     let mut oldest = house.connect();
     oldest.send(get("/"));
     oldest.answer();
-    let mut others: Vec<_> = (0..2).map(|_| house.connect()).collect();
-    for client in &mut others {
+    let mut others = Vec::new();
+    for _ in 0..9 {
+        let mut client = house.connect();
         client.send(get("/"));
         assert_eq!(client.answer().status, 200);
+        others.push(client);
     }
     assert_eq!(oldest.until_closed(), b"");
     pieces.send(b"still here".to_vec()).unwrap();
     assert_eq!(busy.piece().unwrap(), b"still here");
-    wait_until("the count is right", || house.server().load().connections <= 3);
+    wait_until("the count is right", || house.server().load().connections <= 10);
 }
 
 #[test]
@@ -128,7 +136,6 @@ fn nothing_is_left_of_a_thousand_connections() {
         }
     }
     wait_until("all connections are gone", || house.server().load().connections == 0);
-    assert_eq!(house.server().load().rebuilds_total, 0, "a busy server is not mistaken for a dead one");
 }
 
 /// The default limit, to the last place. By hand: it takes 2,000 connections of two descriptors on the
