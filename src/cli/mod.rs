@@ -32,8 +32,8 @@ use exit::Failure;
 
 use crate::config;
 
-const ABOUT: &str = "Looks up an email address, a username or a domain across hundreds of public sources, \
-                     live, and answers in structured JSON";
+const ABOUT: &str = "Looks up an email address, a username or a domain across public sources, live, and \
+                     answers in structured JSON";
 
 const AFTER_HELP: &str = "\
 Every option of a command can be set by the variable that its help names; a flag overrules it.

@@ -171,3 +171,42 @@ fn the_readme_names_every_command_and_exit_code() {
         assert!(readme.contains(exit), "{exit}");
     }
 }
+
+#[test]
+fn the_readme_promises_no_more_modules_than_there_are() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let promised = readme.split_once("more than ").and_then(|(_, rest)| rest.split_once(" modules"));
+    let promised: usize = promised.unwrap().0.parse().unwrap();
+    let list = ran(&["catalog", "list", "--format", "json"], &[]).code_is(0).out;
+    let modules: Vec<serde_json::Value> = serde_json::from_str(&list).unwrap();
+    let built_in = modules.len();
+    assert!(
+        (promised..promised * 2).contains(&(built_in - 1)),
+        "{built_in} modules, more than {promised} promised"
+    );
+}
+
+/// The words with which a query has a fixed fate on the simulated web, as the README promises them.
+#[test]
+fn the_sandbox_names_of_the_readme_do_what_it_says() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    for (word, outcome, code) in [
+        ("nobody", "miss", 1),
+        ("everybody", "hit", 0),
+        ("blocked", "blocked", 3),
+        ("limited", "rate_limited", 3),
+        ("silent", "timeout", 3),
+        ("broken", "error", 3),
+    ] {
+        let row = readme.lines().find(|line| line.starts_with(&format!("| `{word}` |")));
+        let row = row.unwrap_or_else(|| panic!("no row for {word}"));
+        assert!(row.contains(outcome) && row.contains("the search fails") == (code == 3), "{row}");
+        let query = format!("{word}.smith");
+        let args =
+            ["search", "username", &query, "--sandbox=perfect", "--check-timeout=500ms", "--format=json"];
+        let run: serde_json::Value = serde_json::from_str(&ran(&args, &[]).code_is(code).out).unwrap();
+        let asked =
+            run["coverage"]["checked"].as_u64().unwrap() - run["coverage"]["skipped"].as_u64().unwrap();
+        assert!(asked > 0 && run["coverage"][outcome] == asked, "{word}: {}", run["coverage"]);
+    }
+}
