@@ -143,7 +143,13 @@ impl RateLimiter {
 
 fn forget_old(window: &mut VecDeque<i64>, now: i64) {
     // A clock that was set back leaves moments in the future: they would block for longer than a minute.
-    window.retain(|moment| *moment <= now && *moment > now - WINDOW_MS);
+    while window.back().is_some_and(|moment| *moment > now) {
+        window.pop_back();
+    }
+    // The rest is in order: each call costs what it forgets, however large the limit is.
+    while window.front().is_some_and(|moment| *moment <= now - WINDOW_MS) {
+        window.pop_front();
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +195,16 @@ mod tests {
         let refused = limiter.count(account, &[Policy::Search, Policy::Stream], at(0)).unwrap_err();
         assert_eq!(refused.policy, Policy::Stream);
         assert_eq!(limiter.count(account, &[Policy::Search], at(0)).unwrap()[0].remaining, 7);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_blocks_nobody() {
+        let (limiter, account) = (limiter(2), AccountId::new());
+        for moment in [0, 50_000] {
+            limiter.count(account, &[Policy::Search], at(moment)).unwrap();
+        }
+        assert_eq!(limiter.count(account, &[Policy::Search], at(10_000)).unwrap()[0].remaining, 0);
+        assert!(limiter.count(account, &[Policy::Search], at(60_000)).is_ok());
     }
 
     #[test]

@@ -166,7 +166,9 @@ impl RunningServer {
     /// The first half of [`RunningServer::shutdown`], without waiting; for who has to wake waits and streams
     /// after it.
     pub fn stop_taking(&self) {
-        self.core.is_draining.store(true, Ordering::Release);
+        if self.core.is_draining.swap(true, Ordering::AcqRel) {
+            return;
+        }
         // `accept()` fails from here on, which ends the accept loop; the kernel refuses new connections.
         if let Err(error) = SockRef::from(&*self.listener).shutdown(std::net::Shutdown::Both) {
             log::warn!("the listening socket can't be shut down: {error}");
