@@ -226,3 +226,27 @@ fn last_event_id_is_ignored_and_a_lost_reader_harms_nothing() {
     assert_eq!(results(&events)[0]["id"], 1);
     assert_eq!(server.finished(&run_id)["status"], "completed");
 }
+
+#[test]
+fn a_killed_server_loses_no_result_and_charges_nothing_twice() {
+    let mut server = Setup::new().realistic().start();
+    let mut stream = start(&server, "everybody");
+    let run_id = stream.header("x-run-id").unwrap().to_owned();
+    let mut before = Vec::new();
+    while before.len() < 10 {
+        let event = stream.next().expect("the stream goes on");
+        if event.event == "result" {
+            before.push(event.data);
+        }
+    }
+    server.kill();
+    let server = server.restart(&[]);
+    // SQLite: the next server knows at once that nobody drives the run any more.
+    let events = attach(&server, &run_id, "").all();
+    assert_eq!(events.last().unwrap().event, "done", "{:?}", events.last());
+    let after = results(&events);
+    assert_eq!(after[..before.len()], before, "what a reader saw keeps its id");
+    let ids: Vec<u64> = after.iter().map(|result| result["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, (1..=ids.len() as u64).collect::<Vec<_>>());
+    assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+}

@@ -112,7 +112,12 @@ fn the_version_is_the_crates() {
 
 fn row(arg: &Arg) -> String {
     let names = arg.get_value_names().filter(|_| arg.get_action().takes_values());
-    let value = names.and_then(|names| names.first()).map_or(String::new(), |name| format!(" {name}"));
+    let is_optional = arg.is_require_equals_set();
+    let value = match names.and_then(|names| names.first()) {
+        Some(name) if is_optional => format!("[={name}]"),
+        Some(name) => format!(" {name}"),
+        None => String::new(),
+    };
     let long = arg.get_long().unwrap();
     let variable = arg.get_env().map_or("SIGHTLINE_KEY_NAME".into(), |name| name.to_string_lossy());
     let defaults = arg.get_default_values();

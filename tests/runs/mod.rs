@@ -32,7 +32,8 @@ mod web;
 use switch::Switched;
 use web::PlayedWeb;
 
-use crate::support::server::{PATIENCE, tempfolder::Folder};
+use crate::support::folder::Folder;
+use crate::support::server::PATIENCE;
 
 fn module(id: &str, host: &str) -> Value {
     json!({

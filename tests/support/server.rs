@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::folder::Folder;
+
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
 /// Longer than anything here takes: a test that waits for it has failed.
@@ -24,7 +26,7 @@ pub(crate) struct Server {
     /// Flags that the account commands must know too.
     plans: Option<String>,
     log: PathBuf,
-    _folder: Option<tempfolder::Folder>,
+    _folder: Option<Folder>,
 }
 
 /// How a server is started.
@@ -62,7 +64,7 @@ impl Setup {
     }
 
     pub(crate) fn start(self) -> Server {
-        let folder = tempfolder::Folder::new();
+        let folder = Folder::new();
         let database = self.database.unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
         let log = PathBuf::from(folder.path("log"));
         let mut child = Command::new(BINARY)
@@ -128,6 +130,12 @@ impl Server {
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
         self.child.wait().unwrap()
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
     }
 
     /// Starts the same database again on another port.
@@ -420,30 +428,4 @@ fn read_chunked(reader: &mut BufReader<TcpStream>) -> Vec<u8> {
         body.extend(chunk);
     }
     body
-}
-
-/// A folder that goes away with its owner.
-pub(crate) mod tempfolder {
-    use std::path::PathBuf;
-
-    pub(crate) struct Folder(PathBuf);
-
-    impl Folder {
-        pub(crate) fn new() -> Self {
-            let folder =
-                std::env::temp_dir().join(format!("sightline-test-{}", uuid::Uuid::new_v4().simple()));
-            std::fs::create_dir(&folder).unwrap();
-            Self(folder)
-        }
-
-        pub(crate) fn path(&self, name: &str) -> String {
-            self.0.join(name).to_str().unwrap().to_owned()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 }

@@ -62,6 +62,13 @@ impl Database {
         let mut writer = Connection::open_with_flags(&path, flags()).map_err(storage).map_err(failed)?;
         configure(&writer).map_err(storage).map_err(failed)?;
         migrate::run(&mut writer, &path, lock.is_some())?;
+        if lock.is_some() {
+            // Whoever drove a run before is gone: the lock says so, and no lease has to run out first.
+            writer
+                .execute("UPDATE runs SET owner = NULL WHERE status = 'running'", [])
+                .map_err(storage)
+                .map_err(failed)?;
+        }
         let manager = SqliteConnectionManager::file(&path).with_flags(flags()).with_init(|connection| {
             configure(connection)?;
             connection.pragma_update(None, "query_only", true)
