@@ -1,6 +1,8 @@
 //! Which error is which status and code; one body that readers of both documented shapes understand.
 
-use log::error;
+use std::fmt::Display;
+
+use log::{Level, log};
 use serde_json::{Map, Value};
 
 use crate::account::rate_limit::Standing;
@@ -21,6 +23,7 @@ struct Parts {
     code: &'static str,
     message: String,
     facts: Map<String, Value>,
+    cause: Option<String>,
     headers: Vec<(&'static str, String)>,
 }
 
@@ -31,8 +34,15 @@ impl ApiError {
             code,
             message: message.into(),
             facts: Map::new(),
+            cause: None,
             headers: Vec::new(),
         }))
+    }
+
+    /// What only the log may say.
+    fn because(mut self, cause: impl Display) -> Self {
+        self.0.cause = Some(cause.to_string());
+        self
     }
 
     fn with(mut self, fact: &str, value: impl Into<Value>) -> Self {
@@ -153,14 +163,14 @@ impl ApiError {
         Self::new(500, "internal_error", "the service broke; the request_id leads to the reason in its log")
     }
 
-    /// HTTP status.
-    pub fn status(&self) -> u16 {
-        self.0.status
-    }
-
-    /// The answer.
+    /// The answer. A failure of ours is logged here, once, with the id that leads from the answer to it.
     pub fn into_response(self, request_id: &RequestId, as_problem: bool) -> Response {
         let parts = *self.0;
+        if parts.status >= 500 {
+            let level = if parts.status == 500 { Level::Error } else { Level::Warn };
+            let cause = parts.cause.as_deref().unwrap_or(&parts.message);
+            log!(level, "{request_id} answers {} {}: {cause}", parts.status, parts.code);
+        }
         let mut detail = Map::new();
         detail.insert("error".into(), parts.code.into());
         detail.insert("message".into(), parts.message.clone().into());
@@ -195,18 +205,14 @@ impl From<AccountError> for ApiError {
         match error {
             AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
             AccountError::Storage(error) => error.into(),
-            error => {
-                error!("unexpected account error: {error}");
-                Self::internal()
-            }
+            error => Self::internal().because(error),
         }
     }
 }
 
 impl From<StorageError> for ApiError {
     fn from(error: StorageError) -> Self {
-        error!("{error}");
-        if error.is_unavailable() { Self::unavailable() } else { Self::internal() }
+        if error.is_unavailable() { Self::unavailable() } else { Self::internal() }.because(error)
     }
 }
 
@@ -230,7 +236,7 @@ impl From<Refusal> for ApiError {
             Refusal::ShuttingDown => {
                 Self::new(503, "unavailable", "the service is shutting down").retry_after(1)
             }
-            Refusal::Internal => Self::internal(),
+            Refusal::Internal => Self::internal().because("the handler panicked"),
         }
     }
 }

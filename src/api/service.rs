@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use log::{debug, warn};
+use log::debug;
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -136,7 +136,7 @@ impl Api {
             Access::Public => None,
             Access::Key(counts) => {
                 let caller = authenticate(&self.accounts, request)?;
-                *counted = self.count(&caller, counts, request, counted)?;
+                self.count(&caller, counts, request, counted)?;
                 Some(caller)
             }
         };
@@ -150,7 +150,7 @@ impl Api {
         counts: Counts,
         request: &Request,
         counted: &mut Vec<Standing>,
-    ) -> Result<Vec<Standing>, ApiError> {
+    ) -> Result<(), ApiError> {
         let policies: &[Policy] = match counts {
             Counts::As(Policy::Search) => &[Policy::Search],
             Counts::As(Policy::Stream) => &[Policy::Stream],
@@ -158,10 +158,16 @@ impl Api {
             Counts::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
             Counts::SearchOrStream => &[Policy::Search],
         };
-        self.limiter.count(caller.account.id, policies, self.clock.now()).map_err(|refused| {
-            counted.push(refused);
-            ApiError::rate_limited(&refused)
-        })
+        match self.limiter.count(caller.account.id, policies, self.clock.now()) {
+            Ok(standings) => {
+                counted.extend(standings);
+                Ok(())
+            }
+            Err(refused) => {
+                counted.push(refused);
+                Err(ApiError::rate_limited(&refused))
+            }
+        }
     }
 
     fn dress(&self, response: Response, dress: &Dress) -> Response {
@@ -215,12 +221,7 @@ impl Handler for ApiHandler {
         debug!("{} {} {}", dress.request_id, request.method, route_name(&request));
         match routed {
             Ok(reply) => dress_reply(api, reply, dress),
-            Err(error) => {
-                if error.status() >= 500 {
-                    warn!("{} {} answers {}", dress.request_id, route_name(&request), error.status());
-                }
-                Reply::Now(api.dress(error.into_response(&dress.request_id, as_problem), &dress))
-            }
+            Err(error) => Reply::Now(api.dress(error.into_response(&dress.request_id, as_problem), &dress)),
         }
     }
 
@@ -228,9 +229,6 @@ impl Handler for ApiHandler {
         let dress = self.0.dress_for(request);
         let as_problem = request.is_some_and(wants_problem);
         let error = ApiError::from(refusal);
-        if error.status() >= 500 {
-            warn!("{} refused: {refusal:?}", dress.request_id);
-        }
         self.0.dress(error.into_response(&dress.request_id, as_problem), &dress)
     }
 }
