@@ -8,22 +8,32 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::modules::catalog::Catalog;
 use sightline::modules::check::Checker;
+use sightline::modules::feed::MAX_FEED_BYTES;
 use sightline::modules::judge::judge;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
-use sightline::modules::outcome::{Outcome, Report};
+use sightline::modules::outcome::{Evidence, Outcome, Pause, Report};
 use sightline::modules::probe::{
     CookieJar, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response, Timing,
 };
 use sightline::modules::query::{Query, SearchType};
+use sightline::modules::terms::{PausedHosts, Terms};
 
+mod answers;
+mod bodies;
 mod chain;
 mod conditions;
 mod control;
 mod cut;
+mod email;
+mod feeds;
 mod hostile;
+mod identity;
 mod limits;
+mod pages;
+mod pauses;
 mod results;
+mod speed;
 
 type Script = dyn Fn(&Request) -> Result<Response, ProbeError> + Send + Sync;
 
@@ -107,11 +117,16 @@ fn respond(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> R
     }
 }
 
+/// That the site wants to be left alone so long.
+fn pause(host: &str, secs: u64) -> Pause {
+    Pause { host: host.to_owned(), secs }
+}
+
 fn username(name: &str) -> Query {
     Query::parse(SearchType::Username, name).unwrap()
 }
 
 /// 200 for `bob`, 404 for everyone else.
 fn only_bob(request: &Request) -> Result<Response, ProbeError> {
-    Ok(respond(if request.url.path().ends_with("/bob") { 200 } else { 404 }, &[], ""))
+    Ok(respond(if request.url.path().ends_with("/bob") { 200 } else { 404 }, &[], "page"))
 }

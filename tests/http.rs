@@ -1,10 +1,22 @@
 //! The server room, over raw sockets.
 
+mod activation;
+mod capacity;
+mod chance;
+mod encoding;
+mod expected;
 mod framing;
+mod fuzz;
+mod fuzz_model;
 mod healing;
+mod hostile;
+mod hostile_cases;
 mod kit;
 mod load;
 mod plain;
+mod proxy;
 mod shutdown;
 mod slow;
+mod soak;
+mod soak_clients;
 mod streams;

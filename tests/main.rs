@@ -16,3 +16,7 @@ mod runs;
 mod sandbox;
 mod store;
 mod support;
+
+/// The program's: what the server room does about endless announced bodies rests on it.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -11,7 +11,7 @@ use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{Checkpoint, Ending, Idempotency, InstanceId, NewRun, Started, Write};
+use sightline::runs::journal::{Batch, Checkpoint, Ending, Idempotency, InstanceId, NewRun, Started, Write};
 use sightline::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
 use uuid::Uuid;
@@ -38,8 +38,10 @@ macro_rules! on_both {
 }
 
 mod driving;
+mod health;
 mod hostile;
 mod ledger;
+mod merging;
 mod opening;
 mod outages;
 mod reading;
@@ -153,6 +155,11 @@ fn result(id: u32, value: &str) -> ResultRecord {
         metadata: Map::new(),
         created_at: at("2026-03-01T12:00:01.5Z"),
     }
+}
+
+/// New results as a batch.
+fn added(results: &[ResultRecord]) -> Batch {
+    Batch { revision: 1, added: results.to_vec(), changed: Vec::new() }
 }
 
 fn checkpoint() -> Checkpoint {

@@ -8,8 +8,9 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 use crate::base::ids::{AccountId, RunId};
+use crate::http::Compressed;
 
-/// All bodies together.
+/// All bodies together; their compressed forms, where they are asked for, add a sixth of it.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// How long a stored run is believed without asking the store: the longest that a run which another
 /// instance deleted may still be read here.
@@ -25,6 +26,8 @@ pub struct Snapshot {
     pub account: AccountId,
     /// The JSON text.
     pub body: Arc<[u8]>,
+    /// Its compressed form: made for the first poll that takes it, sent to all.
+    pub compressed: Compressed,
     /// Strong entity tag, with its quotes.
     pub etag: String,
     /// `Last-Modified` of a run that has ended.
@@ -55,7 +58,14 @@ impl Snapshot {
     fn new(account: AccountId, body: Vec<u8>, last_modified: Option<String>, freshness: Freshness) -> Self {
         let hash = Sha256::digest(&body);
         let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        Self { account, body: body.into(), etag: format!("\"{tag}\""), last_modified, freshness }
+        Self {
+            account,
+            body: body.into(),
+            compressed: Compressed::default(),
+            etag: format!("\"{tag}\""),
+            last_modified,
+            freshness,
+        }
     }
 }
 

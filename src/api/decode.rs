@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::error::ApiError;
 use crate::http::Request;
+use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
 
 /// Levels of nesting that a body may have: the contract's bodies are flat.
@@ -23,6 +24,8 @@ pub struct SearchBody {
     pub premium: bool,
     /// Answer as a stream; takes precedence over `wait`.
     pub stream: bool,
+    /// Which modules are asked; its names are not looked up yet.
+    pub choice: Choice,
 }
 
 impl SearchBody {
@@ -45,6 +48,13 @@ impl SearchBody {
             wait: flag(&members, "wait")?,
             premium: flag(&members, "premium")?,
             stream: flag(&members, "stream")?,
+            choice: Choice {
+                modules: names(&members, "modules", 1)?,
+                exclude_modules: names(&members, "exclude_modules", 0)?,
+                categories: names(&members, "categories", 1)?,
+                nsfw: flag(&members, "nsfw")?,
+                passive: flag(&members, "passive")?,
+            },
         })
     }
 
@@ -55,8 +65,19 @@ impl SearchBody {
 
     /// SHA-256 of the body's meaning: the same for the same fields in another order or spacing.
     pub fn fingerprint(&self) -> [u8; 32] {
-        Sha256::new()
-            .chain_update([self.wait, self.premium, self.stream].map(u8::from))
+        let mut hash = Sha256::new();
+        let choice = &self.choice;
+        // A body without a choice has the fingerprint that it had before there were choices: keys that
+        // were noted then still hold.
+        if *choice != Choice::default() {
+            for mut list in [&choice.modules, &choice.exclude_modules, &choice.categories].map(Clone::clone) {
+                list.sort_unstable();
+                list.dedup();
+                hash.update(json!(list).to_string());
+            }
+            hash.update([choice.nsfw, choice.passive].map(u8::from));
+        }
+        hash.chain_update([self.wait, self.premium, self.stream].map(u8::from))
             .chain_update(self.query.search_type().as_str())
             // No type's name holds a NUL: the query, which comes last, cannot pass for a part of it.
             .chain_update([0])
@@ -172,6 +193,21 @@ fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError>
     }
 }
 
+/// A list of names: none where the member is missing.
+fn names(members: &HashMap<String, Value>, field: &str, at_least: usize) -> Result<Vec<String>, ApiError> {
+    let Some(value) = members.get(field) else { return Ok(Vec::new()) };
+    let wrong = |message: &str| {
+        let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
+        ApiError::invalid_request(field, format!("{field} {message}"), allowed)
+    };
+    let Value::Array(items) = value else { return Err(wrong("is not an array")) };
+    if !(at_least..=MAX_NAMES).contains(&items.len()) {
+        return Err(wrong(&format!("has {} members", items.len())));
+    }
+    let name = |item: &Value| item.as_str().map(str::to_owned);
+    items.iter().map(name).collect::<Option<_>>().ok_or_else(|| wrong("has a member that is not a string"))
+}
+
 /// A parameter of the query string that may be given once.
 ///
 /// # Errors
@@ -280,6 +316,11 @@ mod tests {
         assert_eq!(plain, print(r#" { "query" : "alice", "wait": false, "type" : "username" } "#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alicf"}"#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alice","premium":true}"#));
+        let chosen = print(r#"{"type":"username","query":"alice","modules":["a","b"]}"#);
+        assert_eq!(chosen, print(r#"{"type":"username","query":"alice","modules":["b","a","b"]}"#));
+        assert_ne!(chosen, print(r#"{"type":"username","query":"alice","exclude_modules":["a","b"]}"#));
+        assert_ne!(chosen, print(r#"{"type":"username","query":"alice","modules":["a"]}"#));
+        assert_ne!(chosen, plain);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response};
+use crate::modules::catalog::ChoiceError;
 use jiff::Timestamp;
 
 /// An error as the contract shows it.
@@ -213,6 +214,13 @@ impl From<AccountError> for ApiError {
 impl From<StorageError> for ApiError {
     fn from(error: StorageError) -> Self {
         if error.is_unavailable() { Self::unavailable() } else { Self::internal() }.because(error)
+    }
+}
+
+impl From<ChoiceError> for ApiError {
+    fn from(error: ChoiceError) -> Self {
+        let refusal = Self::invalid_request(error.part.field(), error.message, error.allowed);
+        if error.names.is_empty() { refusal } else { refusal.with("names", error.names) }
     }
 }
 

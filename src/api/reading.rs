@@ -26,11 +26,12 @@ use crate::runs::service::Found;
 /// 404, 503.
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let snapshot = snapshot(api, call)?;
-    let mut response = Response::new(200, "application/json", snapshot.body);
-    if none_match(call.request, &snapshot.etag) {
-        response = Response::empty(304);
-    }
-    response = response.with_header("ETag", snapshot.etag).with_header("Cache-Control", "private, no-cache");
+    // With its body a 304 too: the server tells by it what a 200 would have said of its form.
+    let status = if none_match(call.request, &snapshot.etag) { 304 } else { 200 };
+    let mut response = Response::new(status, "application/json", snapshot.body)
+        .with_compressed(snapshot.compressed)
+        .with_header("ETag", snapshot.etag)
+        .with_header("Cache-Control", "private, no-cache");
     if let Some(moment) = snapshot.last_modified {
         response = response.with_header("Last-Modified", moment);
     }

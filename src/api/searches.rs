@@ -36,6 +36,11 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
     let key = decode::idempotency_key(call.request)?;
+    if key.is_none() {
+        // Again when it is ordered; here, so that a bad choice is refused before a thread is looked for. One
+        // with a key may repeat what an earlier catalogue had.
+        api.runs.modules_for(&body.query, body.is_premium(), &body.choice)?;
+    }
     require_premium(api, caller, body.is_premium())?;
     let flight = match &key {
         Some(key) => Some(Flight::take_off(&api.in_flight, caller.account.id, key)?),
@@ -110,6 +115,7 @@ impl Search {
             account,
             query: self.body.query.clone(),
             premium,
+            choice: self.body.choice.clone(),
             charge,
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
         };
@@ -122,6 +128,7 @@ impl Search {
                 Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
             }
             Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
+            Err(OrderError::Choice(error)) => Err(error.into()),
             Err(OrderError::Storage(error)) => Err(error.into()),
         }
     }

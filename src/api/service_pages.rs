@@ -15,9 +15,6 @@ use crate::modules::query::SearchType;
 
 /// How long a ping's answer is believed: health may be asked thousands of times a second.
 const PING_TTL: Duration = Duration::from_millis(500);
-/// Premium modules of a full catalogue (section 8).
-const PREMIUM_MODULES: u32 = 27;
-
 /// The last answer of the database to a ping.
 #[derive(Default)]
 pub struct PingCache {
@@ -88,6 +85,7 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let limits = api.limiter.limits();
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
+    let counts = api.runs.module_counts();
     Ok(ok_json(&json!({
         "version": "v1",
         "search_types": SearchType::ALL,
@@ -103,8 +101,8 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
             "platform": "string or null",
             "value": "string or null",
             "confidence": "number, 0.0 to 1.0",
-            "source": "string, module id",
-            "metadata": "object",
+            "source": "string, id of the module that found it first",
+            "metadata": "object; sources: the modules that found it, each with module, platform and confidence",
             "created_at": "string, ISO 8601 timestamp",
         },
         "limits": {
@@ -124,10 +122,11 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
         "premium": {
             "applies_to": "username",
             "credits": PREMIUM_COST,
-            "module_count": PREMIUM_MODULES,
+            "module_count": counts.premium,
             "available": api.config.premium_available,
             "plan_required": plans.names_where(|plan| plan.premium),
         },
+        "modules": counts.standard,
         "docs_url": format!("{base_url}/docs"),
         "openapi_url": format!("{base_url}/openapi.json"),
     })))
@@ -138,21 +137,27 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
 /// # Errors
 /// Never.
 pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let health = api.runs.module_health();
+    let (health, now) = (api.runs.module_health(), api.clock.now());
     let modules: Vec<Value> = api
         .runs
         .catalog()
         .modules()
         .iter()
         .map(|module| {
+            let entry = module.entry();
             json!({
                 "id": &**module.id(),
                 "platform": module.platform(),
                 "type": module.search_type(),
-                "category": module.entry().category,
+                "category": entry.category,
+                "tags": entry.tags,
+                "contact": entry.contact,
+                "needs": entry.needs,
                 "premium": module.is_premium(),
-                "enabled": module.entry().enabled,
-                "health": health.of(module.id()),
+                "nsfw": entry.nsfw,
+                "discovery": entry.discovery,
+                "enabled": entry.enabled,
+                "health": health.of(module.id(), now),
             })
         })
         .collect();

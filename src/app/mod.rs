@@ -5,17 +5,23 @@
 //! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
 //! | `serve` | the server, from its start to its end |
 //! | `search` | one search without a server |
+//! | `proof` | a catalogue proved |
+//! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
 //! | `housekeeper` | what has to be done every now and then |
 
 mod housekeeper;
+mod keys;
 mod parts;
+mod proof;
 mod search;
 mod serve;
 mod welcome;
 
 use std::fmt;
 
+pub use keys::check as check_keys;
+pub use proof::{ProofRequest, prove_modules};
 pub use search::{SearchEvent, SearchReport, SearchRequest, search};
 pub use serve::serve;
 

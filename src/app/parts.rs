@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use log::{debug, info, warn};
+
 use super::AppError;
 use crate::base::clock::Clock;
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::check::Checker;
+use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
+use crate::modules::module::Module;
 use crate::net::{HttpProber, NetConfig};
 use crate::runs::journal::Journal;
 use crate::runs::service::{Runs, RunsConfig};
@@ -42,33 +46,25 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Loads the catalogue and starts the workers; at most `max_runs` runs are driven at once.
+    /// Starts the workers; at most `max_runs` runs are driven at once.
     pub(super) fn build(
         config: &EngineConfig,
+        catalog: Arc<Catalog>,
         max_runs: usize,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
-        let catalog = Catalog::load(!config.catalog.no_builtin, &config.catalog.files)
-            .map_err(|error| AppError::Config(error.to_string()))?;
-        let catalog = Arc::new(catalog);
-        let sandbox = start_sandbox(config, &catalog)?;
+        let sandbox = match sandbox_options(config.sandbox) {
+            None => None,
+            Some(options) => Some(start_sandbox(catalog.modules(), options)?),
+        };
         let premium = if sandbox.is_some() { Premium::Available } else { Premium::Unavailable };
-        let prober = HttpProber::new(NetConfig {
-            user_agent: config.user_agent.clone(),
-            allow_private_targets: config.allow_private_targets,
-            outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
-            sandbox: sandbox.as_ref().map(Sandbox::addr),
-            ..NetConfig::default()
-        })
-        .map_err(|error| AppError::Config(error.to_string()))?;
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let keys = OperatorKeys::new(keys);
-        let checker = Checker::new(Arc::new(prober), keys, config.user_agent.clone(), config.control_ttl);
+        let checker = checker(config, sandbox.as_ref(), OperatorKeys::new(keys))?;
         let runs = Runs::new(
             journal,
             catalog,
-            Arc::new(checker),
+            checker,
             clock,
             RunsConfig {
                 check_workers: config.check_workers,
@@ -89,13 +85,58 @@ impl Engine {
     }
 }
 
-fn start_sandbox(config: &EngineConfig, catalog: &Catalog) -> Result<Option<Sandbox>, AppError> {
-    let options = match config.sandbox {
-        SandboxMode::Off => return Ok(None),
-        SandboxMode::Realistic => SandboxOptions::default(),
-        SandboxMode::Perfect => SandboxOptions::perfect(),
-    };
-    Sandbox::start(catalog.modules().to_vec(), options)
-        .map(Some)
+/// Loads the catalogue: to be done before anything is created, so that a mistake leaves nothing behind.
+pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, AppError> {
+    let catalog = Catalog::load(!config.catalog.no_builtin, &config.catalog.files)
+        .map_err(|error| AppError::Config(error.to_string()))?;
+    if !catalog.modules().iter().any(|module| module.entry().enabled) {
+        let message = "the catalogue has no module that is switched on: nothing could be searched";
+        return Err(AppError::Config(message.to_owned()));
+    }
+    super::keys::check(config, &catalog)?;
+    tell_lists(&catalog);
+    Ok(Arc::new(catalog))
+}
+
+/// Says what became of other tools' lists: what is left out by each entry, the rest where it is asked for.
+fn tell_lists(catalog: &Catalog) {
+    for list in catalog.lists() {
+        list.lines(NoteKind::LeftOut).for_each(|line| warn!("{line}"));
+        list.lines(NoteKind::Changed).for_each(|line| info!("{line}"));
+        list.lines(NoteKind::AlreadyThere).for_each(|line| debug!("{line}"));
+        info!("{}", list.summary());
+    }
+}
+
+/// What is simulated, if anything is.
+pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
+    match mode {
+        SandboxMode::Off => None,
+        SandboxMode::Realistic => Some(SandboxOptions::default()),
+        SandboxMode::Perfect => Some(SandboxOptions::perfect()),
+    }
+}
+
+/// Starts a simulated web for these modules.
+pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) -> Result<Sandbox, AppError> {
+    Sandbox::start(modules.iter().cloned(), options)
         .map_err(|error| AppError::Failed(format!("the simulated web could not be started: {error}")))
+}
+
+/// Checks through real sockets: of the simulated web, if there is one.
+pub(super) fn checker(
+    config: &EngineConfig,
+    sandbox: Option<&Sandbox>,
+    keys: OperatorKeys,
+) -> Result<Arc<Checker>, AppError> {
+    let prober = HttpProber::new(NetConfig {
+        user_agent: config.user_agent.clone(),
+        allow_private_targets: config.allow_private_targets,
+        outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
+        sandbox: sandbox.map(Sandbox::addr),
+        ..NetConfig::default()
+    })
+    .map_err(|error| AppError::Config(error.to_string()))?;
+    let checker = Checker::new(Arc::new(prober), keys, config.user_agent.clone(), config.control_ttl);
+    Ok(Arc::new(checker))
 }

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::AppError;
-use super::parts::{Engine, Premium};
+use super::parts::{Engine, Premium, load_catalog};
 use crate::account::credits::{Charge, Cycle};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
 use crate::config::EngineConfig;
+use crate::modules::catalog::Choice;
 use crate::modules::query::Query;
 use crate::runs::live::LiveRun;
 use crate::runs::run::{Progress, ResultRecord, RunSummary};
-use crate::runs::service::{Order, Receipt, Runs};
+use crate::runs::service::{Order, OrderError, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
 
 /// One search without a server.
@@ -25,6 +26,8 @@ pub struct SearchRequest {
     pub query: Query,
     /// Whether browser modules take part.
     pub premium: bool,
+    /// Which modules are asked.
+    pub choice: Choice,
 }
 
 /// What happens during a search.
@@ -54,7 +57,13 @@ pub fn search(
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<SearchReport, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = Engine::build(&request.engine, 1, Arc::new(Unrecorded), Arc::clone(&clock))?;
+    let engine = Engine::build(
+        &request.engine,
+        load_catalog(&request.engine)?,
+        1,
+        Arc::new(Unrecorded),
+        Arc::clone(&clock),
+    )?;
     if request.premium && engine.premium == Premium::Unavailable {
         return Err(AppError::Config("premium searches need a browser, and none is configured".to_owned()));
     }
@@ -63,11 +72,14 @@ pub fn search(
         account: AccountId::new(),
         query: request.query.clone(),
         premium: request.premium,
+        choice: request.choice.clone(),
         charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
         idempotency: None,
     };
-    let Ok(Receipt::Started(run)) = engine.runs.start(order) else {
-        return Err(AppError::Failed("the search could not be started".to_owned()));
+    let run = match engine.runs.start(order) {
+        Ok(Receipt::Started(run)) => run,
+        Err(OrderError::Choice(error)) => return Err(AppError::Config(error.to_string())),
+        Ok(_) | Err(_) => return Err(AppError::Failed("the search could not be started".to_owned())),
     };
     follow(&engine.runs, &run, &mut sink);
     let (summary, results, _) = run.snapshot();

@@ -9,7 +9,7 @@ use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::parts::{Engine, Premium};
+use super::parts::{Engine, Premium, load_catalog};
 use super::{AppError, housekeeper, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
@@ -27,22 +27,16 @@ use crate::store;
 pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     // Taken first: a signal that comes while the parts are put together is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
-    // Before anything is created: a taken address leaves nothing behind.
-    let server = Server::bind(&http::ServerConfig {
-        listen: config.server.listen,
-        request_workers: config.server.request_workers,
-        max_streams: config.server.max_streams,
-        trusted_proxies: config.server.trusted_proxies.clone(),
-        ..http::ServerConfig::default()
-    })
-    .map_err(|error| AppError::Failed(error.to_string()))?;
+    // Before anything is created: a mistake in the catalogue or a taken address leaves nothing behind.
+    let catalog = load_catalog(&config.engine)?;
+    let server = listen(config).map_err(|error| AppError::Failed(error.to_string()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
     let url = url.map_err(|error| AppError::Config(error.to_string()))?;
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, config.server.max_runs, store, Arc::clone(&clock))?;
+    let engine = Engine::build(&config.engine, catalog, config.server.max_runs, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits));
@@ -74,6 +68,8 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
             "streams_max": load.streams_max,
             "connections": load.connections,
             "connections_max": load.connections_max,
+            "refused_total": load.refused_total,
+            "accept_loop_rebuilds_total": load.rebuilds_total,
         })
     }));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
@@ -97,6 +93,21 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     }
     info!("stopped");
     Ok(())
+}
+
+/// On the socket that a service manager handed over, or else on the configured address.
+fn listen(config: &ServeConfig) -> io::Result<Server> {
+    let server = http::ServerConfig {
+        listen: config.server.listen,
+        request_workers: config.server.request_workers,
+        max_streams: config.server.max_streams,
+        trusted_proxies: config.server.trusted_proxies.clone(),
+        ..http::ServerConfig::default()
+    };
+    match http::activated_listener()? {
+        Some(listener) => Server::from_listener(listener, &server),
+        None => Server::bind(&server),
+    }
 }
 
 fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiConfig {

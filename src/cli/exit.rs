@@ -14,7 +14,8 @@ use crate::config::ConfigError;
 pub enum Exit {
     /// 0: done.
     Done,
-    /// 1: a search came to its end and found nothing; a file checked or formatted was not in order.
+    /// 1: a search came to its end and found nothing; a file checked, formatted or converted was not in order; a
+    /// module of the catalogue proved broken or unreliable.
     NothingFound,
     /// 2: the command line, a variable or a query is not what is allowed.
     Usage,
@@ -88,7 +89,11 @@ impl From<serde_json::Error> for Failure {
 
 impl From<csv::Error> for Failure {
     fn from(error: csv::Error) -> Self {
-        Self::from(io::Error::from(error))
+        match error.into_kind() {
+            // Its kind tells a closed output from a full disk.
+            csv::ErrorKind::Io(error) => Self::from(error),
+            other => Self::Failed(format!("the output cannot be written: {other:?}")),
+        }
     }
 }
 

@@ -6,7 +6,8 @@
 //! | `search` | `search TYPE QUERY` |
 //! | `account` | `account create`, `list`, `set-plan` |
 //! | `key` | `key create`, `list`, `revoke` |
-//! | `catalog` | `catalog list`, `show`, `check-syntax`, `format` |
+//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
+//! | `bar` | the progress bar |
 //! | `text` | text from outside, made fit for terminals and spreadsheets |
 //! | `exit` | exit codes, and why a command failed |
 //!
@@ -14,6 +15,7 @@
 //! `Action`, a line in the README.
 
 mod account;
+mod bar;
 mod catalog;
 mod exit;
 mod key;
@@ -67,6 +69,10 @@ pub fn command() -> Command {
     // A search talks to a person: only what matters goes beside its results.
     let command = Sightline::command().mut_subcommands(|command| match command.get_name() {
         "search" => command.mut_arg("log_level", |level| level.default_value("warn")),
+        "catalog" => command.mut_subcommands(|command| match command.get_name() {
+            "check" => catalog::proof_command(command),
+            _ => command,
+        }),
         _ => command,
     });
     config::with_environment(command)

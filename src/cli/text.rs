@@ -62,6 +62,13 @@ pub(crate) fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) 
     writeln!(out, "{}", json(&text))
 }
 
+/// One row of CSV; its cells are fit for a spreadsheet already.
+pub(crate) fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> Result<(), csv::Error> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+    writer.write_record(row)?;
+    Ok(writer.flush()?)
+}
+
 /// A table for people: columns as wide as their widest cell, two spaces between.
 pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
     let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();

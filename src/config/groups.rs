@@ -23,7 +23,8 @@ const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CA
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerConfig {
-    /// Address and port to listen on; port 0 takes a free one
+    /// Address and port to listen on; port 0 takes a free one; a socket that a service manager hands over
+    /// (LISTEN_FDS) is taken instead
     #[arg(long, env = "SIGHTLINE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     #[arg(value_parser = checked(value::listen))]
     pub listen: SocketAddr,
@@ -95,7 +96,8 @@ pub struct StorageConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalogue")]
 pub struct CatalogConfig {
-    /// File with more modules (repeatable; variable: separated by colons)
+    /// File with more modules, in Sightline's own format or a list of WhatsMyName, Sherlock or Maigret
+    /// (repeatable; variable: separated by colons)
     #[arg(
         id = "catalog_files",
         long = "catalog",
@@ -177,6 +179,11 @@ pub struct EngineConfig {
 }
 
 impl EngineConfig {
+    /// The names of the keys that the command line gives, in lower case.
+    pub fn key_flags(&self) -> impl Iterator<Item = &str> {
+        self.key_settings.iter().map(|key| key.name.as_str())
+    }
+
     /// Adds the keys of the environment to those of the command line.
     pub(super) fn collect_keys(
         &mut self,

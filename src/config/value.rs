@@ -100,6 +100,13 @@ pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
 
 /// An address to listen on.
 pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
+    if text.starts_with("unix:") || text.starts_with('/') {
+        // Why: see `crate::http`.
+        return Err("a unix socket is not supported, since the HTTP library does not tell its connections \
+                    apart; an IP address and a port is allowed: listen on loopback, such as 127.0.0.1:8080, and \
+                    let the reverse proxy connect there"
+            .to_owned());
+    }
     text.parse().map_err(|_| {
         "an IP address and a port is allowed, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)"
             .to_owned()

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::encoding::Encoding;
 use super::head::is_token;
 use super::response::Response;
 
@@ -16,6 +17,8 @@ pub(super) struct Form {
     pub(super) close: bool,
     /// HTTP/1.0: must be told that the connection stays.
     pub(super) is_old: bool,
+    /// The client takes compressed bodies.
+    pub(super) takes_gzip: bool,
 }
 
 /// A rendered answer, and how much of it is out.
@@ -36,12 +39,17 @@ impl Rendered {
     pub(super) fn new(response: &Response, form: Form) -> Self {
         let status = sound_status(response.status);
         let may_have_body = !matches!(status, 204 | 304);
-        let mut first = head(response, status, form);
+        let encoding = Encoding::choose(response, form.takes_gzip);
+        let mut first = head(response, status, form, encoding);
+        let mut body = Arc::from([]);
         if may_have_body {
-            push_line(&mut first, format_args!("Content-Length: {}", response.body.len()));
+            let whole = encoding.body(response);
+            push_line(&mut first, format_args!("Content-Length: {}", whole.len()));
+            if !form.head_only {
+                body = whole;
+            }
         }
         first.extend_from_slice(b"\r\n");
-        let body = if may_have_body && !form.head_only { Arc::clone(&response.body) } else { Arc::from([]) };
         let body_from = body.len().min(ONE_WRITE_BYTES);
         first.extend_from_slice(&body[..body_from]);
         Self { first, body_from, body, sent: 0 }
@@ -63,7 +71,8 @@ impl Rendered {
 
 /// The head of a streamed answer, whole.
 pub(super) fn stream_head(response: &Response, form: Form) -> Vec<u8> {
-    let mut head = head(response, sound_status(response.status), Form { close: true, ..form });
+    let form = Form { close: true, ..form };
+    let mut head = head(response, sound_status(response.status), form, Encoding::Only);
     if !form.is_old {
         push_line(&mut head, format_args!("Transfer-Encoding: chunked"));
     }
@@ -72,7 +81,7 @@ pub(super) fn stream_head(response: &Response, form: Form) -> Vec<u8> {
 }
 
 /// Status line and headers, without the framing and the empty line.
-fn head(response: &Response, status: u16, form: Form) -> Vec<u8> {
+fn head(response: &Response, status: u16, form: Form, encoding: Encoding) -> Vec<u8> {
     let mut head = Vec::with_capacity(512 + response.body.len().min(ONE_WRITE_BYTES));
     push_line(&mut head, format_args!("HTTP/1.1 {status} {}", reason(status)));
     push_line(&mut head, format_args!("Date: {}", httpdate::fmt_http_date(SystemTime::now())));
@@ -81,12 +90,22 @@ fn head(response: &Response, status: u16, form: Form) -> Vec<u8> {
     } else if form.is_old {
         push_line(&mut head, format_args!("Connection: keep-alive"));
     }
+    if encoding != Encoding::Only {
+        push_line(&mut head, format_args!("Vary: Accept-Encoding"));
+    }
+    if encoding == Encoding::Gzip && status != 304 {
+        push_line(&mut head, format_args!("Content-Encoding: gzip"));
+    }
     for (name, value) in &response.headers {
+        if status == 304 && name.eq_ignore_ascii_case("content-type") {
+            // What it would describe is not there.
+            continue;
+        }
         if is_ours(name) || !is_token(name) || !is_sound_value(value) {
             // Not the value: it could be anything.
             log::error!("an answer's header {name:?} can't be sent and is left out");
         } else {
-            push_line(&mut head, format_args!("{name}: {value}"));
+            push_line(&mut head, format_args!("{name}: {}", encoding.header(name, value)));
         }
     }
     head
@@ -166,7 +185,7 @@ fn reason(status: u16) -> &'static str {
 mod tests {
     use super::*;
 
-    const PLAIN: Form = Form { head_only: false, close: false, is_old: false };
+    const PLAIN: Form = Form { head_only: false, close: false, is_old: false, takes_gzip: false };
 
     fn text(response: &Response, form: Form) -> String {
         let mut rendered = Rendered::new(response, form);
@@ -225,6 +244,22 @@ mod tests {
         for status in [0, 100, 199, 600, 9999] {
             assert!(text(&Response::empty(status), PLAIN).starts_with("HTTP/1.1 500 "), "{status}");
         }
+    }
+
+    #[test]
+    fn a_304_says_what_the_200_would_and_has_no_body() {
+        let json =
+            |status| Response::new(status, "application/json", vec![b' '; 4000]).with_header("ETag", "\"a\"");
+        let gzip = Form { takes_gzip: true, ..PLAIN };
+        let full = Rendered::new(&json(200), gzip);
+        let head = String::from_utf8_lossy(full.rest()).into_owned();
+        for line in ["Vary: Accept-Encoding", "Content-Encoding: gzip", "ETag: W/\"a\""] {
+            assert!(head.contains(&format!("\r\n{line}\r\n")), "{line}: {head}");
+        }
+        let none = text(&json(304), gzip);
+        assert!(none.contains("Vary: Accept-Encoding\r\n") && none.contains("ETag: W/\"a\"\r\n"), "{none}");
+        assert!(!none.contains("Content-") && none.ends_with("\r\n\r\n"), "{none}");
+        assert!(text(&json(304), PLAIN).contains("ETag: \"a\"\r\n"));
     }
 
     #[test]

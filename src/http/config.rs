@@ -40,6 +40,14 @@ pub struct ServerConfig {
     pub write_timeout: Duration,
     /// A stream's reader that takes nothing for this long is cut off. Default 30 s.
     pub stream_write_timeout: Duration,
+    /// A peer that acknowledges nothing for this long, neither data nor a request for a sign of life, has
+    /// vanished: its connection ends. Default 20 s.
+    pub vanish_timeout: Duration,
+    /// An idle peer is asked for a sign of life after this time. Default 30 s; whole seconds.
+    pub keepalive_after: Duration,
+    /// Pace of the probes that tell whether connections are still accepted. Default 1 s. Each is an accepted
+    /// connection: with `idle_timeout` shorter than this, `accept()` times out and has to be begun again.
+    pub probe_every: Duration,
     /// Connections at once; over it the longest idle ones are closed. Default `None`: what the limit on
     /// file descriptors leaves room for.
     pub max_connections: Option<usize>,
@@ -64,6 +72,9 @@ impl Default for ServerConfig {
             head_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(10),
             stream_write_timeout: Duration::from_secs(30),
+            vanish_timeout: Duration::from_secs(20),
+            keepalive_after: Duration::from_secs(30),
+            probe_every: Duration::from_secs(1),
             max_connections: None,
             trusted_proxies: Vec::new(),
             adjust_descriptor_limit: true,
@@ -99,11 +110,21 @@ impl ServerConfig {
             ("idle_timeout", self.idle_timeout),
             ("write_timeout", self.write_timeout),
             ("stream_write_timeout", self.stream_write_timeout),
+            ("probe_every", self.probe_every),
         ];
         for (name, value) in times {
             if value < SHORTEST_TIMEOUT {
                 return Err(invalid(&format!(
                     "{name} is {value:?}; at least {SHORTEST_TIMEOUT:?} is allowed"
+                )));
+            }
+        }
+        for (name, value) in
+            [("vanish_timeout", self.vanish_timeout), ("keepalive_after", self.keepalive_after)]
+        {
+            if value < SHORTEST_KEEPALIVE {
+                return Err(invalid(&format!(
+                    "{name} is {value:?}; at least {SHORTEST_KEEPALIVE:?} is allowed"
                 )));
             }
         }
@@ -122,25 +143,24 @@ fn invalid(text: &str) -> io::Error {
 const MAX_BODY_CEILING: usize = 64 * 1024 * 1024;
 /// Shorter ones would cut off readers for the machine's own pauses.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
+/// The kernel counts signs of life in whole seconds.
+const SHORTEST_KEEPALIVE: Duration = Duration::from_secs(1);
 
 /// Connections that wait for `accept()`: they sit through a restart of the accept loop. The kernel
 /// cuts it to `somaxconn`.
 pub(super) const BACKLOG: i32 = 1024;
 /// Bounds how many pipelined requests can lie in the kernel for tiny_http to queue (it has no bound of its
-/// own): 64 KiB (128 KiB, as the kernel doubles it) are about 7,000 of the shortest.
-pub(super) const RECEIVE_BUFFER_BYTES: usize = 64 * 1024;
+/// own): 60 KiB (120 KiB, as the kernel doubles it) are about 6,500 of the shortest. A socket that is left alone
+/// begins with 128 KiB and grows.
+pub(super) const RECEIVE_BUFFER_BYTES: usize = 60 * 1024;
 /// An answer of up to about this size leaves a worker at once, whatever the reader does; and a stream that is
 /// not read holds no more than this (doubled by the kernel).
 pub(super) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// How long one write may wait. Short, so that a worker finds out soon that a reader is slow and hands the
 /// answer over to a thread of its own; how long the reader may stall is `write_timeout`.
 pub(super) const SEND_PATIENCE: Duration = Duration::from_millis(250);
-/// Data that no peer acknowledges for so long ends the connection: a vanished peer.
-pub(super) const USER_TIMEOUT: Duration = Duration::from_secs(20);
-/// An idle peer is asked for a sign of life after this time …
-pub(super) const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
-/// … and so often again, until `USER_TIMEOUT` has passed.
-pub(super) const KEEPALIVE_EVERY: Duration = Duration::from_secs(5);
+/// A peer that gave no sign of life is asked so many times within `vanish_timeout`.
+pub(super) const SIGNS_OF_LIFE: u32 = 4;
 /// A whole plain answer must be out by then, however steadily a reader takes a byte.
 pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -185,8 +205,6 @@ pub(super) const LOOK_SHARE: u32 = 50;
 pub(super) const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(400);
 /// Pokes a look: more are done at the next.
 pub(super) const MAX_POKES: usize = 64;
-/// Pace of the probes. Each is an accepted connection, so that `accept()` does not run into `SO_RCVTIMEO`.
-pub(super) const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// An answer to a probe takes microseconds; only a crowded machine needs a good part of this.
 pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// First and longest pause between attempts to rebuild the accept loop.

@@ -23,9 +23,16 @@ pub(super) fn dispose(request: tiny_http::Request) {
         std::mem::forget(request);
         return;
     }
-    // The writer goes without a word: a plain drop would send 500. Above isize::MAX the allocation panics
-    // where it would otherwise abort, and unwinding passes the connection on.
-    if catch_unwind(AssertUnwindSafe(|| drop(request.into_writer()))).is_err() {
+    // Above isize::MAX the allocation panics where it would otherwise abort, and unwinding passes the connection
+    // on. A writer that was taken out would be lost on that way, and its descriptor with it.
+    let has_sound_size = isize::try_from(announced).is_ok();
+    let drop_it = || match has_sound_size {
+        // The writer goes without a word: a plain drop would say 500.
+        true => drop(request.into_writer()),
+        // It says so into a connection that is shut down.
+        false => drop(request),
+    };
+    if catch_unwind(AssertUnwindSafe(drop_it)).is_err() {
         log::warn!("a request announces {announced} bytes and was dropped by unwinding");
     }
 }

@@ -11,6 +11,7 @@ use super::body;
 use super::closing::Order;
 use super::config::{ANSWER_DEADLINE, INLINE_BODY_BYTES, RETRY_AFTER_STREAMS};
 use super::core::Core;
+use super::encoding;
 use super::farewell::Farewell;
 use super::handler::{Refusal, Reply, StreamBody, StreamEnd};
 use super::head::{self, Framing, Persistence, RawHead};
@@ -28,6 +29,7 @@ pub(super) struct Exchange {
     body_is_pending: bool,
     persistence: Persistence,
     is_head: bool,
+    takes_gzip: bool,
     turn: ConnectionTurn,
 }
 
@@ -42,9 +44,10 @@ impl Exchange {
         core.in_flight.enter();
         let head = raw_head(&request);
         let (persistence, is_head) = (head.persistence(), head.method == "HEAD");
+        let takes_gzip = encoding::takes_gzip(head.values("accept-encoding"));
         let body_is_pending = !head.body_is_at_hand(INLINE_BODY_BYTES);
         let turn = ConnectionTurn { core, peer };
-        Self { request: Some(request), peer, body_is_pending, persistence, is_head, turn }
+        Self { request: Some(request), peer, body_is_pending, persistence, is_head, takes_gzip, turn }
     }
 
     /// Whether the body has to be waited for.
@@ -237,7 +240,7 @@ impl Exchange {
 
     fn form(&self) -> Form {
         let Persistence { is_old, close, .. } = self.persistence;
-        Form { head_only: self.is_head, close, is_old }
+        Form { head_only: self.is_head, close, is_old, takes_gzip: self.takes_gzip }
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) fn salvage(head: &RawHead<'_>, peer: IpAddr, trusted: &[Network]) -> 
 
 impl<'a> RawHead<'a> {
     /// Values of a header; `name` in lower case.
-    fn values(&self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> + '_ {
+    pub(super) fn values(&self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> + '_ {
         self.headers.iter().filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 

@@ -2,13 +2,13 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::time::Duration;
 
 use listenfd::ListenFd;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::config::{
-    BACKLOG, KEEPALIVE_AFTER, KEEPALIVE_EVERY, RECEIVE_BUFFER_BYTES, SEND_BUFFER_BYTES, SEND_PATIENCE,
-    ServerConfig, USER_TIMEOUT,
+    BACKLOG, RECEIVE_BUFFER_BYTES, SEND_BUFFER_BYTES, SEND_PATIENCE, SIGNS_OF_LIFE, ServerConfig,
 };
 
 /// Opens the listening socket.
@@ -34,15 +34,22 @@ pub(super) fn open(config: &ServerConfig) -> io::Result<TcpListener> {
 /// A socket that the service manager opened for us (`LISTEN_FDS`), if there is one.
 ///
 /// # Errors
-/// When what was handed over is no listening TCP socket.
+/// When what was handed over is no TCP socket.
 pub fn activated_listener() -> io::Result<Option<TcpListener>> {
-    ListenFd::from_env().take_tcp_listener(0)
+    ListenFd::from_env().take_tcp_listener(0).map_err(|error| {
+        let text = format!("LISTEN_FDS: {error}; one listening TCP socket is allowed");
+        io::Error::new(error.kind(), text)
+    })
 }
 
 /// Makes a socket that someone else opened like one of ours.
 pub(super) fn adopt(listener: &TcpListener, config: &ServerConfig) -> io::Result<()> {
+    let socket = SockRef::from(listener);
+    if !socket.is_listener()? {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the socket handed over does not listen"));
+    }
     listener.set_nonblocking(false)?;
-    set_options(&SockRef::from(listener), config)
+    set_options(&socket, config)
 }
 
 fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
@@ -52,8 +59,10 @@ fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
     socket.set_write_timeout(Some(SEND_PATIENCE))?;
     socket.set_recv_buffer_size(RECEIVE_BUFFER_BYTES)?;
     socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
-    socket.set_tcp_user_timeout(Some(USER_TIMEOUT))?;
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_AFTER).with_interval(KEEPALIVE_EVERY))
+    socket.set_tcp_user_timeout(Some(config.vanish_timeout))?;
+    // The kernel's own count of unanswered questions does not matter: the user timeout overrules it.
+    let every = (config.vanish_timeout / SIGNS_OF_LIFE).max(Duration::from_secs(1));
+    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(config.keepalive_after).with_interval(every))
 }
 
 /// Where to knock to reach this socket from here.
@@ -81,7 +90,6 @@ pub(super) fn warn_if_open(bound: SocketAddr) {
 #[cfg(test)]
 mod tests {
     use std::net::TcpStream;
-    use std::time::Duration;
 
     use super::*;
 
@@ -98,14 +106,37 @@ mod tests {
             let (accepted, _) = listener.accept().unwrap();
             let socket = SockRef::from(&accepted);
             assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
-            assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_AFTER);
-            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(USER_TIMEOUT));
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), config.keepalive_after);
+            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(config.vanish_timeout));
             assert_eq!(socket.read_timeout().unwrap(), Some(idle_timeout));
             // The kernel counts in ticks.
             assert!(socket.write_timeout().unwrap().unwrap() < SEND_PATIENCE * 2);
             assert_eq!(socket.recv_buffer_size().unwrap(), RECEIVE_BUFFER_BYTES * 2);
             assert_eq!(socket.send_buffer_size().unwrap(), SEND_BUFFER_BYTES * 2);
         }
+    }
+
+    /// Why there is no `--listen unix:PATH`: the turns of a connection's requests, the end of a flood, the
+    /// deadlines of heads and bodies and every close need to know whose a request is, and tiny_http does not
+    /// say. Should it begin to, this fails, and such a listener can be built.
+    #[test]
+    fn tiny_http_does_not_tell_the_peers_of_a_unix_socket_apart() {
+        use std::io::Write;
+        use std::os::unix::net::{UnixListener, UnixStream};
+
+        let path = std::env::temp_dir().join(format!("sightline-{}.sock", uuid::Uuid::new_v4().simple()));
+        let server = tiny_http::Server::from_listener(UnixListener::bind(&path).unwrap(), None).unwrap();
+        let mut clients = [UnixStream::connect(&path).unwrap(), UnixStream::connect(&path).unwrap()];
+        for client in &mut clients {
+            client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+            let request = server.recv().unwrap();
+            assert_eq!(
+                (request.remote_addr(), format!("{request:?}").as_str()),
+                (None, "Request(GET / from None)")
+            );
+        }
+        // It removes the file.
+        drop(server);
     }
 
     #[test]

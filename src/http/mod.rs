@@ -5,7 +5,7 @@
 //! The kernel's backlog → tiny_http's accept loop and connection threads (`generation`) → the receiving
 //! thread gives a connection's requests their turn (`connections`, `core`) → a body that did not come with
 //! the head is read on threads of its own (`body`) → a request worker checks the head (`head`, `target`,
-//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`) and written
+//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`, `encoding`) and written
 //! (`writing`); waits and streams go on threads of their own (`streams`, `sink`).
 //!
 //! # What stands beside it
@@ -15,9 +15,18 @@
 //! every figure with its reason.
 //!
 //! # What only a reverse proxy stops
-//! tiny_http reads a head of any size before anyone else sees it, leaves a connection hanging on
-//! `HTTP/2.0` in the request line, takes a folded header for a header of its own, and answers a broken
-//! request line with a bare 400 of its own.
+//! tiny_http reads a head of any size before anyone else sees it, leaves a connection hanging on `HTTP/2.0` in the
+//! request line, takes a folded header for a header of its own, forgives blanks around the request line and
+//! what follows the version in it, and answers a broken request line with a bare 400 of its own. A body
+//! announced with more bytes than the allocator can reserve leaks its connection (`disposal`).
+//!
+//! # What is stricter than it had to be
+//! A chunked body whose sender has ended its direction by the time it is read is refused: tiny_http does not
+//! tell the body's end from the connection's. Nothing after a chunked body is believed.
+//!
+//! # Why there is no unix socket
+//! A request's connection is known by its peer's address (`connections`, `sockets`); the peers of a unix socket
+//! have none, and tiny_http lends neither the socket nor anything else to tell them apart by.
 
 mod answer;
 mod body;
@@ -26,6 +35,7 @@ mod config;
 mod connections;
 mod core;
 mod disposal;
+mod encoding;
 mod exchange;
 mod farewell;
 mod forwarded;
@@ -49,6 +59,7 @@ mod workers;
 mod writing;
 
 pub use config::ServerConfig;
+pub use encoding::Compressed;
 pub use forwarded::Network;
 pub use handler::{Handler, Refusal, Reply, StreamBody, StreamEnd, StreamSink};
 pub use listener::activated_listener;

@@ -2,21 +2,28 @@
 
 use std::sync::Arc;
 
-/// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's.
+use super::encoding::Compressed;
+
+/// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's, and so is
+/// compression (JSON, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
+/// Accept-Encoding`, and `W/` before an `ETag`.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Name and value, in order; values must be visible ASCII and spaces (others are dropped with a log line).
     pub headers: Vec<(String, String)>,
-    /// The body; shared where it is cached.
+    /// The body; shared where it is cached. A 304 has that of the 200 it stands for: it is not sent, but
+    /// the headers depend on it.
     pub body: Arc<[u8]>,
+    /// The body's compressed form, where it was made already; to be shared where the body is.
+    pub compressed: Compressed,
 }
 
 impl Response {
     /// An answer without a body.
     pub fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Arc::from([]) }
+        Self { status, headers: Vec::new(), body: Arc::from([]), compressed: Compressed::default() }
     }
 
     /// An answer with a body of that type.
@@ -35,6 +42,14 @@ impl Response {
     #[must_use]
     pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
         self.body = body.into();
+        self.compressed = Compressed::default();
+        self
+    }
+
+    /// The same with the compressed form of its body, kept from an earlier answer.
+    #[must_use]
+    pub fn with_compressed(mut self, compressed: Compressed) -> Self {
+        self.compressed = compressed;
         self
     }
 

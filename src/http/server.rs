@@ -29,6 +29,7 @@ pub struct Server {
     config: ServerConfig,
     listener: TcpListener,
     address: SocketAddr,
+    is_adopted: bool,
     gauge: Gauge,
 }
 
@@ -41,21 +42,21 @@ impl Server {
     /// listened on, or the request workers can't be started.
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
         config.validate()?;
-        Self::on(listener::open(config)?, config)
+        Self::on(listener::open(config)?, false, config)
     }
 
     /// Takes a socket that is listening already, as from [`super::activated_listener`]; `config.listen` is
-    /// not looked at.
+    /// not looked at. It stays open for its owner: who comes after this server's shutdown waits for the next.
     ///
     /// # Errors
-    /// As [`Server::bind`].
+    /// As [`Server::bind`], and when the socket does not listen.
     pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
         config.validate()?;
         listener::adopt(&listener, config)?;
-        Self::on(listener, config)
+        Self::on(listener, true, config)
     }
 
-    fn on(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
+    fn on(listener: TcpListener, is_adopted: bool, config: &ServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         listener::warn_if_open(address);
         if config.adjust_descriptor_limit {
@@ -68,7 +69,7 @@ impl Server {
             requests: Arc::new(Workers::start("http-request", workers, queue, WORKER_STACK_BYTES)?),
             streams: Arc::new(Streams::new(config.max_streams, config.stream_stack_bytes)),
         };
-        Ok(Self { config: config.clone(), listener, address, gauge })
+        Ok(Self { config: config.clone(), listener, address, is_adopted, gauge })
     }
 
     /// Where it listens.
@@ -115,6 +116,7 @@ impl Server {
             core,
             listener,
             address: self.address,
+            is_adopted: self.is_adopted,
             gauge: self.gauge,
             bell,
             supervisor: Some(supervisor),
@@ -132,6 +134,7 @@ pub struct RunningServer {
     core: Arc<Core>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
+    is_adopted: bool,
     gauge: Gauge,
     bell: Arc<Bell>,
     supervisor: Option<JoinHandle<()>>,
@@ -169,11 +172,22 @@ impl RunningServer {
         if self.core.is_draining.swap(true, Ordering::AcqRel) {
             return;
         }
-        // `accept()` fails from here on, which ends the accept loop; the kernel refuses new connections.
-        if let Err(error) = SockRef::from(&*self.listener).shutdown(std::net::Shutdown::Both) {
+        if let Err(error) = self.end_accepting() {
             log::warn!("the listening socket can't be shut down: {error}");
         }
         self.bell.ring();
+    }
+
+    /// Makes `accept()` fail from here on, which ends the accept loop.
+    fn end_accepting(&self) -> io::Result<()> {
+        if self.is_adopted {
+            // Its owner goes on listening: new clients wait in the backlog for the next server. The loop is
+            // in an `accept()` that still waits; one connection more, and it finds none.
+            self.listener.set_nonblocking(true)?;
+            return probe::poke(listener::own_address(self.address));
+        }
+        // The kernel refuses new connections.
+        SockRef::from(&*self.listener).shutdown(std::net::Shutdown::Both)
     }
 
     fn end(&mut self, drain: Duration) -> Drained {

@@ -10,8 +10,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::closing::Order;
 use super::config::{
-    LONGEST_LOOK_PAUSE, LOOK_EVERY, LOOK_SHARE, MAX_POKES, PROBE_EVERY, REBUILD_BACKOFF, REBUILD_DESCRIPTORS,
-    RETIRE_AFTER,
+    LONGEST_LOOK_PAUSE, LOOK_EVERY, LOOK_SHARE, MAX_POKES, REBUILD_BACKOFF, REBUILD_DESCRIPTORS, RETIRE_AFTER,
 };
 use super::core::Core;
 use super::farewell::Farewell;
@@ -88,6 +87,7 @@ impl Supervisor {
         let now = Instant::now();
         let mut supervisor = Self {
             watchlist: Watchlist::new(core.config.head_timeout),
+            next_probe: now + core.config.probe_every,
             core,
             listener,
             own,
@@ -95,7 +95,6 @@ impl Supervisor {
             probes: Arc::new(Probes::new()),
             generations: Vec::new(),
             next_look: now,
-            next_probe: now + PROBE_EVERY,
             unanswered: 0,
             is_suspicious: false,
             backoff: REBUILD_BACKOFF.0,
@@ -178,7 +177,7 @@ impl Supervisor {
         let is_dead = self.generations.last().is_none_or(Generation::is_dead);
         if !is_dead && now >= self.next_probe {
             self.probe();
-            self.next_probe = Instant::now() + PROBE_EVERY;
+            self.next_probe = Instant::now() + self.core.config.probe_every;
         }
         if self.generations.last().is_none_or(Generation::is_dead) && now >= self.next_rebuild {
             self.rebuild();

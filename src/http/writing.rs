@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_slow_reader_gets_every_byte_once() {
         let mut out = Reluctant { taken: Vec::new(), refusals: 2, left: 1 };
-        let form = Form { head_only: false, close: false, is_old: false };
+        let form = Form { head_only: false, close: false, is_old: false, takes_gzip: false };
         let mut answer = Rendered::new(&Response::new(200, "text/plain", *b"0123456789"), form);
         let want = answer.rest().to_vec();
         assert_eq!(send_promptly(&mut out, &mut answer).unwrap(), Attempt::Slow);

@@ -2,12 +2,18 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
-use super::html::{Page, Selectors};
+use super::barrier::Barrier;
+use super::digest::Algorithm;
+use super::html::{Page, ScriptKind, Selectors, has_xml_prolog};
+use super::json_size::{self, MAX_COST, MAX_SHARED_COST};
+use super::pointer::Pointer;
 use super::probe::Response;
+use super::script_json::Documents;
 
 /// How far into a page its own charset declaration is looked for (as HTML prescribes).
 const CHARSET_REACH: usize = 1024;
@@ -16,11 +22,23 @@ const CHARSET_REACH: usize = 1024;
 pub(crate) struct Answer<'r> {
     pub(crate) response: &'r Response,
     selectors: &'r Selectors,
+    shared: Option<&'r Parsed>,
     text: OnceCell<Cow<'r, str>>,
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
     page: OnceCell<Page>,
     json_ld: OnceCell<Vec<Value>>,
+    scripts: OnceCell<Documents>,
+    digests: [OnceCell<Value>; 4],
+    barrier: OnceCell<Option<Barrier>>,
+}
+
+/// What is made of a body once for all checks that share it.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed {
+    text: OnceLock<String>,
+    lower: OnceLock<String>,
+    json: OnceLock<Option<Value>>,
 }
 
 impl<'r> Answer<'r> {
@@ -29,22 +47,38 @@ impl<'r> Answer<'r> {
         Self {
             response,
             selectors,
+            shared: None,
             text: OnceCell::new(),
             lower: OnceCell::new(),
             json: OnceCell::new(),
             page: OnceCell::new(),
             json_ld: OnceCell::new(),
+            scripts: OnceCell::new(),
+            digests: Default::default(),
+            barrier: OnceCell::new(),
         }
+    }
+
+    /// Wraps a response that many checks share.
+    pub(crate) fn shared(response: &'r Response, parsed: &'r Parsed, selectors: &'r Selectors) -> Self {
+        Self { shared: Some(parsed), ..Self::new(response, selectors) }
     }
 
     /// The body as text; bytes that are no text become U+FFFD.
     pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| decode(self.response))
+        self.text.get_or_init(|| match self.shared {
+            Some(shared) => Cow::Borrowed(shared.text.get_or_init(|| decode(self.response).into_owned())),
+            None => decode(self.response),
+        })
     }
 
     /// The text in lower case.
     pub(crate) fn lower(&self) -> &str {
-        self.lower.get_or_init(|| self.text().to_lowercase())
+        let make = || self.text().to_lowercase();
+        match self.shared {
+            Some(shared) => shared.lower.get_or_init(make),
+            None => self.lower.get_or_init(make),
+        }
     }
 
     /// Whether the body had more than was read: then nothing can be said of what it does not hold.
@@ -52,32 +86,129 @@ impl<'r> Answer<'r> {
         self.response.truncated
     }
 
-    /// The body as JSON. Nesting beyond 128 levels counts as no JSON, and so does a body that was cut
-    /// off, even where what was read of it could pass for a document.
+    /// The body as JSON. Nesting beyond 128 levels counts as no JSON, and so does a body of too many
+    /// values ([`Answer::is_overfull`]), and one that was cut off, even where what was read of it could
+    /// pass for a document.
     pub(crate) fn json(&self) -> Option<&Value> {
-        self.json
-            .get_or_init(|| {
-                (!self.is_cut()).then(|| serde_json::from_str(strip_guard(self.text())).ok()).flatten()
-            })
-            .as_ref()
+        let make = || {
+            let text = strip_guard(self.text());
+            let is_read = !self.is_cut() && self.cost_of(text) <= self.most_cost();
+            is_read.then(|| serde_json::from_str(text).ok()).flatten()
+        };
+        match self.shared {
+            Some(shared) => shared.json.get_or_init(make).as_ref(),
+            None => self.json.get_or_init(make).as_ref(),
+        }
     }
 
-    /// The body as HTML.
+    /// Whether the body is not read as JSON because that would take too much memory.
+    pub(crate) fn is_overfull(&self) -> bool {
+        let text = strip_guard(self.text());
+        text.starts_with(['{', '[']) && self.json().is_none() && self.cost_of(text) > self.most_cost()
+    }
+
+    fn cost_of(&self, text: &str) -> usize {
+        json_size::cost(text, self.most_cost())
+    }
+
+    fn most_cost(&self) -> usize {
+        if self.shared.is_some() { MAX_SHARED_COST } else { MAX_COST }
+    }
+
+    /// The body as HTML, or as XML where the content type or the prolog says that it is.
     pub(crate) fn page(&self) -> &Page {
-        self.page.get_or_init(|| Page::read(self.text(), self.selectors))
+        self.page.get_or_init(|| {
+            let read = if self.is_xml() { Page::read_xml } else { Page::read };
+            read(self.text(), self.selectors)
+        })
+    }
+
+    fn is_xml(&self) -> bool {
+        let kind = self.media_type();
+        let is_xml = matches!(kind.as_str(), "application/xml" | "text/xml") || kind.ends_with("+xml");
+        (is_xml && kind != "application/xhtml+xml") || has_xml_prolog(self.text())
+    }
+
+    /// Whether the body is a page for people: HTML by its content type, or by its look where there is none.
+    pub(crate) fn is_page(&self) -> bool {
+        match self.media_type().as_str() {
+            "text/html" | "application/xhtml+xml" => true,
+            "" => self.text().trim_start().starts_with('<') && !self.is_xml(),
+            _ => false,
+        }
+    }
+
+    /// The content type in lower case, without parameters; empty where there is none.
+    fn media_type(&self) -> String {
+        let value = self.response.header("content-type").unwrap_or_default();
+        value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
     /// The JSON-LD objects of the page: arrays and `@graph`s taken apart.
     pub(crate) fn json_ld(&self) -> &[Value] {
         self.json_ld.get_or_init(|| {
             let mut objects = Vec::new();
-            for block in &self.page().json_ld {
-                if let Ok(value) = serde_json::from_str(block.trim()) {
+            let mut left = MAX_COST;
+            for (_, block) in self.page().scripts().filter(|(kind, _)| *kind == ScriptKind::LinkedData) {
+                let block = block.trim();
+                let Some(rest) = left.checked_sub(json_size::cost(block, left)) else { break };
+                left = rest;
+                if let Ok(value) = serde_json::from_str(block) {
                     collect_objects(value, &mut objects);
                 }
             }
             objects
         })
+    }
+
+    /// The JSON documents in the page's scripts, in order.
+    pub(crate) fn scripts(&self) -> &[Value] {
+        self.documents().list()
+    }
+
+    /// Whether these are all of them.
+    pub(crate) fn has_all_scripts(&self) -> bool {
+        !self.is_cut() && self.documents().is_whole()
+    }
+
+    fn documents(&self) -> &Documents {
+        self.scripts.get_or_init(|| {
+            let mut documents = Documents::default();
+            for (kind, script) in self.page().scripts() {
+                match kind {
+                    ScriptKind::LinkedData => {}
+                    ScriptKind::Json => documents.add_json(script),
+                    ScriptKind::Code => documents.add_code(script),
+                }
+            }
+            documents
+        })
+    }
+
+    /// The first of [`Answer::scripts`] in which the pointer leads to something; where it leads to null
+    /// in all of them, the first of those.
+    pub(crate) fn script(&self, pointer: &Pointer) -> Option<&Value> {
+        let leads_to = |wanted: fn(&Value) -> bool| {
+            let found = |root: &&Value| pointer.select(root).iter().any(|found| wanted(found.value));
+            self.scripts().iter().find(found)
+        };
+        leads_to(|value| !value.is_null()).or_else(|| leads_to(Value::is_null))
+    }
+
+    /// A digest of the body as received; `None` for one that was cut off.
+    pub(crate) fn digest(&self, algorithm: Algorithm) -> Option<&Value> {
+        let make = || algorithm.digest(&self.response.body);
+        (!self.is_cut()).then(|| self.digests[algorithm as usize].get_or_init(make))
+    }
+
+    /// The wall that stands in the way, if any: `find` is asked once.
+    pub(crate) fn barrier(&self, find: impl FnOnce(&Response) -> Option<Barrier>) -> Option<Barrier> {
+        *self.barrier.get_or_init(|| find(self.response))
+    }
+
+    /// The same where it is known already which wall that is.
+    pub(crate) fn behind(self, barrier: Option<Barrier>) -> Self {
+        Self { barrier: OnceCell::from(barrier), ..self }
     }
 
     /// The value of a cookie that this answer sets.

@@ -1,11 +1,10 @@
 //! The control check: a module that says yes to a made-up name proves nothing with its yes.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-
+use super::extract::portrait::Portrait;
+use super::memo::{Bounds, FAIR_TRY, Made, Memo};
 use super::module::Module;
 use super::query::{Query, SearchType};
 use super::sample::{Random, sample};
@@ -16,6 +15,8 @@ pub const DEFAULT_TTL: Duration = Duration::from_secs(3600);
 const UNCLEAR_TTL: Duration = Duration::from_secs(60);
 /// The most verdicts kept.
 const MAX_ENTRIES: usize = 20_000;
+/// The most bytes of portraits kept.
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// Shorter made-up names may well be somebody's.
 const MIN_NAME_CHARS: usize = 6;
 
@@ -28,29 +29,46 @@ pub(crate) enum ControlVerdict {
     Hit,
     /// No conclusion, or no such name can be made.
     Unclear,
+    /// No conclusion in the time that it had.
+    OutOfTime,
 }
 
-/// Module id, and the queried domain where that decides which host is asked.
+/// A verdict, with what the page of the made-up name said.
+#[derive(Debug, Clone)]
+pub(crate) struct Controlled {
+    pub(crate) verdict: ControlVerdict,
+    /// Without the made-up name.
+    pub(crate) portrait: Option<Arc<Portrait>>,
+}
+
+impl From<ControlVerdict> for Controlled {
+    fn from(verdict: ControlVerdict) -> Self {
+        Self { verdict, portrait: None }
+    }
+}
+
+/// Module id, and the queried domain where the verdict is about that domain.
 pub(crate) type Key = (Arc<str>, Option<String>);
+
+/// What the verdict on `module` is kept under. A made-up address stands at the queried domain: what a
+/// module says of one at a domain that takes any address says nothing of others.
+pub(crate) fn key(module: &Module, query: &Query) -> Key {
+    let is_at_domain = module.search_type() == SearchType::Email && !is_about_domain(module);
+    let domain = query.domain().filter(|_| is_at_domain || module.is_host_queried());
+    (module.id().clone(), domain.map(str::to_owned))
+}
 
 /// Verdicts by module. Checks that need the same one at the same time share it.
 #[derive(Debug)]
 pub(crate) struct Controls {
     ttl: Duration,
-    slots: Mutex<HashMap<Key, Slot>>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Slot {
-    Running,
-    Known(ControlVerdict, Instant),
+    memo: Memo<Key, Controlled>,
 }
 
 impl Controls {
     /// Verdicts are believed for `ttl`; zero: never.
     pub(crate) fn new(ttl: Duration) -> Self {
-        Self { ttl, slots: Mutex::default(), changed: Condvar::new() }
+        Self { ttl, memo: Memo::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
     /// The verdict for `key`: a known one, the one that another thread is finding out (until
@@ -59,98 +77,103 @@ impl Controls {
         &self,
         key: &Key,
         deadline: Instant,
-        ask: impl FnOnce() -> ControlVerdict,
-    ) -> ControlVerdict {
-        let mut slots = self.slots.lock();
-        loop {
-            match slots.get(key) {
-                Some(Slot::Known(verdict, until)) if *until > Instant::now() => return *verdict,
-                Some(Slot::Running) => {
-                    if self.changed.wait_until(&mut slots, deadline).timed_out() {
-                        return ControlVerdict::Unclear;
-                    }
-                }
-                _ => break,
-            }
-        }
-        slots.insert(key.clone(), Slot::Running);
-        drop(slots);
-        let turn = Turn { controls: self, key };
-        let verdict = ask();
-        turn.settle(verdict)
-    }
-
-    fn keep(&self, key: &Key, slot: Option<Slot>) {
-        let mut slots = self.slots.lock();
-        slots.remove(key);
-        if let Some(slot) = slot {
-            if slots.len() >= MAX_ENTRIES {
-                let now = Instant::now();
-                slots.retain(|_, slot| {
-                    matches!(slot, Slot::Running) || matches!(slot, Slot::Known(_, until) if *until > now)
-                });
-            }
-            if slots.len() < MAX_ENTRIES {
-                slots.insert(key.clone(), slot);
-            }
-        }
-        drop(slots);
-        self.changed.notify_all();
-    }
-}
-
-/// Held by the thread that asks: whatever happens to it, nobody waits for it in vain.
-struct Turn<'c> {
-    controls: &'c Controls,
-    key: &'c Key,
-}
-
-impl Turn<'_> {
-    fn settle(self, verdict: ControlVerdict) -> ControlVerdict {
-        let ttl = match verdict {
-            ControlVerdict::Unclear => self.controls.ttl.min(UNCLEAR_TTL),
-            _ => self.controls.ttl,
-        };
-        let slot = (!ttl.is_zero()).then(|| Slot::Known(verdict, Instant::now() + ttl));
-        self.controls.keep(self.key, slot);
-        std::mem::forget(self);
-        verdict
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.controls.keep(self.key, None);
+        ask: impl FnOnce() -> Controlled,
+    ) -> Controlled {
+        let controlled = self.memo.get(key, deadline, || {
+            let began = Instant::now();
+            let value = ask();
+            let keep = match value.verdict {
+                ControlVerdict::OutOfTime if began.elapsed() < FAIR_TRY => Duration::ZERO,
+                ControlVerdict::Unclear | ControlVerdict::OutOfTime => self.ttl.min(UNCLEAR_TTL),
+                ControlVerdict::Missed | ControlVerdict::Hit => self.ttl,
+            };
+            let weight = value.portrait.as_ref().map_or(0, |portrait| portrait.bytes());
+            Made { value, keep, weight }
+        });
+        controlled.unwrap_or(ControlVerdict::Unclear.into())
     }
 }
 
 /// A query that nobody has, yet that the module would take: a long random name, the address of one at
-/// the queried domain, or a random name under the queried public suffix.
+/// the queried domain, or a random name under the queried public suffix. An address is at such a domain,
+/// too, where the module looks at the domain alone.
 pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
-    let mut random = Random::new(seed);
-    let fits = |text: &str| {
-        let made = Query::parse(module.search_type(), text).ok()?;
-        (made.normal() != query.normal() && module.why_refused(&made).is_none()).then_some(made)
-    };
-    let wrap = |name: &str| match module.search_type() {
-        SearchType::Username => Some(name.to_owned()),
-        SearchType::Email => Some(format!("{name}@{}", query.domain()?)),
-        SearchType::Domain => Some(format!("{name}.{}", psl::suffix_str(query.domain()?)?)),
-    };
-    for chars in [13, 11, 9, 15, 19, 8, 7, 6, 24, 30] {
-        for form in [Form::LettersThenDigits, Form::Letters, Form::Digits] {
-            if let Some(made) = wrap(&form.name(&mut random, chars)).and_then(|text| fits(&text)) {
-                return Some(made);
+    let mut maker = Maker { module, query, random: Random::new(seed) };
+    maker.in_form(&[Form::LettersThenDigits, Form::Letters, Form::Digits]).or_else(|| maker.sampled())
+}
+
+/// Two such queries of different forms, as far as the module takes different ones: a site may know one
+/// form of names that it never gave, and not the other.
+pub fn two_made_up(module: &Module, query: &Query, seed: u64) -> Vec<Query> {
+    let Some(first) = made_up(module, query, seed) else { return Vec::new() };
+    let mut maker = Maker { module, query: &first, random: Random::new(seed ^ 1) };
+    let forms =
+        [Form::Parted('_'), Form::Parted('-'), Form::Parted('.'), Form::Letters, Form::LettersThenDigits];
+    let second = maker.in_form(&forms).or_else(|| maker.in_form(&[Form::Digits])).or_else(|| maker.sampled());
+    let second = second.filter(|made| made.normal() != query.normal());
+    std::iter::once(first.clone()).chain(second).collect()
+}
+
+struct Maker<'a> {
+    module: &'a Module,
+    /// What is not to be made again.
+    query: &'a Query,
+    random: Random,
+}
+
+impl Maker<'_> {
+    fn in_form(&mut self, forms: &[Form]) -> Option<Query> {
+        for chars in [13, 11, 9, 15, 19, 8, 7, 6, 24, 30] {
+            for form in forms {
+                let name = form.name(&mut self.random, chars);
+                if let Some(made) = self.wrap(&name).and_then(|text| self.fits(&text)) {
+                    return Some(made);
+                }
             }
         }
+        None
     }
-    // A form of its own: texts that the regex matches, the longest first.
-    let accepts = module.entry().accepts.as_deref()?;
-    let whole = format!(r"\A(?:{accepts})\z");
-    let texts = (0..40).filter_map(|_| sample(&whole, random.next()));
-    let mut made: Vec<Query> = texts.filter_map(|text| fits(&text)).collect();
-    made.sort_by_key(|made| std::cmp::Reverse(made.normal().len()));
-    made.into_iter().next().filter(|made| made.normal().chars().count() >= MIN_NAME_CHARS)
+
+    fn wrap(&self, name: &str) -> Option<String> {
+        match self.module.search_type() {
+            SearchType::Username => Some(name.to_owned()),
+            SearchType::Email if is_about_domain(self.module) => {
+                Some(format!("{name}@{name}.{}", self.suffix()?))
+            }
+            SearchType::Email => Some(format!("{name}@{}", self.query.domain()?)),
+            SearchType::Domain => Some(format!("{name}.{}", self.suffix()?)),
+        }
+    }
+
+    fn suffix(&self) -> Option<&str> {
+        psl::suffix_str(self.query.domain()?)
+    }
+
+    fn fits(&self, text: &str) -> Option<Query> {
+        let made = Query::parse(self.module.search_type(), text).ok()?;
+        let is_other = made.normal() != self.query.normal();
+        (is_other && self.module.why_refused(&made).is_none()).then_some(made)
+    }
+
+    /// A form of its own: texts that the regex matches, the longest first.
+    fn sampled(&mut self) -> Option<Query> {
+        let accepts = self.module.entry().accepts.as_deref()?;
+        let whole = format!(r"\A(?:{accepts})\z");
+        let texts: Vec<String> = (0..40).filter_map(|_| sample(&whole, self.random.next())).collect();
+        let mut made: Vec<Query> = texts.iter().filter_map(|text| self.fits(text)).collect();
+        made.sort_by_key(|made| std::cmp::Reverse(made.normal().len()));
+        made.into_iter().next().filter(|made| made.normal().chars().count() >= MIN_NAME_CHARS)
+    }
+}
+
+/// Whether neither the requests nor what makes a hit speak of more than the query's domain.
+fn is_about_domain(module: &Module) -> bool {
+    let entry = module.entry();
+    if !entry.domain_in.is_empty() {
+        return false;
+    }
+    let text = serde_json::to_string(&(&entry.probes, &entry.hit)).unwrap_or_default();
+    !["{query", "{local", "equals_query"].iter().any(|word| text.contains(word))
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -158,6 +181,8 @@ enum Form {
     LettersThenDigits,
     Letters,
     Digits,
+    /// Letters in two parts.
+    Parted(char),
 }
 
 impl Form {
@@ -166,17 +191,20 @@ impl Form {
         const DIGITS: &[u8] = b"123456789";
         let letters = match self {
             Self::LettersThenDigits => chars - 3,
-            Self::Letters => chars,
+            Self::Letters | Self::Parted(_) => chars,
             Self::Digits => 0,
         };
-        (0..chars).map(|index| random.pick(if index < letters { LETTERS } else { DIGITS })).collect()
+        let name = (0..chars).map(|index| match self {
+            Self::Parted(between) if index == chars / 2 => between,
+            _ => random.pick(if index < letters { LETTERS } else { DIGITS }),
+        });
+        name.collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn key(name: &str) -> Key {
         (name.into(), None)
@@ -187,41 +215,25 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_asked_for_once_and_shared_by_those_who_wait() {
+    fn a_verdict_is_believed_for_its_time() {
+        let verdict = |controls: &Controls, verdict: ControlVerdict| {
+            controls.verdict(&key("a"), soon(), || verdict.into()).verdict
+        };
         let controls = Controls::new(DEFAULT_TTL);
-        let asked = AtomicUsize::new(0);
-        let all: Vec<ControlVerdict> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|_| {
-                    scope.spawn(|| {
-                        controls.verdict(&key("a"), soon(), || {
-                            asked.fetch_add(1, Ordering::SeqCst);
-                            ControlVerdict::Hit
-                        })
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        assert_eq!((all, asked.into_inner()), (vec![ControlVerdict::Hit; 8], 1));
-        assert_eq!(controls.verdict(&key("b"), soon(), || ControlVerdict::Missed), ControlVerdict::Missed);
-    }
-
-    #[test]
-    fn with_no_time_to_live_every_check_asks() {
+        assert_eq!(verdict(&controls, ControlVerdict::Hit), ControlVerdict::Hit);
+        assert_eq!(verdict(&controls, ControlVerdict::Missed), ControlVerdict::Hit);
         let controls = Controls::new(Duration::ZERO);
-        assert_eq!(controls.verdict(&key("a"), soon(), || ControlVerdict::Hit), ControlVerdict::Hit);
-        assert_eq!(controls.verdict(&key("a"), soon(), || ControlVerdict::Missed), ControlVerdict::Missed);
+        assert_eq!(verdict(&controls, ControlVerdict::Hit), ControlVerdict::Hit);
+        assert_eq!(verdict(&controls, ControlVerdict::Missed), ControlVerdict::Missed);
     }
 
     #[test]
-    fn a_panic_in_one_check_leaves_the_next_one_its_turn() {
+    fn who_had_no_time_proves_nothing_to_others() {
         let controls = Controls::new(DEFAULT_TTL);
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            controls.verdict(&key("a"), soon(), || panic!("a defect"))
-        }));
-        assert!(panicked.is_err());
-        assert_eq!(controls.verdict(&key("a"), soon(), || ControlVerdict::Missed), ControlVerdict::Missed);
+        let verdict = |found: ControlVerdict| controls.verdict(&key("a"), soon(), || found.into()).verdict;
+        assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
+        assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
+        assert_eq!(verdict(ControlVerdict::Hit), ControlVerdict::Unclear, "for a minute");
     }
 
     #[test]
@@ -230,11 +242,11 @@ mod tests {
         let verdict = controls.verdict(&key("a"), soon(), || {
             // Another check comes while this one is under way, with no time left.
             assert_eq!(
-                controls.verdict(&key("a"), Instant::now(), || unreachable!()),
+                controls.verdict(&key("a"), Instant::now(), || unreachable!()).verdict,
                 ControlVerdict::Unclear
             );
-            ControlVerdict::Missed
+            ControlVerdict::Missed.into()
         });
-        assert_eq!(verdict, ControlVerdict::Missed);
+        assert_eq!(verdict.verdict, ControlVerdict::Missed);
     }
 }

@@ -3,11 +3,13 @@
 use super::answer::Answer;
 use super::barrier::{self, Barrier};
 use super::confidence::Strength;
+use super::definition::Method;
 use super::extract::{Answers, Reading};
+use super::identity::{self, Objection};
 use super::module::Module;
 use super::outcome::Outcome;
 use super::probe::Response;
-use super::query::Query;
+use super::query::{Query, SearchType};
 use super::rule::matcher::Matcher;
 use super::template::{Saved, Values};
 
@@ -16,20 +18,21 @@ use super::template::{Saved, Values};
 pub struct Verdict {
     /// `Hit`, `Miss`, `Blocked`, `RateLimited`, or `Error` where the rules come to no conclusion.
     pub outcome: Outcome,
-    /// A machine-readable word: which barrier; `conflict`, `unrecognized`, `truncated` (the rest of a
-    /// body that is too large might have told), `server_error`, `forbidden`, `no_answer`; `weak` for a miss that means "nothing public".
+    /// A machine-readable word: which barrier; `conflict`, `unrecognized`, `empty` (a 200 without a
+    /// body), `truncated` (the rest of a body that is too large might have told), `json_too_large` (JSON of
+    /// more values than are read), `other_account` (the page
+    /// names another account), `front_page` (the request ended there), `server_error`, `forbidden`,
+    /// `no_answer`; `weak` for a miss that means "nothing public".
     pub reason: Option<&'static str>,
     /// Which rule fired, and its conditions, such as `hit[0]: status 200, json /login equals_query`.
     pub matcher: Option<String>,
-    /// How long the site asked us to stay away, in whole seconds.
-    pub retry_after_secs: Option<u64>,
     /// What a hit rests on.
     pub strength: Option<Strength>,
 }
 
 impl Verdict {
-    fn new(outcome: Outcome, reason: Option<&'static str>, matcher: Option<String>) -> Self {
-        Self { outcome, reason, matcher, retry_after_secs: None, strength: None }
+    pub(super) fn new(outcome: Outcome, reason: Option<&'static str>, matcher: Option<String>) -> Self {
+        Self { outcome, reason, matcher, strength: None }
     }
 }
 
@@ -81,12 +84,13 @@ pub(crate) fn wall(
     answer: &Answer<'_>,
     values: &Values<'_>,
 ) -> Option<(Barrier, String)> {
-    if let Some(found) = barrier::find(module, answer.response) {
+    let asked = || module.plans.get(probe).and_then(|plan| plan.address(values));
+    if let Some(found) = answer.barrier(|response| barrier::find(module, response, asked().as_ref())) {
         return Some((found, format!("barrier: {}", found.name)));
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);
     let index = module.barrier.iter().position(own)?;
-    let found = Barrier { outcome: Outcome::Blocked, reason: "barrier", name: "own" };
+    let found = Barrier::block("barrier");
     Some((found, format!("barrier[{index}]: {}", module.barrier[index].label())))
 }
 
@@ -101,8 +105,7 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
     for (index, answer) in answers.obtained() {
         if let Some((found, label)) = wall(module, index, answer, values) {
             if index >= first {
-                let verdict = Verdict::new(found.outcome, Some(found.reason), Some(label));
-                return Verdict { retry_after_secs: barrier::retry_after_secs(answer.response), ..verdict };
+                return Verdict::new(found.outcome, Some(found.name), Some(label));
             }
             walled[index] = true;
         }
@@ -113,14 +116,29 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
     let fires = |rule: &Matcher| {
         let index = rule.probe.unwrap_or(last);
         !walled.get(index).copied().unwrap_or(true)
-            && answers.get(Some(index)).is_some_and(|answer| rule.holds(answer, values))
+            && answers.get(Some(index)).is_some_and(|answer| {
+                (rule.bears_emptiness() || !is_empty(module, index, answer)) && rule.holds(answer, values)
+            })
+    };
+    let misses = |rule: &Matcher| {
+        let index = rule.probe.unwrap_or(last);
+        fires(rule)
+            && !answers.get(Some(index)).is_some_and(|answer| {
+                is_misplaced(module, index, answer, rule) || leads_back(module, index, answer, rule, values)
+            })
     };
     let hit = module.hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
-    let miss = module.miss.iter().position(fires);
+    let miss = module.miss.iter().position(misses);
     match (hit, miss) {
         (Some(hit), None) => {
             let rule = &module.hit[hit];
             let label = format!("hit[{hit}]: {}", rule.label());
+            let index = rule.probe.unwrap_or(last);
+            let objection =
+                answers.get(Some(index)).and_then(|it| objection(module, index, it, rule, values));
+            if let Some((outcome, reason)) = objection {
+                return Verdict::new(outcome, Some(reason), Some(label));
+            }
             let strength = Some(Strength::of(rule, &module.miss));
             Verdict { strength, ..Verdict::new(Outcome::Hit, None, Some(label)) }
         }
@@ -132,23 +150,91 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
             Verdict::new(Outcome::Error, Some("conflict"), Some(format!("hit[{hit}] and miss[{miss}]")))
         }
         (None, None) => {
-            let is_cut = module
-                .hit
-                .iter()
-                .chain(&module.miss)
+            let rules = || module.hit.iter().chain(&module.miss);
+            let answer_to = |rule: &Matcher| answers.get(Some(rule.probe.unwrap_or(last)));
+            let is_cut = rules()
                 .filter(|rule| rule.clues().reads_body)
-                .any(|rule| answers.get(Some(rule.probe.unwrap_or(last))).is_some_and(Answer::is_cut));
-            unrecognized(answers.get(Some(last)).map_or(0, |answer| answer.response.status), is_cut)
+                .any(|rule| answer_to(rule).is_some_and(Answer::is_cut));
+            let answer = answers.get(Some(last));
+            if answer.is_some_and(|answer| is_empty(module, last, answer)) {
+                return Verdict::new(Outcome::Error, Some("empty"), None);
+            }
+            let is_overfull = rules()
+                .filter(|rule| rule.reads_json())
+                .any(|rule| answer_to(rule).is_some_and(Answer::is_overfull));
+            unrecognized(answer.map_or(0, |answer| answer.response.status), is_cut, is_overfull)
         }
     }
 }
 
+/// A 200 without a body where one is due says neither yes nor no.
+fn is_empty(module: &Module, probe: usize, answer: &Answer<'_>) -> bool {
+    let has_body = module.plans.get(probe).is_some_and(|plan| plan.method != Method::Head);
+    let response = answer.response;
+    has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
+}
+
+/// A page where JSON is due: a rule that only knows what is not there has nothing to say about it.
+fn is_misplaced(module: &Module, probe: usize, answer: &Answer<'_>, miss: &Matcher) -> bool {
+    let mut hits = module.hit.iter().filter(|rule| rule.probe.is_none_or(|index| index == probe)).peekable();
+    let clues = miss.clues();
+    (200..300).contains(&answer.response.status)
+        && !(clues.json || clues.marker)
+        && answer.is_page()
+        && hits.peek().is_some()
+        && hits.all(Matcher::reads_json)
+}
+
+/// A redirect to the very page that was asked for, perhaps written another way: a rule that does not look
+/// at its target has nothing to say about it.
+fn leads_back(
+    module: &Module,
+    probe: usize,
+    answer: &Answer<'_>,
+    miss: &Matcher,
+    values: &Values<'_>,
+) -> bool {
+    let plan = module.plans.get(probe).filter(|plan| matches!(plan.method, Method::Get | Method::Head));
+    (300..400).contains(&answer.response.status)
+        && answer.response.header("location").is_some()
+        && !miss.judges_redirects()
+        && plan
+            .and_then(|plan| plan.address(values))
+            .is_some_and(|asked| identity::is_same(&asked, &barrier::landed(answer.response)))
+}
+
+/// What speaks against a hit although its rule holds.
+fn objection(
+    module: &Module,
+    probe: usize,
+    answer: &Answer<'_>,
+    rule: &Matcher,
+    values: &Values<'_>,
+) -> Option<(Outcome, &'static str)> {
+    let plan = module.plans.get(probe)?;
+    let asked = plan.address(values)?;
+    let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
+    let by_address = identity::by_address(&asked, answer, values.name)
+        .filter(|_| !rule.judges_redirects() && !module.entry().discovery);
+    match by_address {
+        Some(Objection::LoginPage) => return Some((Outcome::Blocked, "login_wall")),
+        Some(Objection::FrontPage) => return Some((Outcome::Error, "front_page")),
+        Some(Objection::OtherAccount) if is_username && !rule.proves_name() => {
+            return Some((Outcome::Error, "other_account"));
+        }
+        Some(Objection::OtherAccount) | None => {}
+    }
+    let is_others = is_username && !rule.proves_name() && identity::by_page(&asked, answer, values);
+    is_others.then_some((Outcome::Error, "other_account"))
+}
+
 /// No rule knows the answer: the status may still say why, or that a rule did not see the whole body.
-fn unrecognized(status: u16, is_cut: bool) -> Verdict {
+fn unrecognized(status: u16, is_cut: bool, is_overfull: bool) -> Verdict {
     match status {
         401 | 403 | 407 | 451 => Verdict::new(Outcome::Blocked, Some("forbidden"), None),
         500..=599 => Verdict::new(Outcome::Error, Some("server_error"), None),
         _ if is_cut => Verdict::new(Outcome::Error, Some("truncated"), None),
+        _ if is_overfull => Verdict::new(Outcome::Error, Some("json_too_large"), None),
         _ => Verdict::new(Outcome::Error, Some("unrecognized"), None),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::text::cut;
+
 /// One thing that is wrong: the place in the entry and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
@@ -21,17 +23,29 @@ impl fmt::Display for Mistake {
     }
 }
 
+/// The most mistakes of one entry that are kept; the rest is counted.
+const MAX_KEPT: usize = 50;
+/// The most characters of a place and of a message.
+const MAX_PATH_CHARS: usize = 200;
+const MAX_MESSAGE_CHARS: usize = 1000;
+
 /// Collects mistakes while it is told where the reader is.
 #[derive(Debug, Default)]
 pub(crate) struct Mistakes {
     path: String,
     list: Vec<Mistake>,
+    count: usize,
 }
 
 impl Mistakes {
     /// Notes a mistake here.
     pub(crate) fn add(&mut self, message: impl Into<String>) {
-        self.list.push(Mistake { path: self.path.clone(), message: message.into() });
+        self.count += 1;
+        if self.list.len() < MAX_KEPT {
+            let path = cut(&self.path, MAX_PATH_CHARS).into_owned();
+            let message = cut(&message.into(), MAX_MESSAGE_CHARS).into_owned();
+            self.list.push(Mistake { path, message });
+        }
     }
 
     /// Notes a mistake in a field of this place.
@@ -89,11 +103,16 @@ impl Mistakes {
 
     /// How many so far.
     pub(crate) fn count(&self) -> usize {
-        self.list.len()
+        self.count
     }
 
-    /// All of them.
-    pub(crate) fn into_list(self) -> Vec<Mistake> {
+    /// All of them; of very many the first, and how many more there are.
+    pub(crate) fn into_list(mut self) -> Vec<Mistake> {
+        let left_out = self.count - self.list.len();
+        if left_out > 0 {
+            let message = format!("{left_out} more mistakes in this entry");
+            self.list.push(Mistake { path: String::new(), message });
+        }
         self.list
     }
 }

@@ -16,20 +16,26 @@
 //! | [`outcome`] | how a check ended, with its evidence; findings |
 //! | [`confidence`] | how sure a hit is |
 //! | [`control`] | the made-up name that a module must miss |
+//! | [`terms`] | how long a check may take, and whom it must leave alone |
 //! | [`sample`](mod@sample) | a text that a regex matches |
+//! | [`import`] | other people's lists, made into entries |
 //! | [`keys`] | the operator's keys for services that want one |
+//! | [`traits`] | what can be told of a module without asking it |
 //! | [`mistake`] | what is wrong with an entry |
 //!
-//! Inside: `template` (escaping by place), `answer` (text, JSON, HTML of a response), `html` (selectors
-//! in one streaming pass), `pointer`, `rule` (matchers), `extract` (extractors), `barrier` (the global
-//! list), `plan` (a compiled probe), `inquiry` (its probes sent in order), `scope` and `lint` (what makes no sense).
+//! Inside: `document` (JSON that says no name twice unseen), `identity` (whose page an answer is),
+//! `template` (escaping by place), `answer` (text, JSON, HTML of a response), `html` (selectors in one
+//! streaming pass), `script_json` (JSON in scripts), `json_size` (what JSON costs), `digest`, `pointer`, `rule` (matchers), `extract`
+//! (extractors), `barrier` (the global list), `plan` (a compiled probe), `inquiry` (its probes sent in
+//! order), `sender` (cookies, deadline, one retry), [`feed`] (lists that all checks share), `pages`
+//! (further pages of a hit), `memo` (found out once, shared), `scope` and `lint` (what makes no sense).
 //!
 //! # To add
 //! - **a condition** to rules: its field in [`definition`], its line in `catalog::shape`, its test in
 //!   `rule::matcher` (or `rule::json`), its contradictions in `rule::contradiction`.
 //! - **an extractor kind**: `extract::source`, and the table at the top of [`definition`].
 //! - **a transform**: [`definition::Transform`], `extract::transform`, `catalog::shape`.
-//! - **a wall**: one line in `barrier::walls`, a case in its tests.
+//! - **a wall**: one line in `barrier::list`, a page and one that only looks like it in its tests.
 
 mod answer;
 mod barrier;
@@ -38,15 +44,23 @@ pub mod check;
 pub mod confidence;
 pub mod control;
 pub mod definition;
+pub(crate) mod digest;
+mod document;
 mod extract;
+pub mod feed;
 mod html;
+mod identity;
+pub mod import;
 mod inquiry;
+mod json_size;
 pub mod judge;
 pub mod keys;
 mod lint;
+mod memo;
 pub mod mistake;
 pub mod module;
 pub mod outcome;
+mod pages;
 pub(crate) mod pattern;
 mod plan;
 mod pointer;
@@ -55,5 +69,9 @@ pub mod query;
 mod rule;
 pub mod sample;
 mod scope;
+mod script_json;
+mod sender;
 pub(crate) mod template;
+pub mod terms;
 mod text;
+pub mod traits;

@@ -1,12 +1,14 @@
 //! A module: a compiled entry of the catalogue.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use regex::Regex;
 
 use super::definition::{Entry, Extractor, Method, Scripts, Via};
 use super::extract::findings::Yield;
+use super::feed::MAX_FEED_BYTES;
 use super::html::Selectors;
 use super::keys::OperatorKeys;
 use super::lint;
@@ -17,7 +19,7 @@ use super::probe::MAX_BODY_BYTES;
 use super::query::{Query, SearchType};
 use super::rule::matcher::Matcher;
 use super::scope::Scope;
-use super::template::{Host, Saved, Values, Variable};
+use super::template::{Host, Saved, Template, Values, Variable};
 
 /// The most probes of a module.
 pub const MAX_PROBES: usize = 3;
@@ -38,6 +40,15 @@ pub struct Module {
     pub(crate) miss: Vec<Matcher>,
     pub(crate) yields: Yield,
     pub(crate) selectors: Selectors,
+}
+
+/// A key that a module uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyUse<'m> {
+    /// Without `config.`.
+    pub name: &'m str,
+    /// The module does without it, where it must.
+    pub is_optional: bool,
 }
 
 impl Module {
@@ -69,9 +80,26 @@ impl Module {
         &self.entry.platform
     }
 
+    /// The keys that its requests use, by name.
+    pub fn keys(&self) -> BTreeSet<KeyUse<'_>> {
+        let templates = self.plans.iter().flat_map(Plan::templates);
+        templates
+            .flat_map(Template::variables)
+            .filter_map(|variable| match variable {
+                Variable::Config { name, is_optional } => Some(KeyUse { name, is_optional: *is_optional }),
+                _ => None,
+            })
+            .collect()
+    }
+
     /// What kind of query it takes.
     pub fn search_type(&self) -> SearchType {
         self.entry.search_type
+    }
+
+    /// Whether all that it reads are feeds, which are mostly at hand.
+    pub fn reads_lists_alone(&self) -> bool {
+        self.plans.iter().all(|plan| plan.keep.is_some())
     }
 
     /// Whether it needs a browser.
@@ -82,15 +110,47 @@ impl Module {
     /// All hosts that a check may ask, for the limit by host: a fixed host, the fixed end of a host that
     /// begins with the query, or the queried domain. Hosts that only an answer names are not among them.
     pub fn hosts(&self, query: &Query) -> Vec<String> {
+        self.hosts_of(query, self.plans.iter())
+    }
+
+    /// The same for some of its probes.
+    pub(crate) fn hosts_of<'p>(&self, query: &Query, plans: impl Iterator<Item = &'p Plan>) -> Vec<String> {
         let (name, saved) = (self.name_of(query), Saved::new());
         let values = Values { query, name: &name, keys: None, saved: &saved, value: None };
         let mut hosts: Vec<String> = Vec::new();
-        for host in self.plans.iter().filter_map(|plan| plan.host.name(&values)) {
+        for host in plans.filter_map(|plan| plan.host.name(&values)) {
             if !hosts.contains(&host) {
                 hosts.push(host);
             }
         }
         hosts
+    }
+
+    /// The probes that belong together: the first ones, then those from each fallback on.
+    pub(crate) fn sources(&self) -> Vec<Range<usize>> {
+        let is_start = |index: usize| index == 0 || self.plans[index].fallback;
+        let starts: Vec<usize> = (0..self.plans.len()).filter(|index| is_start(*index)).collect();
+        let ends = starts.iter().skip(1).copied().chain([self.plans.len()]);
+        starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+    }
+
+    /// Whether the answer of that probe cannot be what it should be unless it is JSON: each rule for a hit
+    /// that is about it reads JSON, or a value saved from it comes from JSON alone.
+    pub(crate) fn needs_json(&self, probe: usize) -> bool {
+        let mut hits = self.hit.iter().filter(|rule| self.is_about(rule, probe)).peekable();
+        (hits.peek().is_some() && hits.all(Matcher::reads_json))
+            || self.plans[probe].save.iter().any(|(_, extractor)| extractor.needs_json())
+    }
+
+    /// Whether a rule is about the answer of that probe: it says so, or the probe is the last of its
+    /// source.
+    pub(crate) fn is_about(&self, rule: &Matcher, probe: usize) -> bool {
+        rule.probe.map_or_else(|| self.is_last(probe), |index| index == probe)
+    }
+
+    /// Whether that probe is the last of its source.
+    pub(crate) fn is_last(&self, probe: usize) -> bool {
+        self.plans.get(probe + 1).is_none_or(|next| next.fallback)
     }
 
     /// Why this query cannot be asked here, as a machine-readable word: `disabled`, `wrong_type`,
@@ -113,9 +173,9 @@ impl Module {
         if self.entry.scripts == Scripts::Ascii && !query.normal().is_ascii() {
             return Some("script");
         }
-        let domains = &self.entry.domain_in;
-        if !domains.is_empty() && !query.domain().is_some_and(|domain| domains.iter().any(|it| it == domain))
-        {
+        let stands_in = |list: &[String]| query.domain().is_some_and(|at| list.iter().any(|it| it == at));
+        let Entry { domain_in, domain_not_in, .. } = &self.entry;
+        if (!domain_in.is_empty() && !stands_in(domain_in)) || stands_in(domain_not_in) {
             return Some("other_domain");
         }
         let name = self.name_of(query);
@@ -144,15 +204,19 @@ impl Module {
 
 fn compile(entry: Entry, mistakes: &mut Mistakes) -> Option<Module> {
     lint::entry(&entry, mistakes);
-    let accepts = entry
-        .accepts
-        .as_deref()
-        .and_then(|text| mistakes.field("accepts", |mistakes| mistakes.take(pattern::whole(text))));
+    let accepts = entry.accepts.as_deref().and_then(|text| {
+        // A query in another script is skipped before it is asked.
+        let is_ascii = entry.search_type != SearchType::Username || entry.scripts == Scripts::Ascii;
+        let read = if is_ascii { pattern::whole_ascii(text) } else { pattern::whole(text) };
+        mistakes.field("accepts", |mistakes| mistakes.take(read))
+    });
     let mut scope = Scope {
         search_type: entry.search_type,
         saved: BTreeSet::new(),
         allows_config: true,
         allows_value: false,
+        allows_page: false,
+        feed: false,
         needs: entry
             .needs
             .iter()
@@ -201,6 +265,9 @@ fn body_limit(module: &Module, probe: usize) -> usize {
     if plan.method == Method::Head {
         return 0;
     }
+    if plan.keep.is_some() {
+        return MAX_FEED_BYTES;
+    }
     let is_here = |index: Option<usize>| index.is_none_or(|index| index == probe);
     if rules_on(module, probe).any(|rule| rule.clues().reads_body) || module.yields.list_probes().any(is_here)
     {
@@ -214,21 +281,11 @@ fn body_limit(module: &Module, probe: usize) -> usize {
 }
 
 fn wants_json(module: &Module, probe: usize) -> bool {
-    let save_reads_json = module.entry.probes[probe].save.values().any(|extractor| match extractor {
+    let entry = &module.entry.probes[probe];
+    let next = entry.pages.iter().map(|pages| &pages.next);
+    let save_reads_json = entry.save.values().chain(next).any(|extractor| match extractor {
         Extractor::Short(text) => text.starts_with("json:"),
         Extractor::Long(long) => long.from.iter().any(|text| text.starts_with("json:")),
     });
     save_reads_json || rules_on(module, probe).any(|rule| rule.clues().json)
-}
-
-/// Names of keys that requests ask for.
-pub(crate) fn keys_used(module: &Module) -> BTreeSet<&str> {
-    let templates = module.plans.iter().flat_map(Plan::templates);
-    templates
-        .flat_map(super::template::Template::variables)
-        .filter_map(|variable| match variable {
-            Variable::Config(name) => Some(name.as_str()),
-            _ => None,
-        })
-        .collect()
 }

@@ -118,6 +118,17 @@ pub struct Report {
     pub evidence: Evidence,
     /// Empty unless the outcome is `hit`.
     pub findings: Vec<Finding>,
-    /// How long the site asked us to stay away (`Retry-After`), in whole seconds.
-    pub retry_after_secs: Option<u64>,
+    /// The hosts that asked this check to stay away (`Retry-After`), its control check included. A host
+    /// may stand there twice.
+    pub pauses: Vec<Pause>,
+}
+
+/// A host's wish to be left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// By the name under which checks of it are counted (see
+    /// [`Module::hosts`](super::module::Module::hosts)); where it sent us on, the other host's, too.
+    pub host: String,
+    /// For how long, in whole seconds.
+    pub secs: u64,
 }

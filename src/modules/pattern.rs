@@ -1,34 +1,90 @@
 //! Regexes of the catalogue: linear time, bounded size.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::template::{FillError, Kind, Template, Values};
 
 /// The most bytes that one compiled regex may take.
 const SIZE_LIMIT: usize = 1 << 20;
 
+/// How deep groups may stand in each other.
+const NEST_LIMIT: u32 = 50;
+
 /// Compiles a regex that is searched in a text: `^` and `$` match at line ends.
 pub(crate) fn search(pattern: &str) -> Result<Regex, String> {
-    build(pattern, true)
+    can_match(pattern)?;
+    build(pattern, true).map_err(|error| explain(pattern, &error))
 }
 
 /// Compiles a regex that must match a whole text.
 pub(crate) fn whole(pattern: &str) -> Result<Regex, String> {
-    // The pattern is tried alone first, so that `a)|(b` cannot climb out of the brackets.
-    build(pattern, false)?;
-    build(&format!(r"\A(?:{pattern})\z"), false)
+    is_closed(pattern)?;
+    build(&format!(r"\A(?:{pattern})\z"), false).map_err(|error| explain(pattern, &error))
 }
 
-fn build(pattern: &str, multi_line: bool) -> Result<Regex, String> {
-    RegexBuilder::new(pattern)
-        .multi_line(multi_line)
-        .size_limit(SIZE_LIMIT)
-        .dfa_size_limit(SIZE_LIMIT)
-        .nest_limit(50)
-        .build()
-        .map_err(|error| explain(pattern, &error))
+/// The same for texts that are ASCII: `\w` and the like are small then, where with the letters of all
+/// scripts `\w{3,64}` alone would be too large.
+pub(crate) fn whole_ascii(pattern: &str) -> Result<Regex, String> {
+    is_closed(pattern)?;
+    let whole = format!(r"\A(?:{pattern})\z");
+    // What speaks of other characters (`.`, `[^a]`) is compiled as it is meant.
+    let ascii = builder(&whole, false).unicode(false).build();
+    ascii.or_else(|_| build(&whole, false)).map_err(|error| explain(pattern, &error))
+}
+
+/// `a)|(b` must not climb out of the brackets around it. Read only: compiling is what takes time.
+fn is_closed(pattern: &str) -> Result<(), String> {
+    let read = ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
+    // Whatever is wrong, the compiler tells it in its own words.
+    if read.is_ok() {
+        can_match(pattern)
+    } else {
+        build(pattern, false).map(|_| ()).map_err(|error| explain(pattern, &error))
+    }
+}
+
+/// `[a&&b]` is valid, and found nowhere.
+fn can_match(pattern: &str) -> Result<(), String> {
+    // Nothing else than a class of no characters does that.
+    if !["&&", "--", "~~", "[^"].iter().any(|sign| pattern.contains(sign)) {
+        return Ok(());
+    }
+    let read = ParserBuilder::new().nest_limit(NEST_LIMIT).build().parse(pattern);
+    if read.is_ok_and(|read| is_never(&read)) {
+        return Err(format!(
+            "the regex `{}` matches nothing: a class in it is empty",
+            super::text::cut(pattern, 60)
+        ));
+    }
+    Ok(())
+}
+
+fn is_never(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => class.ranges().is_empty(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().is_empty(),
+        HirKind::Repetition(repetition) => repetition.min > 0 && is_never(&repetition.sub),
+        HirKind::Capture(capture) => is_never(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().any(is_never),
+        HirKind::Alternation(parts) => parts.iter().all(is_never),
+        _ => false,
+    }
+}
+
+fn build(pattern: &str, multi_line: bool) -> Result<Regex, regex::Error> {
+    builder(pattern, multi_line).build()
+}
+
+fn builder(pattern: &str, multi_line: bool) -> RegexBuilder {
+    let mut builder = RegexBuilder::new(pattern);
+    builder.multi_line(multi_line).size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT).nest_limit(NEST_LIMIT);
+    builder
 }
 
 /// The reason alone: the library's message draws the pattern over several lines.
@@ -48,6 +104,27 @@ fn explain(pattern: &str, error: &regex::Error) -> String {
             format!("the regex `{shown}` is not valid: {reason}{hint}")
         }
     }
+}
+
+/// How many filled regexes a thread remembers: those of the conditions that are put to one value after
+/// the other.
+const RECENT: usize = 8;
+
+thread_local! {
+    static FILLED: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// The regex of a filled template: compiled for the first of many values, not for each.
+fn recent(pattern: String) -> Result<Regex, String> {
+    FILLED.with_borrow_mut(|filled| {
+        if let Some((_, regex)) = filled.iter().find(|(known, _)| *known == pattern) {
+            return Ok(regex.clone());
+        }
+        let regex = search(&pattern)?;
+        filled.truncate(RECENT - 1);
+        filled.push_front((pattern, regex.clone()));
+        Ok(regex)
+    })
 }
 
 /// A regex that may hold variables.
@@ -74,7 +151,7 @@ impl Pattern {
             Self::Filled(template) => {
                 let pattern = template.fill(values)?;
                 // Only a value of absurd length makes a regex of ours too large.
-                search(&pattern).map(Cow::Owned).map_err(|_| FillError::Unfit)
+                recent(pattern).map(Cow::Owned).map_err(|_| FillError::Unfit)
             }
         }
     }
@@ -97,6 +174,55 @@ impl Pattern {
         match self {
             Self::Fixed(_) => None,
             Self::Filled(template) => Some(template),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filled_regex_is_compiled_for_the_first_of_many_values_alone() {
+        let known = |pattern: &str| {
+            FILLED.with_borrow(|filled| filled.iter().filter(|(text, _)| text == pattern).count())
+        };
+        for _ in 0..3 {
+            assert!(recent("^bob$".into()).unwrap().is_match("bob"));
+        }
+        assert_eq!(known("^bob$"), 1);
+        // What is remembered is what is used.
+        FILLED.with_borrow_mut(|filled| filled.push_front(("^eve$".into(), search("^mallory$").unwrap())));
+        assert!(recent("^eve$".into()).unwrap().is_match("mallory"));
+        for number in 0..RECENT {
+            recent(format!("^{number}$")).unwrap();
+        }
+        assert_eq!((known("^bob$"), FILLED.with_borrow(VecDeque::len)), (0, RECENT));
+        assert!(recent("(".into()).is_err());
+    }
+
+    #[test]
+    fn for_ascii_texts_the_alphabets_of_the_world_take_no_place() {
+        let wide = r"[\w.-]{3,64}";
+        assert!(whole(wide).is_err_and(|error| error.contains("too large")));
+        let ascii = whole_ascii(wide).unwrap();
+        assert!(ascii.is_match("bob.1-x") && !ascii.is_match("bo") && !ascii.is_match("bob 1"));
+        for pattern in ["[^/]+", ".{2,5}", r"\p{L}+", "(?i)[a-k]+", "a|bc"] {
+            let (ascii, any) = (whole_ascii(pattern).unwrap(), whole(pattern).unwrap());
+            for text in ["a", "bc", "ab", "K", "a/b", "abcdef", "", "a\nb"] {
+                assert_eq!(ascii.is_match(text), any.is_match(text), "{pattern} {text:?}");
+            }
+        }
+        for pattern in ["[a&&b]", "x[a--a]", r"[^\s\S]"] {
+            assert!(search(pattern).is_err_and(|error| error.contains("matches nothing")), "{pattern}");
+            assert!(whole_ascii(pattern).is_err_and(|error| error.contains("matches nothing")), "{pattern}");
+        }
+        for pattern in ["[a&&b]|c", "[a&&b]?", "[a-z&&[^b]]", "[a--b]"] {
+            assert!(search(pattern).is_ok(), "{pattern}");
+        }
+        for pattern in ["a)|(b", "(", "[a", "a{2000000}"] {
+            assert_eq!(whole_ascii(pattern).err(), whole(pattern).err());
+            assert!(whole(pattern).is_err(), "{pattern}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Requests, responses, and the trait of whoever sends them. This room knows no sockets.
 
 use std::fmt;
+use std::ops::Add;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,19 @@ pub struct Timing {
     pub first_byte: Duration,
     /// Reading the body.
     pub body: Duration,
+}
+
+impl Add for Timing {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            resolve: self.resolve + other.resolve,
+            connect: self.connect + other.connect,
+            first_byte: self.first_byte + other.first_byte,
+            body: self.body + other.body,
+        }
+    }
 }
 
 /// Phases of a request, for timeouts.

@@ -17,6 +17,10 @@ pub(crate) struct Scope {
     pub(crate) allows_config: bool,
     /// Whether `{value}` may stand here.
     pub(crate) allows_value: bool,
+    /// Whether `{page}` may stand here.
+    pub(crate) allows_page: bool,
+    /// Whether this is the request of a feed, which is the same for every query.
+    pub(crate) feed: bool,
     /// Keys that the entry says it needs, without `config.`.
     pub(crate) needs: BTreeSet<String>,
     /// How many probes there are.
@@ -50,6 +54,10 @@ impl Scope {
     fn objection(&self, variable: &Variable) -> Option<String> {
         let kind = self.search_type;
         match variable {
+            Variable::Query | Variable::Local | Variable::Domain | Variable::Saved(_) if self.feed => Some(
+                "a feed is fetched once for all queries: its request holds no `{query}`, `{local}`, `{domain}` or `{saved.NAME}`"
+                    .into(),
+            ),
             Variable::Query => None,
             Variable::Local if kind == SearchType::Email => None,
             Variable::Local => Some(format!("`{{local}}` has no value in {kind} modules; use `{{query}}`")),
@@ -59,13 +67,19 @@ impl Scope {
             Variable::Saved(name) => Some(format!(
                 "`{{saved.{name}}}` is not saved by an earlier probe; add it to that probe's `save`"
             )),
-            Variable::Config(name) if !self.allows_config => {
+            Variable::Config { name, .. } if !self.allows_config => {
                 Some(format!("`{{config.{name}}}` must not stand here: keys are for requests only"))
             }
-            Variable::Config(name) if self.needs.contains(name) => None,
-            Variable::Config(name) => {
+            Variable::Config { name, is_optional: true } if self.needs.contains(name) => Some(format!(
+                "`{{config.{name}?}}` may be missing, but \"config.{name}\" stands in `needs`; take the `?` or the need away"
+            )),
+            Variable::Config { is_optional: true, .. } => None,
+            Variable::Config { name, .. } if self.needs.contains(name) => None,
+            Variable::Config { name, .. } => {
                 Some(format!("`{{config.{name}}}` is used but not needed; add \"config.{name}\" to `needs`"))
             }
+            Variable::Page if self.allows_page => None,
+            Variable::Page => Some("`{page}` stands in the `url` of `pages` only".into()),
             Variable::Value if self.allows_value => None,
             Variable::Value => Some("`{value}` stands in an extractor's `format` only".into()),
         }

@@ -52,6 +52,21 @@ pub(crate) fn same_name(one: &str, other: &str) -> bool {
     one == other || one.eq_ignore_ascii_case(other) || one.to_lowercase() == other.to_lowercase()
 }
 
+/// Whether `name` stands in `text` as a whole word, in any case: no letter or digit touches it, nor what
+/// names are joined with (`-`, `_`; `.` in front of it only, for a sentence may end behind it).
+pub(crate) fn holds_name(text: &str, name: &str) -> bool {
+    let (text, name) = (text.to_lowercase(), name.to_lowercase());
+    if name.is_empty() {
+        return false;
+    }
+    let is_ascii_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    text.match_indices(&name).any(|(start, found)| {
+        let before = text[..start].chars().next_back();
+        let behind = text[start + found.len()..].chars().next();
+        !before.is_some_and(|c| is_ascii_word(c) || c == '.') && !behind.is_some_and(is_ascii_word)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +77,20 @@ mod tests {
         assert_eq!(clean(" a\u{0}b\r\nc\td\u{202E}e\u{1b}[0m "), "ab\nc de[0m");
         assert_eq!(squeeze(" a \n\t b "), "a b");
         assert_eq!(clean(&"x".repeat(5000)).len(), MAX_VALUE_CHARS);
+    }
+
+    #[test]
+    fn a_name_stands_alone_or_not_at_all() {
+        for text in ["bob", "(@Bob)", "https://a.example/u/bob", "bob.a.example", "Seite von BOB.", "bob님"]
+        {
+            assert!(holds_name(text, "Bob"), "{text}");
+        }
+        for text in ["", "bobby", "jim.bob", "bob-smith", "the_bob", "b ob", "/u/bob1"] {
+            assert!(!holds_name(text, "bob"), "{text}");
+        }
+        assert!(
+            !holds_name("anything", "") && holds_name("x bobbob bob", "bob") && holds_name("İ ç-ş", "ç-ş")
+        );
     }
 
     proptest! {

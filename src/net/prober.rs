@@ -236,7 +236,8 @@ impl Prober for HttpProber {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        if request.via == Via::Browser {
+        // The simulated web draws nothing by scripts: its pages are what a browser would come to see.
+        if request.via == Via::Browser && self.sandbox.is_none() {
             return Err(ProbeError::Unavailable("no browser is configured".into()));
         }
         let mut timing = Timing::default();

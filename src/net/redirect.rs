@@ -53,6 +53,13 @@ pub(super) fn next(
         headers::drop_body_headers(&mut next.headers);
     }
     if next.is_downgraded || !is_same_site(&hop.url, &next.url) {
+        // Nobody knows what of a body is secret.
+        if next.has_body {
+            let whereto = if next.is_downgraded { "plain http" } else { "another host" };
+            return Err(ProbeError::Redirect(format!(
+                "with status {status} to {whereto}, which must not get the request's body"
+            )));
+        }
         headers::drop_credentials(&mut next.headers);
     }
     Ok(Some(next))
@@ -196,6 +203,29 @@ mod tests {
             follow(&hop(Method::Get, "https://a.example/"), 302, "http://a.example/").unwrap().unwrap();
         let on = follow(&down, 302, "http://a.example/2").unwrap().unwrap();
         assert!(down.is_downgraded && on.is_downgraded);
+    }
+
+    #[test]
+    fn bodies_stay_with_their_origin() {
+        for (from, to, whereto) in [
+            ("https://a.example/", "https://b.example/", Some("another host")),
+            ("https://a.example/", "https://a.example:8443/", Some("another host")),
+            ("https://a.example/", "http://a.example/", Some("plain http")),
+            ("https://a.example/", "/other", None),
+            ("http://a.example/", "https://a.example/", None),
+        ] {
+            for (status, method) in [(307, Method::Post), (308, Method::Post), (301, Method::Put)] {
+                let next = follow(&hop(method, from), status, to);
+                let Some(whereto) = whereto else {
+                    assert!(next.unwrap().unwrap().has_body, "{from} {to}");
+                    continue;
+                };
+                let why = format!("with status {status} to {whereto}, which must not get the request's body");
+                assert_eq!(next.unwrap_err(), ProbeError::Redirect(why), "{from} {to}");
+            }
+            // What becomes a GET leaves its body behind.
+            assert!(!follow(&hop(Method::Post, from), 303, to).unwrap().unwrap().has_body);
+        }
     }
 
     #[test]

@@ -10,6 +10,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::modules::check::Checker;
+use crate::modules::module::Module;
+use crate::modules::outcome::Pause;
+use crate::modules::query::Query;
+use crate::modules::terms::PausedHosts;
+
 /// Checks at once to one host, over all runs.
 pub const CHECKS_PER_HOST: usize = 2;
 /// The longest that a site's `Retry-After` is followed: a wrong one must not switch a module off for good.
@@ -38,7 +44,7 @@ pub enum Admission {
     NotBefore(Instant),
     /// The module's checks of the day are used up.
     DailyLimit,
-    /// A host asked to be left alone for a while (`Retry-After`).
+    /// Each source of the module has a host that asked to be left alone for a while (`Retry-After`).
     Paused,
 }
 
@@ -63,6 +69,7 @@ struct Paced {
 }
 
 /// A place at each of some hosts.
+#[derive(Default)]
 pub struct Permit {
     hosts: Vec<String>,
     table: Arc<Mutex<HashMap<String, Host>>>,
@@ -89,21 +96,36 @@ impl Drop for Permit {
 }
 
 impl Courtesy {
-    /// Asks for a place at all of `hosts` (no name twice) and in the module's pace.
+    /// Asks for what a check needs: a place at the hosts that it will ask first, in the module's pace.
+    pub fn admit_check(&self, checker: &Checker, module: &Module, query: &Query, waker: &Waker) -> Admission {
+        let entry = module.entry();
+        // A list that is at hand is read again at no one's cost.
+        let pace = match checker.asks_nobody(module, query) {
+            true => Pace::default(),
+            false => Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
+        };
+        self.admit(module.id(), pace, checker.hosts(module, query), waker, Instant::now())
+    }
+
+    /// Asks for a place at all hosts (no name twice) of the first source without a paused one, and in the
+    /// module's pace.
     pub fn admit(
         &self,
         module: &str,
         pace: Pace,
-        hosts: Vec<String>,
+        sources: Vec<Vec<String>>,
         waker: &Waker,
         now: Instant,
     ) -> Admission {
         let mut table = self.hosts.lock();
         let is_paused =
-            |name| table.get(name).and_then(|host: &Host| host.paused_until).is_some_and(|end| now < end);
-        if hosts.iter().any(is_paused) {
-            return Admission::Paused;
-        }
+            |name: &String| table.get(name).and_then(|host| host.paused_until).is_some_and(|end| now < end);
+        let is_refused = !sources.is_empty();
+        let hosts = match sources.into_iter().find(|hosts| !hosts.iter().any(is_paused)) {
+            Some(hosts) => hosts,
+            None if is_refused => return Admission::Paused,
+            None => Vec::new(),
+        };
         for name in &hosts {
             if let Some(host) = table.get_mut(name).filter(|host| host.busy >= CHECKS_PER_HOST) {
                 if !host.waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
@@ -122,11 +144,11 @@ impl Courtesy {
     }
 
     /// Leaves hosts alone for as long as they asked, at most ten minutes: for every run.
-    pub fn pause(&self, hosts: &[String], wanted: Duration, now: Instant) {
-        let end = now + wanted.min(LONGEST_PAUSE);
+    pub fn pause(&self, pauses: &[Pause], now: Instant) {
         let mut table = self.hosts.lock();
-        for name in hosts {
-            let host = table.entry(name.clone()).or_default();
+        for Pause { host, secs } in pauses {
+            let end = now + Duration::from_secs(*secs).min(LONGEST_PAUSE);
+            let host = table.entry(host.clone()).or_default();
             host.paused_until = host.paused_until.max(Some(end));
         }
     }
@@ -160,6 +182,13 @@ impl Courtesy {
     }
 }
 
+impl PausedHosts for Courtesy {
+    fn is_paused(&self, host: &str) -> bool {
+        let end = self.hosts.lock().get(host).and_then(|host| host.paused_until);
+        end.is_some_and(|end| Instant::now() < end)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,7 +205,7 @@ mod tests {
 
     fn ask(courtesy: &Courtesy, hosts: &[&str], waker: &Waker) -> Option<Permit> {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        match courtesy.admit("m", Pace::default(), hosts, waker, Instant::now()) {
+        match courtesy.admit("m", Pace::default(), vec![hosts], waker, Instant::now()) {
             Admission::Granted(permit) => Some(permit),
             _ => None,
         }
@@ -211,12 +240,14 @@ mod tests {
         let (courtesy, (waker, _)) = (Courtesy::default(), counting());
         let start = Instant::now();
         let running = ask(&courtesy, &["a"], &waker).unwrap();
-        courtesy.pause(&["a".to_owned(), "b".to_owned()], Duration::from_secs(60), start);
-        courtesy.pause(&["b".to_owned()], Duration::from_secs(1_000_000), start);
+        let pause = |host: &str, secs| Pause { host: host.to_owned(), secs };
+        courtesy.pause(&[pause("a", 60), pause("b", 60)], start);
+        courtesy.pause(&[pause("b", 1_000_000)], start);
+        assert!(courtesy.is_paused("a") && !courtesy.is_paused("c"));
         drop(running);
         let admit = |host: &str, secs| {
             let at = start + Duration::from_secs(secs);
-            courtesy.admit("m", Pace::default(), vec![host.to_owned()], &waker, at)
+            courtesy.admit("m", Pace::default(), vec![vec![host.to_owned()]], &waker, at)
         };
         assert!(matches!(admit("a", 59), Admission::Paused));
         assert!(matches!(admit("a", 60), Admission::Granted(_)));
@@ -225,6 +256,23 @@ mod tests {
         assert!(matches!(admit("c", 0), Admission::Granted(_)));
         courtesy.sweep(start + Duration::from_secs(600));
         assert!(courtesy.hosts.lock().is_empty());
+    }
+
+    #[test]
+    fn a_place_is_taken_at_the_first_source_that_may_be_asked() {
+        let (courtesy, (waker, _)) = (Courtesy::default(), counting());
+        let now = Instant::now();
+        courtesy.pause(&[Pause { host: "a".to_owned(), secs: 60 }], now);
+        let admit = |sources: &[&[&str]]| {
+            let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
+            courtesy.admit("m", Pace::default(), sources.iter().map(owned).collect(), &waker, now)
+        };
+        let Admission::Granted(permit) = admit(&[&["b", "a"], &["c"], &["d"]]) else { panic!("refused") };
+        assert_eq!(permit.hosts, ["c"]);
+        assert!(matches!(admit(&[&["a"], &["c", "a"]]), Admission::Paused));
+        let Admission::Granted(permit) = admit(&[&["a"], &[]]) else { panic!("refused") };
+        assert_eq!(permit.hosts, [""; 0], "its host is known later");
+        assert!(matches!(admit(&[]), Admission::Granted(_)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The thread that takes one run from its start to its end: dispatch checks, receive what they come to,
 //! store results, publish them, checkpoint, finish.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,20 +10,25 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use log::{error, warn};
 
-use super::courtesy::{Admission, Pace, Permit, Waker};
+use super::courtesy::{Admission, Permit, Waker};
 use super::ending::{self, Retry};
-use super::journal::{Ending, Write};
+use super::findings::Findings;
+use super::health::Lessons;
+use super::journal::{Batch, Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
-use super::run::{ModuleReport, ResultRecord, Status};
+use super::run::{ModuleReport, Status};
 use super::scheduler::Job;
 use super::workshop::Workshop;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Finding, Outcome, Report};
+use crate::modules::outcome::{Evidence, Outcome, Report};
 use crate::modules::query::Query;
+use crate::modules::terms::Terms;
 
-/// How often a driver checkpoints and renews its lease.
+/// How often a driver checkpoints, renews its lease and tells readers which results have changed.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// Why a module was not asked any more, or not to the end: the run's ceiling had come.
+pub(super) const RUN_DEADLINE: &str = "run_deadline";
 /// How long checks may outlive the run's ceiling before they are given up.
 const CEILING_GRACE: Duration = Duration::from_secs(5);
 /// Drives a run to its end, or until it is stopped.
@@ -62,11 +67,12 @@ struct Driver<'a> {
     waker: Waker,
     not_before: Option<Instant>,
     ceiling: Instant,
-    seen: HashSet<(String, String, Option<String>)>,
-    next_id: u32,
     /// When the newest check ended: results are dated by it, so that their dates follow their ids.
     newest: Timestamp,
-    ready: Vec<ResultRecord>,
+    found: Findings,
+    lessons: Lessons,
+    /// Whether a module that asks sites, not lists alone, came to nothing.
+    site_failed: bool,
     reports: Vec<ModuleReport>,
     retry: Retry,
     checkpoint_at: Instant,
@@ -97,8 +103,8 @@ impl<'a> Driver<'a> {
         // A driver that has ended needs no waking.
         let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
         run.set_driver(Arc::clone(&waker));
-        let (_, results, _) = run.snapshot();
         let now = Instant::now();
+        let coverage = run.summary().coverage;
         Self {
             workshop,
             run,
@@ -111,10 +117,10 @@ impl<'a> Driver<'a> {
             waker,
             not_before: None,
             ceiling: now + workshop.limits.run_timeout,
-            seen: results.iter().map(|result| identity(&result.record)).collect(),
-            next_id: results.last().map_or(1, |last| last.record.id + 1),
             newest: workshop.clock.now(),
-            ready: Vec::new(),
+            found: Findings::of(run),
+            lessons: Lessons::new(coverage.conclusive > 0),
+            site_failed: coverage.checked > coverage.conclusive + coverage.skipped,
             reports: Vec::new(),
             retry: Retry::default(),
             checkpoint_at: now + CHECKPOINT_EVERY,
@@ -124,7 +130,7 @@ impl<'a> Driver<'a> {
     fn is_finished(&self) -> bool {
         self.lanes.left() == 0
             && self.under_way.is_empty()
-            && self.ready.is_empty()
+            && self.found.is_empty()
             && self.reports.is_empty()
     }
 
@@ -151,7 +157,7 @@ impl<'a> Driver<'a> {
         self.not_before = None;
         if Instant::now() >= self.ceiling {
             for module in self.lanes.drain() {
-                self.note(&module, bare_report(Outcome::Timeout, "run_deadline"), Duration::ZERO);
+                self.note(&module, bare_report(Outcome::Timeout, RUN_DEADLINE), Duration::ZERO);
             }
             return;
         }
@@ -188,17 +194,8 @@ impl<'a> Driver<'a> {
         self.note(module, bare_report(outcome, reason), Duration::ZERO);
     }
 
-    fn hosts(&self, module: &Module) -> Vec<String> {
-        let mut hosts = module.hosts(&self.query);
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts
-    }
-
     fn admit(&self, module: &Module) -> Admission {
-        let entry = module.entry();
-        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
-        self.workshop.courtesy.admit(module.id(), pace, self.hosts(module), &self.waker, Instant::now())
+        self.workshop.courtesy.admit_check(&self.workshop.checker, module, &self.query, &self.waker)
     }
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
@@ -214,6 +211,9 @@ impl<'a> Driver<'a> {
             }
             let began = Instant::now();
             let report = Box::new(check_guarded(&workshop, &module, &query, ceiling));
+            if !workshop.simulated {
+                workshop.courtesy.pause(&report.pauses, Instant::now());
+            }
             // The host is free for others before the driver gets round to the answer.
             drop(permit);
             // The driver may have given the check up.
@@ -224,7 +224,7 @@ impl<'a> Driver<'a> {
 
     /// Waits for something to do, then takes all that has come.
     fn receive(&mut self) {
-        if self.lanes.left() == 0 && self.under_way.is_empty() && self.ready.is_empty() {
+        if self.lanes.left() == 0 && self.under_way.is_empty() && self.found.is_empty() {
             return;
         }
         let mut until = self.checkpoint_at;
@@ -233,7 +233,7 @@ impl<'a> Driver<'a> {
         } else {
             (!self.under_way.is_empty()).then_some(self.ceiling + CEILING_GRACE)
         };
-        let retry = (!self.ready.is_empty()).then(|| self.retry.at()).flatten();
+        let retry = (!self.found.is_empty()).then(|| self.retry.at()).flatten();
         for moment in [ceiling, self.not_before, retry].into_iter().flatten() {
             until = until.min(moment);
         }
@@ -251,11 +251,7 @@ impl<'a> Driver<'a> {
         let Message::Ended { place, report, took, at } = message else { return };
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
-            self.workshop.health.note(check.module.id(), report.outcome, took);
-            if let Some(secs) = report.retry_after_secs.filter(|_| !self.workshop.simulated) {
-                let hosts = self.hosts(&check.module);
-                self.workshop.courtesy.pause(&hosts, Duration::from_secs(secs), Instant::now());
-            }
+            self.lessons.take(&self.workshop.health, check.module.id(), &report, took, at);
             self.note(&check.module, *report, took);
         }
     }
@@ -275,17 +271,15 @@ impl<'a> Driver<'a> {
         for place in places {
             if let Some(check) = self.end_of(place) {
                 warn!("run {}: module {} outlived its deadline", self.run.id(), check.module.id());
-                self.note(
-                    &check.module,
-                    bare_report(Outcome::Timeout, "run_deadline"),
-                    check.since.elapsed(),
-                );
+                self.note(&check.module, bare_report(Outcome::Timeout, RUN_DEADLINE), check.since.elapsed());
             }
         }
     }
 
-    /// Numbers the findings and keeps everything for [`Self::record`].
+    /// Numbers and merges the findings, and keeps everything for [`Self::record`].
     fn note(&mut self, module: &Module, report: Report, took: Duration) {
+        let is_nothing = !report.outcome.is_conclusive() && report.outcome != Outcome::Skipped;
+        self.site_failed |= is_nothing && !module.reads_lists_alone();
         self.reports.push(ModuleReport {
             module: module.id().to_string(),
             platform: module.platform().to_owned(),
@@ -295,32 +289,30 @@ impl<'a> Driver<'a> {
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
         for finding in report.findings {
-            let record = number(finding, self.next_id, module.id(), self.newest);
-            if self.seen.insert(identity(&record)) {
-                self.next_id += 1;
-                self.ready.push(record);
-            }
+            self.found.take(self.run, module.id(), finding, self.newest);
         }
     }
 
     /// Stores what has been noted, then publishes it. While the store does not take results, they are
     /// kept, and nobody sees them.
     fn record(&mut self) {
-        if !self.ready.is_empty() {
+        if !self.found.is_empty() {
             if !self.retry.is_due() {
                 return;
             }
-            match self.workshop.journal.add_results(self.run.id(), self.workshop.instance, &self.ready) {
+            let batch = self.found.next_try();
+            match self.workshop.journal.add_results(self.run.id(), self.workshop.instance, batch) {
                 Ok(Write::Done) => self.retry = Retry::default(),
                 Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
                 Err(error) => return self.retry.again(self.run, &error),
             }
         }
-        self.run.publish(std::mem::take(&mut self.ready), std::mem::take(&mut self.reports));
+        self.run.publish(self.found.stored(), std::mem::take(&mut self.reports));
     }
 
     fn checkpoint_if_due(&mut self) {
         if Instant::now() >= self.checkpoint_at {
+            self.run.announce_changes();
             self.checkpoint();
             self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
         }
@@ -346,10 +338,13 @@ impl<'a> Driver<'a> {
 
     fn finish(mut self) {
         let ending = if self.store_refuses() {
-            self.run.publish(Vec::new(), std::mem::take(&mut self.reports));
+            self.run.publish(Batch::default(), std::mem::take(&mut self.reports));
             ending::not_stored(self.workshop)
         } else if self.run.summary().coverage.conclusive == 0 {
             ending::failed(self.workshop, "no_conclusion", "not one module came to a conclusion")
+        } else if self.site_failed && !self.lessons.has_conclusion() {
+            // What lists at hand say is shown, and not worth the price of a search.
+            ending::failed(self.workshop, "no_conclusion", "not one site that was asked gave a conclusion")
         } else {
             Ending { status: Status::Completed, error: None, completed_at: self.workshop.clock.now() }
         };
@@ -360,41 +355,32 @@ impl<'a> Driver<'a> {
 fn check_guarded(workshop: &Workshop, module: &Module, query: &Query, ceiling: Instant) -> Report {
     let now = Instant::now();
     if now >= ceiling {
-        return bare_report(Outcome::Timeout, "run_deadline");
+        return bare_report(Outcome::Timeout, RUN_DEADLINE);
     }
-    let deadline = ceiling.min(now + workshop.limits.check_timeout);
+    let own_deadline = now + workshop.limits.check_timeout;
+    let deadline = ceiling.min(own_deadline);
+    let terms = Terms { deadline, ceiling, paused: &workshop.courtesy };
     // A panic is that module's error and nothing more. What a check shares with others (the checker's
     // caches) is behind locks that do not poison.
-    catch_unwind(AssertUnwindSafe(|| workshop.checker.check(module, query, deadline))).unwrap_or_else(|_| {
+    let check = AssertUnwindSafe(|| workshop.checker.check(module, query, terms));
+    let mut report = catch_unwind(check).unwrap_or_else(|_| {
         error!("module {} panicked", module.id());
         bare_report(Outcome::Error, "panic")
-    })
+    });
+    // With its whole time the site might have answered.
+    if report.outcome == Outcome::Timeout && deadline < own_deadline {
+        report.reason = Some(RUN_DEADLINE.to_owned());
+    }
+    report
 }
 
-fn bare_report(outcome: Outcome, reason: &str) -> Report {
+/// A report on a check that was not made, or came to nothing.
+pub(super) fn bare_report(outcome: Outcome, reason: &str) -> Report {
     Report {
         outcome,
         reason: Some(reason.to_owned()),
         evidence: Evidence::default(),
         findings: Vec::new(),
-        retry_after_secs: None,
-    }
-}
-
-fn identity(record: &ResultRecord) -> (String, String, Option<String>) {
-    (record.source.clone(), record.result_type.clone(), record.value.clone())
-}
-
-fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultRecord {
-    ResultRecord {
-        id,
-        result_type: finding.result_type.as_str().to_owned(),
-        entity_type: finding.result_type.as_str().to_owned(),
-        platform: finding.platform,
-        value: finding.value,
-        confidence: finding.confidence,
-        source: module.to_owned(),
-        metadata: finding.metadata,
-        created_at: now,
+        pauses: Vec::new(),
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::event::{self, DoneData, Frame, ProgressData, RunData};
-use super::live::{Cursor, LiveRun, Next, Stopped};
+use super::journal::{Changes, Journal};
+use super::live::{Cursor, LiveRun, Next, Place, Stopped};
 use super::run::{RunSummary, Status};
 use super::service::{POLL_EVERY, Runs};
 use crate::base::storage::StorageError;
@@ -27,6 +28,15 @@ pub enum Step {
     Gone,
 }
 
+/// When results are read from the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Eagerness {
+    /// When a module ended, or the run did.
+    WithProgress,
+    /// Now.
+    AtOnce,
+}
+
 /// Follows one run from its first result (or from a given one) to its `done` frame.
 pub struct Follower {
     runs: Arc<Runs>,
@@ -39,10 +49,8 @@ enum Source {
     Stored(StoredCursor),
 }
 
-#[derive(Default)]
 struct StoredCursor {
-    last_result: u32,
-    reports_seen: usize,
+    place: Place,
     done: bool,
 }
 
@@ -55,7 +63,8 @@ impl Follower {
 
     /// Follows a run that the store knows.
     pub fn stored(runs: Arc<Runs>, summary: RunSummary, after: u32) -> Self {
-        let cursor = StoredCursor { last_result: after, ..StoredCursor::default() };
+        let place = Place { left_out: after, ..Place::default() };
+        let cursor = StoredCursor { place, done: false };
         Self { runs, summary, source: Source::Stored(cursor) }
     }
 
@@ -92,12 +101,10 @@ impl Follower {
                 Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
                 // Another instance drives it now: the store has what it finds.
                 Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
-                    self.source = Source::Stored(StoredCursor {
-                        last_result: cursor.last_result(),
-                        // The other driver's list of ended modules has another order: told again is
-                        // harmless, left out is not.
-                        ..StoredCursor::default()
-                    });
+                    // The other driver's list of ended modules has another order: told again is harmless,
+                    // left out is not.
+                    let place = Place { reports: 0, ..cursor.place() };
+                    self.source = Source::Stored(StoredCursor { place, done: false });
                 }
                 None => return self.next_stored(until),
             }
@@ -106,17 +113,16 @@ impl Follower {
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
+            if matches!(&self.source, Source::Stored(cursor) if cursor.done) {
+                return Ok(Step::End);
+            }
             // A run that was stopped here is on its way out of memory: it has no news.
             if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
                 return self.go_live(run, until);
             }
-            let frames = self.read_stored()?;
-            match frames {
+            match self.read_stored(Eagerness::WithProgress)? {
                 None => return Ok(Step::Gone),
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
-                Some(_) if matches!(&self.source, Source::Stored(cursor) if cursor.done) => {
-                    return Ok(Step::End);
-                }
                 Some(_) => {}
             }
             if self.runs.wait_for_shutdown(until.min(Instant::now() + POLL_EVERY)) {
@@ -128,38 +134,39 @@ impl Follower {
         }
     }
 
-    /// The run was taken over by this very process.
+    /// The run was taken over by this very process. What was written before that is read from the store: the
+    /// live run knows only what has changed since.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
-        if let Source::Stored(cursor) = &self.source {
-            let cursor = Cursor::at(cursor.last_result, cursor.reports_seen);
-            self.source = Source::Live(run, cursor);
+        let Some(frames) = self.read_stored(Eagerness::AtOnce)? else { return Ok(Step::Gone) };
+        if let Source::Stored(StoredCursor { place, done: false }) = &self.source {
+            self.source = Source::Live(run, Cursor::at(*place));
         }
-        self.next(until)
+        if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
     }
 
     /// What the store has beyond the cursor. `None`: the run is gone.
-    fn read_stored(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
+    fn read_stored(&mut self, eagerness: Eagerness) -> Result<Option<Vec<Frame>>, StorageError> {
         let Source::Stored(cursor) = &mut self.source else { return Ok(Some(Vec::new())) };
-        if cursor.done {
-            return Ok(Some(Vec::new()));
-        }
         let journal = self.runs.journal();
-        // The summary first: results that come between the two reads are read again next time, whereas
-        // the other order could see the end before the last results.
+        // The summary first: it says up to which write results are read, and the end is not seen before them.
         let Some(summary) = journal.run(self.summary.id, self.summary.account)? else { return Ok(None) };
         self.summary = summary;
         let mut frames = Vec::new();
-        loop {
-            let page = journal.results(self.summary.id, cursor.last_result, PAGE)?;
-            let Some(last) = page.last() else { break };
-            cursor.last_result = last.id;
-            frames.extend(page.iter().map(event::result_frame));
-        }
+        let place = &mut cursor.place;
         let completed = self.summary.progress.modules_completed as usize;
-        if completed > cursor.reports_seen {
-            let reports = journal.modules(self.summary.id)?;
-            let since = cursor.reports_seen.min(reports.len());
-            cursor.reports_seen = reports.len();
+        let has_progress = completed > place.reports;
+        let is_terminal = self.summary.status.is_terminal();
+        // Results come with progress, as they do from a live run: one that changes with each read would be
+        // sent each time.
+        if eagerness == Eagerness::AtOnce || place.revision.is_none() || has_progress || is_terminal {
+            frames = changed_results(journal, &self.summary, place)?;
+        }
+        if has_progress {
+            // Read later than the summary: what ended meanwhile comes with the next one, and its results.
+            let mut reports = journal.modules(self.summary.id)?;
+            reports.truncate(completed);
+            let since = place.reports.min(reports.len());
+            place.reports = reports.len();
             frames.push(event::progress_frame(&ProgressData {
                 results_so_far: self.summary.total_results,
                 progress: self.summary.progress,
@@ -170,7 +177,7 @@ impl Follower {
                     .collect(),
             }));
         }
-        if self.summary.status.is_terminal() {
+        if is_terminal {
             cursor.done = true;
             frames.push(event::done_frame(&DoneData {
                 run_id: self.summary.id,
@@ -183,5 +190,33 @@ impl Follower {
             }));
         }
         Ok(Some(frames))
+    }
+}
+
+/// Frames of the results that were written since the reader looked last, up to the summary's revision.
+fn changed_results(
+    journal: &dyn Journal,
+    summary: &RunSummary,
+    place: &mut Place,
+) -> Result<Vec<Frame>, StorageError> {
+    let mut frames = Vec::new();
+    let known = place.last_result.max(place.left_out);
+    let is_new = place.revision.is_none_or(|seen| seen < summary.revision) || known < summary.total_results;
+    if !is_new && !summary.status.is_terminal() {
+        return Ok(frames);
+    }
+    let (since, until, after) = (place.revision, summary.revision, place.left_out);
+    let mut changes = Changes { since, known, until, after };
+    loop {
+        let page = journal.changes(summary.id, changes, PAGE)?;
+        frames.extend(page.iter().map(event::result_frame));
+        if let Some(last) = page.last() {
+            place.last_result = place.last_result.max(last.id);
+            changes.after = last.id;
+        }
+        if page.len() < PAGE {
+            place.revision = Some(since.unwrap_or(0).max(until));
+            return Ok(frames);
+        }
     }
 }

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::health::Tallies;
 use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -80,6 +81,32 @@ pub enum Write {
     LeaseLost,
 }
 
+/// Results for one write.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    /// Counts the writes of a run from 1, each try anew, over all its drivers: whoever has seen a run up to
+    /// one revision asks for what came after.
+    pub revision: u64,
+    /// New ones, by id.
+    pub added: Vec<ResultRecord>,
+    /// Ones that the store has and that have more sources now, by id.
+    pub changed: Vec<ResultRecord>,
+}
+
+/// Which changes of a run's results are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changes {
+    /// Only what was written after this revision; `None`: everything.
+    pub since: Option<u64>,
+    /// And whatever has an id above this one: an instance of an earlier version adds results and counts no
+    /// revisions.
+    pub known: u32,
+    /// Only what was last written up to this revision.
+    pub until: u64,
+    /// Only ids above this one.
+    pub after: u32,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
@@ -126,18 +153,24 @@ pub struct ListFilter {
     pub before: Option<(Timestamp, RunId)>,
 }
 
-/// Keeps runs, results and charges.
+/// Keeps runs, results and charges, and the health of modules.
 pub trait Journal: Send + Sync {
     /// Notes the idempotency key, books the charge and creates the run: all or nothing.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
 
-    /// Adds results. Each is unique in its run by (source, type, value): a known one is left as it is.
-    fn add_results(
+    /// What an idempotency key that is still valid stands for: [`Started::Repeated`] or
+    /// [`Started::Mismatch`]. `None`: it is free, as far as is known now.
+    fn known_request(
         &self,
-        run: RunId,
-        owner: InstanceId,
-        results: &[ResultRecord],
-    ) -> Result<Write, StorageError>;
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError>;
+
+    /// Adds new results and replaces changed ones, all or nothing. A result is unique in its run by its
+    /// [`EntityKey`](super::entity::EntityKey): a new one whose entity is known under its very id (an
+    /// earlier try was taken after all) replaces it, one that is known under another id is left out. A new
+    /// entity under a taken id is an error.
+    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError>;
 
     /// Replaces the checkpoint and renews the lease.
     fn checkpoint(
@@ -178,6 +211,10 @@ pub trait Journal: Send + Sync {
     /// Results of a run with an id above `after`, in order, at most `limit`.
     fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError>;
 
+    /// Results of a run that were added or changed, as they are now, in the order of their ids, at most
+    /// `limit`.
+    fn changes(&self, id: RunId, changes: Changes, limit: usize) -> Result<Vec<ResultRecord>, StorageError>;
+
     /// The modules of a run that ended so far.
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError>;
 
@@ -192,6 +229,10 @@ pub trait Journal: Send + Sync {
     /// Removes a run's query, results and modules; what was charged stays booked. `false`: unknown,
     /// foreign or deleted before.
     fn delete(&self, id: RunId, account: AccountId, now: Timestamp) -> Result<bool, StorageError>;
+
+    /// Adds what a process has learnt of modules, by module id, to what all have, and gives that: of the web
+    /// that is named, the simulated or the real one. All or nothing.
+    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError>;
 
     /// Forgets idempotency keys noted before `before`.
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError>;

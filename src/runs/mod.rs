@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`run`] | status, progress, coverage, results: what is known of one search |
 //! | [`journal`] | what this room asks of storage |
+//! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
+//! | `findings` | what a run has found and the store does not have yet |
 //! | [`event`] | what a stream carries: frames, serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | a run in memory: its state, and readers that wait on it |
@@ -15,24 +17,28 @@
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | `ending` | the end of a run, stored |
+//! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
 //! | [`service`] | the use cases: start, read, wait, follow, delete |
 //! | `upkeep` | leases, runs without a driver, memory, the shutdown |
 //!
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
-//! them, so that an id once shown never changes.
+//! them, so that an id once shown never changes. A result may be shown again, with more sources.
 
 pub mod courtesy;
 pub mod driver;
 mod ending;
+pub mod entity;
 pub mod event;
+mod findings;
 pub mod follow;
 pub mod health;
 pub mod journal;
 pub mod lanes;
 pub mod live;
 pub mod pool;
+pub mod proof;
 pub mod ring;
 pub mod run;
 pub mod scheduler;

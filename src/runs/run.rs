@@ -70,9 +70,9 @@ pub struct ResultRecord {
     pub value: Option<String>,
     /// 0.0 to 1.0.
     pub confidence: f64,
-    /// Module id.
+    /// Id of the first module that found it.
     pub source: String,
-    /// Module-specific data.
+    /// Module-specific data, and [`sources`](super::entity::merge::SOURCES).
     pub metadata: Map<String, Value>,
     /// When it was recorded.
     #[serde(with = "millis")]
@@ -181,6 +181,8 @@ pub struct RunSummary {
     pub simulated: bool,
     /// Results so far.
     pub total_results: u32,
+    /// The newest write of results that is seen in them; 0: none, or one of an earlier version.
+    pub revision: u64,
     /// Progress block.
     pub progress: Progress,
     /// Outcome counts.
@@ -207,6 +209,7 @@ impl RunSummary {
             premium: new.premium,
             simulated: new.simulated,
             total_results: 0,
+            revision: 0,
             progress: Progress { modules_total: count(new.modules.len()), ..Progress::default() },
             coverage: Coverage::default(),
             credits_charged: credits,

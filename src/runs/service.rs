@@ -1,6 +1,6 @@
 //! What can be done with runs: start, read, wait, follow, delete.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -23,10 +23,10 @@ use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::modules::catalog::{Catalog, Selection};
+use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::check::Checker;
 use crate::modules::module::Module;
-use crate::modules::query::Query;
+use crate::modules::query::{Query, SearchType};
 
 /// How often the store is asked for news of a run that another process drives.
 pub(super) const POLL_EVERY: Duration = Duration::from_millis(500);
@@ -61,6 +61,8 @@ pub struct Order {
     pub query: Query,
     /// Whether browser modules take part.
     pub premium: bool,
+    /// Which modules are asked.
+    pub choice: Choice,
     /// What it costs.
     pub charge: Charge,
     /// The caller's `Idempotency-Key`.
@@ -82,11 +84,22 @@ pub enum Receipt {
     },
 }
 
+/// How many modules a search asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleCounts {
+    /// In a standard search of each type.
+    pub standard: BTreeMap<SearchType, usize>,
+    /// More in a premium search for a username.
+    pub premium: usize,
+}
+
 /// Why an order was not taken.
 #[derive(Debug)]
 pub enum OrderError {
     /// Too many runs wait, or the process shuts down.
     Overloaded,
+    /// No modules can be chosen so.
+    Choice(ChoiceError),
     /// The store failed: nothing was charged, as far as it can tell.
     Storage(StorageError),
 }
@@ -130,7 +143,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Starts the check workers; no run yet.
+    /// Starts the check workers, and reads what checks taught before; no run yet.
     pub fn new(
         journal: Arc<dyn Journal>,
         catalog: Arc<Catalog>,
@@ -150,7 +163,7 @@ impl Runs {
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
         });
-        Arc::new(Self {
+        let runs = Arc::new(Self {
             scheduler: Arc::new(Scheduler::new(Arc::clone(&workshop), config.max_runs, config.max_waiting)),
             workshop,
             catalog,
@@ -159,28 +172,42 @@ impl Runs {
             shutdown: Mutex::new(false),
             shutdown_began: Condvar::new(),
             agenda: Mutex::new(Agenda::new()),
-        })
+        });
+        runs.share_health();
+        runs
     }
 
     /// The modules that a search asks.
-    pub fn modules_for(&self, query: &Query, premium: bool) -> Vec<Arc<Module>> {
-        self.catalog.select(&Selection {
+    ///
+    /// # Errors
+    /// A choice that cannot be met.
+    pub fn modules_for(
+        &self,
+        query: &Query,
+        premium: bool,
+        choice: &Choice,
+    ) -> Result<Vec<Arc<Module>>, ChoiceError> {
+        let switches = Selection {
             search_type: query.search_type(),
             premium,
             discovery: self.config.discovery,
-            nsfw: false,
-        })
+            nsfw: choice.nsfw,
+        };
+        self.catalog.choose(&switches, choice)
     }
 
     /// Charges and starts a search.
     ///
     /// # Errors
-    /// [`OrderError::Overloaded`] before anything is charged; the store's failure.
+    /// [`OrderError::Overloaded`] and [`OrderError::Choice`] before anything is charged; the store's failure.
     pub fn start(&self, order: Order) -> Result<Receipt, OrderError> {
         if !self.scheduler.has_room() {
             return Err(OrderError::Overloaded);
         }
-        let modules = self.modules_for(&order.query, order.premium);
+        let modules = match self.modules_for(&order.query, order.premium, &order.choice) {
+            Ok(modules) => modules,
+            Err(error) => return self.known_order(&order, error),
+        };
         let ids: Vec<String> = modules.iter().map(|module| module.id().to_string()).collect();
         let now = self.workshop.clock.now();
         let new = NewRun {
@@ -223,6 +250,16 @@ impl Runs {
             Started::Mismatch => Receipt::Mismatch,
             Started::InsufficientCredits { used } => Receipt::InsufficientCredits { used },
         })
+    }
+
+    /// What cannot be chosen any more may have been ordered before, from another catalogue.
+    fn known_order(&self, order: &Order, error: ChoiceError) -> Result<Receipt, OrderError> {
+        let Some(idempotency) = &order.idempotency else { return Err(OrderError::Choice(error)) };
+        match self.workshop.journal.known_request(order.account, idempotency).map_err(OrderError::Storage)? {
+            Some(Started::Repeated(id)) => Ok(Receipt::Repeated(id)),
+            Some(Started::Mismatch) => Ok(Receipt::Mismatch),
+            _ => Err(OrderError::Choice(error)),
+        }
     }
 
     /// Makes a run known here. One that comes in while the process shuts down is stopped at once: the
@@ -357,6 +394,18 @@ impl Runs {
     /// The catalogue in force.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
+    }
+
+    /// How many modules a search without a choice asks.
+    pub fn module_counts(&self) -> ModuleCounts {
+        let count = |search_type, premium| {
+            let discovery = self.config.discovery;
+            self.catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
+        };
+        let standard: BTreeMap<_, _> =
+            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();
+        let usernames = standard.get(&SearchType::Username).copied().unwrap_or_default();
+        ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
     }
 
     /// What real runs have taught about the modules.

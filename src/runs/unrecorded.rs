@@ -3,8 +3,10 @@
 
 use jiff::Timestamp;
 
+use super::health::Tallies;
 use super::journal::{
-    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
+    Started, Write,
 };
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::account::credits::Charge;
@@ -20,7 +22,11 @@ impl Journal for Unrecorded {
         Ok(Started::Created)
     }
 
-    fn add_results(&self, _: RunId, _: InstanceId, _: &[ResultRecord]) -> Result<Write, StorageError> {
+    fn known_request(&self, _: AccountId, _: &Idempotency) -> Result<Option<Started>, StorageError> {
+        Ok(None)
+    }
+
+    fn add_results(&self, _: RunId, _: InstanceId, _: &Batch) -> Result<Write, StorageError> {
         Ok(Write::Done)
     }
 
@@ -61,6 +67,10 @@ impl Journal for Unrecorded {
         Ok(Vec::new())
     }
 
+    fn changes(&self, _: RunId, _: Changes, _: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        Ok(Vec::new())
+    }
+
     fn modules(&self, _: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         Ok(Vec::new())
     }
@@ -71,6 +81,10 @@ impl Journal for Unrecorded {
 
     fn delete(&self, _: RunId, _: AccountId, _: Timestamp) -> Result<bool, StorageError> {
         Ok(false)
+    }
+
+    fn share_health(&self, _: bool, _: &Tallies) -> Result<Tallies, StorageError> {
+        Ok(Tallies::new())
     }
 
     fn forget_idempotency(&self, _: Timestamp) -> Result<(), StorageError> {

@@ -16,12 +16,15 @@ use crate::modules::query::Query;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How often old idempotency keys are removed.
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
+/// How often what checks taught is written down, and what those of other processes taught is read.
+const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 /// Runs taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
 
 /// When things are due.
 pub(super) struct Agenda {
     look: Instant,
+    share_health: Instant,
     forget: Instant,
 }
 
@@ -29,7 +32,7 @@ impl Agenda {
     /// Everything is due at once.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { look: now, forget: now }
+        Self { look: now, share_health: now, forget: now }
     }
 }
 
@@ -55,6 +58,9 @@ impl Runs {
         // Where the leases of our own waiting runs could not be renewed, they would be taken for lost.
         if is_due(&mut agenda.look, LOOK_EVERY) && self.renew_waiting() {
             self.take_over();
+        }
+        if is_due(&mut agenda.share_health, SHARE_HEALTH_EVERY) {
+            self.share_health();
         }
         if is_due(&mut agenda.forget, FORGET_EVERY) {
             self.forget_idempotency();
@@ -126,6 +132,18 @@ impl Runs {
         self.scheduler.submit(Job { run, query, modules, gone });
     }
 
+    /// One at a time: at the start, then under the agenda's lock.
+    pub(super) fn share_health(&self) {
+        let health = &self.workshop.health;
+        match self.workshop.journal.share_health(self.config.simulated, &health.to_write()) {
+            Ok(stored) => health.written(stored),
+            Err(error) => {
+                health.not_written();
+                warn!("what checks taught was not written down: {error}");
+            }
+        }
+    }
+
     fn forget_idempotency(&self) {
         let before = idempotency_valid_since(self.workshop.clock.now());
         if let Err(error) = self.workshop.journal.forget_idempotency(before) {
@@ -134,7 +152,7 @@ impl Runs {
     }
 
     /// Stops all runs at a checkpoint and lets go of them, so that this or another instance may go on
-    /// with them at once. Readers and waiters are woken. Waits at most until the given moment.
+    /// with them at once; writes down what checks taught. Readers and waiters are woken. Waits at most until the given moment.
     pub fn shut_down(&self, until: Instant) {
         *self.shutdown.lock() = true;
         self.shutdown_began.notify_all();
@@ -146,6 +164,7 @@ impl Runs {
         }
         let _agenda = self.agenda.lock();
         self.release_leases();
+        self.share_health();
     }
 
     pub(super) fn release_leases(&self) {

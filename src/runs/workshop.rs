@@ -19,7 +19,8 @@ const LEAST_WINDOW: usize = 8;
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// One check, all its probes and retries.
+    /// One check, all its probes and retries; its control check has at least
+    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), inside the run's time.
     pub check_timeout: Duration,
     /// A whole run; what has not been asked by then is `timeout`.
     pub run_timeout: Duration,

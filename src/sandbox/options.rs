@@ -59,6 +59,24 @@ impl Shares {
         says_yes: 0.0,
     };
 
+    /// Every site in that mood.
+    pub fn only(mood: Mood) -> Self {
+        let mut shares = Self::NONE;
+        *match mood {
+            Mood::Clear => return shares,
+            Mood::Slow => &mut shares.slow,
+            Mood::Blocked => &mut shares.blocked,
+            Mood::RateLimited => &mut shares.rate_limited,
+            Mood::Silent => &mut shares.silent,
+            Mood::Reset => &mut shares.reset,
+            Mood::Broken => &mut shares.broken,
+            Mood::Walled => &mut shares.walled,
+            Mood::Empty => &mut shares.empty,
+            Mood::SaysYes => &mut shares.says_yes,
+        } = 1.0;
+        shares
+    }
+
     pub(super) fn by_mood(&self) -> [(Mood, f64); 9] {
         [
             (Mood::Slow, self.slow),

@@ -91,7 +91,8 @@ impl Web {
         if let Some(act) = trouble::act(mood, call.hop == "0", dice) {
             return act;
         }
-        let exists = mood == Mood::SaysYes || self.world.exists(question);
+        let listed = site.lists(&call.query);
+        let exists = listed.unwrap_or_else(|| mood == Mood::SaysYes || self.world.exists(question));
         let aim = if exists { Aim::Hit } else { Aim::Miss };
         match site.page(aim, &call.query, call.probe, &call.url) {
             Some(page) => Act::Answer(match page.moved_to {
@@ -106,7 +107,11 @@ impl Web {
 
 impl Call<'_> {
     fn question(&self) -> Question<'_> {
-        Question { entry: self.asking.site.entry(), query: self.query.normal(), control: self.control }
+        let entry = self.asking.site.entry();
+        let is_feed = entry.probes.get(self.probe).is_some_and(|probe| probe.feed.is_some());
+        // A feed is the same for every query: whoever happens to fetch it asks for nobody.
+        let query = if is_feed { "" } else { self.query.normal() };
+        Question { entry, query, control: self.control }
     }
 }
 

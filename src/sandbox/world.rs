@@ -13,6 +13,10 @@
 //! | `silent` | no site answers: `timeout` |
 //! | `broken` | every site is in trouble: `error` |
 //!
+//! A list that is the same for every query (`feed`) knows a module's `known` names, and of those that exist
+//! everywhere a few: `everybody`, `everybody7`, `everybody@example.com`, `everybody.com` and so on for usual
+//! suffixes. It is in trouble when its site is, never for the sake of a query.
+//!
 //! Names in a module's `known` list always exist there (unless the query begins with `nobody`); made-up
 //! names of control checks exist nowhere. Any other name exists on 25 to 35 % of the username sites, and
 //! so on.
@@ -21,6 +25,7 @@ use std::time::Duration;
 
 use super::draw::fraction;
 use super::options::{Mood, SandboxOptions};
+use super::stage::decides;
 use crate::modules::definition::Entry;
 use crate::modules::query::{Query, SearchType};
 
@@ -136,9 +141,9 @@ impl World {
     }
 }
 
-/// Whether a control check guards the hits of a module.
+/// Whether a control check guards the hits of a module. No list names every name.
 fn is_guarded(entry: &Entry) -> bool {
-    entry.control.unwrap_or(entry.search_type != SearchType::Domain)
+    entry.control.unwrap_or(entry.search_type != SearchType::Domain) && !decides(entry)
 }
 
 fn special(question: Question<'_>) -> Option<Special> {

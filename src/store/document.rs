@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
@@ -74,23 +73,6 @@ pub(super) fn unreadable() -> RunError {
         code: "store_failed".into(),
         message: "what was stored of this search can no longer be read".into(),
     }
-}
-
-/// What makes a result unique in its run: 16 bytes of a SHA-256 of (source, type, value).
-pub(super) fn dedup_key(record: &ResultRecord) -> [u8; 16] {
-    let mut hash = Sha256::new();
-    let parts = [Some(record.source.as_str()), Some(record.result_type.as_str()), record.value.as_deref()];
-    for part in parts {
-        // Lengths keep ("a", "bc") and ("ab", "c") apart; the tag keeps no value and an empty one apart.
-        let (tag, text) = part.map_or((0u8, ""), |text| (1, text));
-        hash.update([tag]);
-        hash.update((text.len() as u64).to_be_bytes());
-        hash.update(text.as_bytes());
-    }
-    let whole: [u8; 32] = hash.finalize().into();
-    let mut key = [0; 16];
-    key.copy_from_slice(&whole[..16]);
-    key
 }
 
 /// A module report as an array: 500 of them are rewritten about once a second while a run is live.

@@ -7,6 +7,7 @@
 //! | [`error`] | why a database could not be opened |
 //! | `schema` | the list of migrations, which schemas are refused |
 //! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
+//! | `health` | the columns of `module_health`, and how counts fade |
 //! | `row` | a row of `runs`, as both databases give it |
 //! | `sqlite/`, `postgres/` | the two databases: same behaviour, one contract suite (`tests/store.rs`) |
 //!
@@ -20,6 +21,7 @@
 
 mod document;
 pub mod error;
+mod health;
 pub mod limits;
 mod postgres;
 mod row;

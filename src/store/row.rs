@@ -7,20 +7,21 @@ use super::document::decode;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
+use crate::runs::journal::Changes;
 use crate::runs::run::{RunSummary, Status};
 
-/// The columns of [`RunRow`], in its order. PostgreSQL gives `json` as text.
+/// The columns of [`RunRow`], in its order, of a table or query named `runs`. PostgreSQL gives `json` as text.
 macro_rules! run_columns {
     () => {
         "id, account, status, search_type, query, premium, total_results, CAST(progress AS text), \
          CAST(coverage AS text), credits_charged, created_at, completed_at, CAST(error AS text), \
-         simulated"
+         simulated, revision"
     };
 }
 pub(super) use run_columns;
 
 /// How many columns [`run_columns`] names.
-pub(super) const RUN_COLUMNS: usize = 14;
+pub(super) const RUN_COLUMNS: usize = 15;
 
 /// A row of `runs` without its long documents.
 pub(super) struct RunRow {
@@ -38,6 +39,7 @@ pub(super) struct RunRow {
     pub(super) completed_at: Option<Timestamp>,
     pub(super) error: Option<String>,
     pub(super) simulated: bool,
+    pub(super) revision: i64,
 }
 
 impl RunRow {
@@ -54,6 +56,7 @@ impl RunRow {
             premium: self.premium,
             simulated: self.simulated,
             total_results: number(self.total_results)?,
+            revision: number(self.revision)?,
             progress: decode(&self.progress)?,
             coverage: decode(&self.coverage)?,
             credits_charged: number(self.credits_charged)?,
@@ -77,4 +80,10 @@ pub(super) fn bigint<T: TryInto<i64> + Copy + std::fmt::Display>(value: T) -> Re
 /// A count for `LIMIT`: more than SQL can count is no limit.
 pub(super) fn limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// The bounds of changes for `(revision > since OR id > known) AND revision <= until`, in this order.
+pub(super) fn bounds(changes: Changes) -> Result<(i64, i64, i64), StorageError> {
+    let since = changes.since.map_or(Ok(-1), bigint)?;
+    Ok((since, i64::from(changes.known), bigint(changes.until)?))
 }

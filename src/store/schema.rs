@@ -27,7 +27,8 @@ macro_rules! migration {
 }
 
 /// All of them, oldest first.
-pub(super) const MIGRATIONS: &[Migration] = &[migration!("0001_foundation")];
+pub(super) const MIGRATIONS: &[Migration] =
+    &[migration!("0001_foundation"), migration!("0002_several_sources"), migration!("0003_module_health")];
 
 /// A migration with its version.
 pub(super) type Step = (i64, &'static Migration);

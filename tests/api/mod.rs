@@ -3,7 +3,10 @@
 mod bad_input;
 mod credits;
 mod headers;
+mod health;
 mod limits;
+mod merging;
 mod modes;
 mod reading;
+mod selection;
 mod streams;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::databases::databases;
+use crate::support::folder::Folder;
 use crate::support::server::{Answer, Server, Setup};
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -257,6 +258,35 @@ fn an_idempotency_key_makes_one_run_and_one_charge() {
             .collect();
         assert_eq!(ids[0], ids[1]);
         assert_eq!(server.get("/v1/credits").json()["credits_used"], 3, "{}", database.name);
+    }
+}
+
+#[test]
+fn an_idempotency_key_is_known_when_the_catalogue_no_longer_has_what_was_chosen() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let body = json!({"type": "username", "query": "alice", "modules": ["github"]});
+        let first = post_with_key(&server, "once", &body).json();
+        server.finished(first["run_id"].as_str().unwrap());
+        let folder = Folder::new();
+        let other = folder.path("catalog.json");
+        let entry = json!([{
+            "id": "other", "platform": "Other", "type": "username", "category": "test", "control": false,
+            "probes": [{"url": "https://other.example.com/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}]
+        }]);
+        std::fs::write(&other, entry.to_string()).unwrap();
+        let server = server.restart(&["--no-builtin", &format!("--catalog={other}")]);
+        for mode in ["wait", "stream"] {
+            let mut more = body.clone();
+            more[mode] = true.into();
+            post_with_key(&server, mode, &more).is_error(400, "invalid_request");
+        }
+        let again = post_with_key(&server, "once", &body);
+        assert_eq!((again.status, &again.json()["run_id"]), (200, &first["run_id"]), "{again}");
+        let changed = json!({"type": "username", "query": "bob", "modules": ["github"]});
+        post_with_key(&server, "once", &changed).is_error(422, "idempotency_mismatch");
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1, "{}", database.name);
     }
 }
 

@@ -175,6 +175,21 @@ fn health_and_capabilities_are_public_and_as_the_contract_says() {
         (&json!(27), &json!(2))
     );
     assert_eq!(capabilities["premium"]["applies_to"], "username");
+    let modules = server.get("/v1/modules").json();
+    let of = |wanted: &dyn Fn(&Value) -> bool| {
+        modules["modules"].as_array().unwrap().iter().filter(|module| wanted(module)).count()
+    };
+    let takes_part = |module: &Value| module["enabled"] == true && module["nsfw"] == false;
+    for kind in ["domain", "email", "username"] {
+        let is_asked = |module: &Value| {
+            module["type"] == kind
+                && takes_part(module)
+                && module["discovery"] == false
+                && module["premium"] == false
+        };
+        assert_eq!(capabilities["modules"][kind], of(&is_asked), "{kind}");
+    }
+    assert_eq!(of(&|module| module["premium"] == true), 27);
     for mode in ["async", "sync", "stream"] {
         assert!(capabilities["modes"][mode].is_string());
     }

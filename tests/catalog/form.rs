@@ -2,14 +2,13 @@
 
 use super::*;
 
-#[test]
-fn mistakes_of_form_name_file_entry_and_field() {
-    assert_eq!(faults(&json!({})), [""; 0]);
-    assert_faults(&[
+/// What has not the form that it must have; the JSON Schema sees all of these too.
+pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
+    vec![
         (json!({"platform": null}), "f.json: site: the field `platform` is missing"),
         (
             json!({"platfrom": "x"}),
-            "f.json: site: unknown field `platfrom`; did you mean `platform`? there are id, platform, type, category, tags, rank, enabled, nsfw, discovery, contact, home, profile, accepts, scripts, strip, domain_in, needs, every_ms, per_day, probes, barrier, hit, miss, weak_miss, control, result, results, known, note",
+            "f.json: site: unknown field `platfrom`; did you mean `platform`? there are id, platform, type, category, tags, rank, enabled, nsfw, discovery, contact, home, profile, accepts, scripts, strip, domain_in, domain_not_in, needs, every_ms, per_day, probes, barrier, hit, miss, weak_miss, control, result, results, known, note",
         ),
         (json!({"id": 5}), "f.json: [0]: id: 5 is not allowed here; write a text"),
         (
@@ -35,7 +34,7 @@ fn mistakes_of_form_name_file_entry_and_field() {
         ),
         (
             json!({"hit": [{"stats": [200]}]}),
-            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, ignore_case, body_is, regex, json, css, sha256",
+            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, ignore_case, body_is, regex, shows_query, json, css, script, body_hash",
         ),
         (
             json!({"hit": [{"json": [{"equals": 1}]}]}),
@@ -57,18 +56,13 @@ fn mistakes_of_form_name_file_entry_and_field() {
             json!({"result": {"type": "profile", "metadata": {"a": {"from": ["title:"], "labels": [["a"]]}}}}),
             "f.json: site: result.metadata.a.labels[0]: an array is not allowed here; write an array of two texts",
         ),
-    ]);
-    for (text, want) in [
-        ("{", "f.json: it is no JSON: EOF while parsing an object at line 1 column 1"),
-        ("{}", "f.json: a catalogue file is a JSON array of entries"),
-        (
-            "[{\"id\": 1, \"id\": 2}]",
-            "f.json: it is no JSON: the name `id` stands twice in one object at line 1 column 15",
-        ),
-        ("[7]", "f.json: [0]: 7 is not allowed here; write an object"),
-    ] {
-        assert_eq!(Catalog::from_text("f.json", text).unwrap_err().to_string(), want);
-    }
+    ]
+}
+
+#[test]
+fn mistakes_of_form_name_file_entry_and_field() {
+    assert_eq!(faults(&json!({})), [""; 0]);
+    assert_faults(&mistakes_of_form());
 }
 
 #[test]
@@ -92,6 +86,14 @@ fn mistakes_of_names_and_limits() {
         ),
         (json!({"rank": 0}), "f.json: site: rank: the most popular site has rank 1"),
         (json!({"home": "site.example"}), "f.json: site: home: `site.example` is no web address"),
+        (
+            json!({"home": "http:/site.example/"}),
+            "f.json: site: home: `http:/site.example/` is no web address",
+        ),
+        (
+            json!({"probes": [{"url": "https://site.example/{config.MY_KEY}"}]}),
+            "f.json: site: probes[0].url: `MY_KEY` of `{config.MY_KEY}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters",
+        ),
         (json!({"every_ms": 0}), "f.json: site: every_ms: allowed are 1 to 86400000 (a day)"),
         (json!({"per_day": 0}), "f.json: site: per_day: 0 checks a day are none; say `\"enabled\": false`"),
         (json!({"strip": ""}), "f.json: site: strip: it is empty; leave it out"),
@@ -156,11 +158,11 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"url": "https://site.example/{user}"})),
-            "f.json: site: probes[0].url: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME; write a literal brace twice: `{{`",
+            "f.json: site: probes[0].url: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             probe(json!({"url": "https://site.example/{query|upper}"})),
-            "f.json: site: probes[0].url: `|upper` is no filter; there are lower, md5, sha1, sha256, registrable, label, urlencode",
+            "f.json: site: probes[0].url: `|upper` is no filter; there are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
         ),
         (
             probe(json!({"url": "https://site.example/{domain}"})),
@@ -205,7 +207,7 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"method": "POST", "form": {"a": "b"}, "json": {}})),
-            "f.json: site: probes[0]: `form`, `json` and `text` exclude each other: one body a probe",
+            "f.json: site: probes[0]: `form`, `multipart`, `json` and `text` exclude each other: one body a probe",
         ),
         (
             probe(json!({"form": {"a": "b"}})),
@@ -217,7 +219,7 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"method": "POST", "json": {"a": ["{user}"]}})),
-            "f.json: site: probes[0].json.a[0]: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME; write a literal brace twice: `{{`",
+            "f.json: site: probes[0].json.a[0]: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             probe(json!({"via": "browser", "method": "HEAD"})),
@@ -229,7 +231,7 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"save": {"a": "titel:"}})),
-            "f.json: site: probes[0].save.a: `titel:` is no extractor here; there are json, css, meta, jsonld, regex, header, cookie, final_url, title, template, const, count; in `results` also value, key, group, attr",
+            "f.json: site: probes[0].save.a: `titel:` is no extractor here; there are json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr",
         ),
         (
             json!({"type": "email", "probes": [{"url": URL, "via": "browser"}]}),

@@ -56,7 +56,22 @@ fn mistakes_of_rules() {
             rule(json!({"words": ["{config.k}"]})),
             "f.json: site: hit[0].words[0]: `{config.k}` must not stand here: keys are for requests only",
         ),
-        (rule(json!({"sha256": ["abc"]})), "f.json: site: hit[0].sha256[0]: a SHA-256 is 64 hex digits"),
+        (
+            rule(json!({"body_hash": {"sha256": ["abc"]}})),
+            "f.json: site: hit[0].body_hash.sha256[0]: a sha256 digest is 64 hex digits",
+        ),
+        (
+            rule(json!({"body_hash": {"mmh3": [1_099_511_627_776_i64]}})),
+            "f.json: site: hit[0].body_hash.mmh3[0]: 1099511627776 is not allowed here; write a whole number from -2147483648 to 2147483647",
+        ),
+        (
+            rule(json!({"script": [{"at": "a", "exists": true}]})),
+            "f.json: site: hit[0].script[0].at: the JSON pointer `a` must be empty or begin with `/`",
+        ),
+        (
+            rule(json!({"script": [{"at": "/a", "exists": true}], "json": [{"at": "/a", "exists": true}]})),
+            "f.json: site: hit[0].script: a body that is JSON has no scripts: use `json` or `script`, not both",
+        ),
         (
             rule(json!({"css": ["a:hover"]})),
             "f.json: site: hit[0].css[0]: the selector `a:hover` holds `:`, which is not supported; allowed are compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space or `>`, listed by `,`",
@@ -67,7 +82,7 @@ fn mistakes_of_rules() {
         ),
         (
             rule(json!({"json": [{"at": "/a"}]})),
-            "f.json: site: hit[0].json[0]: no condition beside `at`; say `\"exists\": true`, or what the value must be",
+            "f.json: site: hit[0].json[0]: no condition beside `at` (an empty `any_of` is none); say `\"exists\": true`, or what the value must be",
         ),
         (
             rule(json!({"json": [{"at": "/a", "matches": "["}]})),
@@ -164,7 +179,7 @@ fn mistakes_of_results() {
         }
         json!({"results": [list]})
     };
-    let kinds = "json, css, meta, jsonld, regex, header, cookie, final_url, title, template, const, count; in `results` also value, key, group, attr";
+    let kinds = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
     let no_kind = format!(
         "f.json: site: result.metadata.m: `title` is no extractor; write KIND:ARGUMENT, KIND being one of {kinds}"
     );
@@ -181,6 +196,30 @@ fn mistakes_of_results() {
         ),
         (meta(json!("title")), &no_kind),
         (meta(json!("group:1")), &not_here),
+        (
+            meta(json!("body_hash:crc32")),
+            "f.json: site: result.metadata.m: `crc32` is no algorithm; there are sha256, sha1, md5, mmh3",
+        ),
+        (
+            meta(json!({"inner": {"from": ["json:/a"]}})),
+            "f.json: site: result.metadata.m.inner: say in `each` where the elements are that it reads from",
+        ),
+        (
+            meta(json!({"from": ["json:/a"], "each": "/b/*", "inner": {"from": ["json:/a"]}})),
+            "f.json: site: result.metadata.m.from: `inner` reads instead of it: leave one of them out",
+        ),
+        (
+            meta(json!({"each": "/b/*", "inner": {"each": "/b/*", "inner": {"from": ["group:1"]}}})),
+            "f.json: site: result.metadata.m.inner.inner.from[0]: the elements that `inner` reads from are JSON",
+        ),
+        (
+            meta(json!({"each": "/b/*", "inner": {"from": ["json:/a"], "each": "script:/b/*"}})),
+            "f.json: site: result.metadata.m.inner.each: `script:` cannot stand here: elements are chosen from the element itself",
+        ),
+        (
+            meta(json!({"from": ["json:/a"], "each": "css:b"})),
+            "f.json: site: result.metadata.m.each: `css:` gives no elements; write /POINTER/*, jsonld:/POINTER or script:/POINTER/*",
+        ),
         (meta(json!("meta:")), "f.json: site: result.metadata.m: `meta:` lacks what it reads"),
         (
             meta(json!("template:{value}")),
@@ -200,7 +239,7 @@ fn mistakes_of_results() {
         ),
         (
             meta(json!({"from": ["title:"], "where": [{"at": "/a", "equals": 1}]})),
-            "f.json: site: result.metadata.m.where: it chooses among JSON elements: give one `json:` in `from`, or `each`",
+            "f.json: site: result.metadata.m.where: it chooses among JSON elements: give one `json:` or `script:` in `from`, or `each`",
         ),
         (
             meta(json!({"from": ["json:/a"], "regex": "("})),
@@ -212,7 +251,7 @@ fn mistakes_of_results() {
         ),
         (
             list(json!({"each": "title:"})),
-            "f.json: site: results[0].each: `title:` gives no elements; write json:/POINTER/*, jsonld:/POINTER, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:",
+            "f.json: site: results[0].each: `title:` gives no elements; write json:/POINTER/*, jsonld:/POINTER, script:/POINTER/*, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:",
         ),
         (list(json!({"limit": 1001})), "f.json: site: results[0].limit: allowed are 1 to 1000"),
         (

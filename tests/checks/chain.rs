@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn a_barrier_wins_over_hit_and_miss() {
     let site = module(&json!({
-        "hit": [{"status": ["2xx", "4xx", "5xx"]}], "barrier": [{"words": ["members only"]}],
+        "hit": [{"status": ["2xx", "4xx", "5xx"]}], "miss": [], "barrier": [{"words": ["members only"]}],
     }));
     for (status, headers, body, outcome, reason, wait) in [
         (429, vec![("retry-after", "30")], "", Outcome::RateLimited, "rate_limit", Some(30)),
         (503, vec![("retry-after", "9")], "", Outcome::RateLimited, "rate_limit", Some(9)),
         (403, vec![], "<div class=g-recaptcha>", Outcome::Blocked, "captcha", None),
-        (200, vec![("cf-mitigated", "challenge")], "", Outcome::Blocked, "challenge", None),
+        (200, vec![("cf-mitigated", "challenge")], "", Outcome::Blocked, "cloudflare_challenge", None),
         (200, vec![], "for members only", Outcome::Blocked, "barrier", None),
     ] {
         let headers: Vec<(String, String)> =
@@ -23,7 +23,8 @@ fn a_barrier_wins_over_hit_and_miss() {
         });
         let report = bench.check(&site, &username("bob"));
         assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{status} {body}");
-        assert_eq!(report.retry_after_secs, wait);
+        let wait: Vec<Pause> = wait.into_iter().map(|secs| pause("site.example", secs)).collect();
+        assert_eq!(report.pauses, wait);
         assert!(report.evidence.matcher.unwrap().starts_with("barrier"));
     }
 }
@@ -61,8 +62,8 @@ fn a_fallback_is_asked_only_without_a_conclusion() {
                 return Ok(respond(404, &[], ""));
             }
             match request.url.host_str() {
-                Some("site.example") => first.clone().map(|status| respond(status, &[], "")),
-                _ => Ok(respond(200, &[], "")),
+                Some("site.example") => first.clone().map(|status| respond(status, &[], "page")),
+                _ => Ok(respond(200, &[], "page")),
             }
         });
         let report = bench.check(&site, &username("bob"));
@@ -134,12 +135,13 @@ fn the_first_page_of_a_chain_that_broke_never_makes_a_hit() {
             {"url": "https://site.example/check?t={saved.token}&q={query}"},
         ],
     }));
-    let bench = Bench::new(|_| Ok(respond(200, &[], "")));
+    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
     let report = bench.check(&site, &username("bob"));
     assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Error, Some("not_saved")));
-    let verdict = judge(&site, &username("bob"), &[Some(respond(200, &[], "")), None]);
+    let verdict = judge(&site, &username("bob"), &[Some(respond(200, &[], "page")), None]);
     assert_eq!(verdict.outcome, Outcome::Error);
-    let verdict = judge(&site, &username("bob"), &[Some(respond(200, &[], "")), Some(respond(200, &[], ""))]);
+    let verdict =
+        judge(&site, &username("bob"), &[Some(respond(200, &[], "page")), Some(respond(200, &[], "page"))]);
     assert_eq!(verdict.outcome, Outcome::Hit);
 }
 
@@ -178,7 +180,7 @@ fn only_connection_errors_are_tried_again_and_only_once() {
 
 #[test]
 fn what_cannot_be_asked_is_skipped_and_says_why() {
-    let any = |_: &Request| Ok(respond(200, &[], ""));
+    let any = |_: &Request| Ok(respond(200, &[], "page"));
     let key =
         json!({"needs": ["config.k"], "probes": [{"url": "https://site.example/?k={config.k}&q={query}"}]});
     let email = json!({"type": "email", "domain_in": ["example.org"]});

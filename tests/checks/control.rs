@@ -35,7 +35,7 @@ fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
 
 #[test]
 fn a_site_that_says_yes_to_everyone_is_unreliable_and_yields_nothing() {
-    let bench = Bench::new(|_| Ok(respond(200, &[], "")));
+    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
     let report = bench.check(&module(&json!({})), &username("bob"));
     assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Unreliable, Some("control_hit")));
     assert!(report.findings.is_empty());
@@ -45,7 +45,7 @@ fn a_site_that_says_yes_to_everyone_is_unreliable_and_yields_nothing() {
 fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
     let confidence = |fields: Value, control_status: u16| {
         let bench = Bench::new(move |request| {
-            Ok(respond(if request.trace.control { control_status } else { 200 }, &[], ""))
+            Ok(respond(if request.trace.control { control_status } else { 200 }, &[], "page"))
         });
         let report = bench.check(&module(&fields), &username("bob"));
         assert_eq!(report.outcome, Outcome::Hit);
@@ -60,7 +60,8 @@ fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
 fn the_control_name_fits_what_the_module_accepts() {
     for accepts in ["[a-z]{3,8}", "[0-9]{6,10}", "[A-Z][a-z]+-[0-9]{4}", "u_[a-f0-9]{12}"] {
         let known = sightline::modules::sample::sample(&format!("^(?:{accepts})$"), 1).unwrap();
-        let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
+        let bench =
+            Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "page")));
         let report = bench.check(&module(&json!({"accepts": accepts})), &username(&known));
         assert_eq!(report.outcome, Outcome::Hit);
         let asked = bench.prober.asked.lock();
@@ -69,10 +70,18 @@ fn the_control_name_fits_what_the_module_accepts() {
         assert!(regex_full(accepts, made) && made != known, "{accepts}: {made}");
     }
     let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
-    let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "")));
+    let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "page")));
     let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
     assert_eq!(bench.check(&email, &query).outcome, Outcome::Hit);
     assert!(bench.prober.asked.lock()[1].trace.query.ends_with("@example.org"));
+    // Every address of a domain looks the same to a module that asks for the domain.
+    let host = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={domain}"}]}));
+    let bench = Bench::new(|request| {
+        Ok(respond(if request.url.query() == Some("q=example.org") { 200 } else { 404 }, &[], "page"))
+    });
+    assert_eq!(bench.check(&host, &query).outcome, Outcome::Hit);
+    let made = bench.prober.asked.lock()[1].trace.query.to_string();
+    assert!(made.ends_with(".org") && !made.ends_with("@example.org"), "{made}");
 }
 
 fn regex_full(pattern: &str, text: &str) -> bool {
@@ -94,7 +103,7 @@ fn checks_of_one_module_share_one_control() {
         }
         *count += 1;
         hits.1.notify_all();
-        Ok(respond(200, &[], ""))
+        Ok(respond(200, &[], "page"))
     });
     let site = module(&json!({}));
     std::thread::scope(|scope| {
@@ -123,4 +132,75 @@ fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
         let report = bench.check(&page, &query);
         assert_eq!((report.outcome, report.evidence.requests), (Outcome::Hit, requests), "{domain}");
     }
+}
+
+/// An email module that asks one host for the address.
+fn mail_site() -> Arc<Module> {
+    module(&json!({
+        "type": "email", "probes": [{"url": "https://site.example/?q={query}"}],
+        "hit": [{"json": [{"at": "/exists", "equals": true}]}],
+        "miss": [{"json": [{"at": "/exists", "equals": false}]}],
+    }))
+}
+
+#[test]
+fn a_mail_domain_that_takes_any_address_says_nothing_of_other_domains() {
+    let site = mail_site();
+    let said = |address: &str| {
+        let is_there = address.ends_with("@catchall.example.org") || address == "bob@example.net";
+        Ok(respond(200, &[], json!({ "exists": is_there }).to_string()))
+    };
+    let mail = |text: &str| Query::parse(SearchType::Email, text).unwrap();
+    let asked = [
+        ("someone@catchall.example.org", Outcome::Unreliable, 2),
+        ("bob@example.net", Outcome::Hit, 2),
+        ("other@catchall.example.org", Outcome::Unreliable, 1),
+        ("bob@example.net", Outcome::Hit, 1),
+    ];
+    for order in [[0, 1, 2, 3], [1, 0, 2, 3]] {
+        let bench = Bench::new(move |request| said(&request.trace.query));
+        for (address, outcome, requests) in order.map(|index| asked[index]) {
+            let report = bench.check(&site, &mail(address));
+            assert_eq!((report.outcome, report.evidence.requests), (outcome, requests), "{address}");
+        }
+    }
+}
+
+#[test]
+fn a_module_that_looks_at_the_domain_alone_has_one_control_for_all_domains() {
+    let host = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={domain}"}]}));
+    let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "page")));
+    for (address, requests) in [("bob@example.org", 2), ("bob@example.net", 1)] {
+        let query = Query::parse(SearchType::Email, address).unwrap();
+        let report = bench.check(&host, &query);
+        assert_eq!((report.outcome, report.evidence.requests), (Outcome::Hit, requests), "{address}");
+    }
+}
+
+#[test]
+fn a_control_has_time_of_its_own_and_one_without_time_is_nobody_elses() {
+    // The first answer takes all the time that the check has.
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let slow_yes = move |_: &Request| {
+        std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+        Ok(respond(200, &[], "page"))
+    };
+    let site = module(&json!({}));
+    let (roomy, bare) = (Bench::new(slow_yes), Bench::new(slow_yes));
+    let terms = Terms { ceiling: deadline + Duration::from_secs(60), ..Terms::from(deadline) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let report = roomy.checker.check(&site, &username("bob"), terms);
+            // On a machine so slow that nothing was asked for there is nothing to see.
+            if !roomy.asked().is_empty() {
+                assert_eq!((report.outcome, roomy.asked().len()), (Outcome::Unreliable, 2), "{report:?}");
+            }
+        });
+        let hurried = bare.checker.check(&site, &username("bob"), deadline);
+        if !bare.asked().is_empty() {
+            assert_eq!((hurried.outcome, bare.asked().len()), (Outcome::Hit, 1), "no time for a control");
+            assert!(hurried.findings[0].confidence < 0.5, "{hurried:?}");
+        }
+        assert_eq!(bare.check(&site, &username("alice")).outcome, Outcome::Unreliable);
+    });
 }

@@ -39,12 +39,14 @@ fn every_condition_on_a_body_that_was_cut_off() {
         (json!({"body_is": "hello"}), "hello", true, false),
         (json!({"body_is": ""}), "", true, false),
         (
-            json!({"sha256": ["2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"]}),
+            json!({"body_hash": {"sha256": ["2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"]}}),
             "hello",
             true,
             false,
         ),
         (json!({"regex": "hello {query}"}), text, true, true),
+        (json!({"script": [{"at": "/a", "equals": 1}]}), "<script>x={\"a\":1}</script>", true, true),
+        (json!({"script": [{"at": "/b", "exists": false}]}), "<script>x={\"a\":1}</script>", true, false),
         // The last word may go on where the page was cut off.
         (json!({"regex": "end {query}$"}), text, true, false),
         (json!({"regex": "\\b(?:{query})\\b"}), text, true, true),
@@ -103,6 +105,69 @@ fn only_the_answers_that_rules_on_bodies_look_at_count() {
         "hit": [{"probe": 1, "words": ["profile"]}], "miss": [{"probe": 0, "status": [404]}],
     }));
     let verdict = |first, second| judge(&site, &username("bob"), &[Some(first), Some(second)]).reason;
-    assert_eq!(verdict(cut(200, ""), respond(200, &[], "")), Some("unrecognized"));
-    assert_eq!(verdict(respond(200, &[], ""), cut(200, "")), Some("truncated"));
+    assert_eq!(verdict(cut(200, ""), respond(200, &[], "page")), Some("unrecognized"));
+    assert_eq!(verdict(respond(200, &[], "page"), cut(200, "")), Some("truncated"));
+}
+
+#[test]
+fn json_of_more_values_than_are_read_proves_nothing() {
+    let site = module(&json!({
+        "hit": [{"json": [{"at": "/name", "equals_query": true}]}],
+        "miss": [{"json": [{"at": "/name", "exists": false}]}],
+    }));
+    let answer = |filler: &str, count: usize| {
+        respond(
+            200,
+            &[("content-type", "application/json")],
+            format!("{{\"l\":[{}0]}}", filler.repeat(count)),
+        )
+    };
+    let too_large = (Outcome::Error, Some("json_too_large"));
+    for (filler, few, many) in
+        [("0,", 190_000, 210_000), ("{\"a\":1},", 39_000, 41_000), ("[],", 95_000, 105_000)]
+    {
+        assert_eq!(ends(&site, answer(filler, few)), (Outcome::Miss, None), "{few} of {filler}");
+        assert_eq!(ends(&site, answer(filler, many)), too_large, "{many} of {filler}");
+    }
+    // What stands in texts takes no memory of its own.
+    let prose = format!("\"{}\",", "a,{[".repeat(100_000));
+    assert_eq!(ends(&site, answer(&prose, 1)), (Outcome::Miss, None));
+    // Rules that read no JSON do not mind.
+    let words = module(&json!({"hit": [{"words": ["\"l\""]}]}));
+    assert_eq!(ends(&words, answer("0,", 300_000)), (Outcome::Hit, None));
+    // Nor is a page of many values one.
+    let page = format!("<html>{}", "a,".repeat(300_000));
+    assert_eq!(ends(&site, respond(200, &[], page)), (Outcome::Error, Some("unrecognized")));
+}
+
+#[test]
+fn a_page_with_more_scripts_than_are_read_lacks_nothing() {
+    let site = module(&json!({
+        "hit": [{"script": [{"at": "/user/name", "exists": true}]}],
+        "miss": [{"script": [{"at": "/user/name", "exists": false}]}, {"script": [{"at": "/user/name", "null": true}]}],
+    }));
+    let page = |count: usize, first: &str, last: &str| {
+        let filler: String =
+            (0..count).map(|index| format!("<script>a{index}=[{index},1]</script>")).collect();
+        let script =
+            |json: &str| if json.is_empty() { String::new() } else { format!("<script>s={json}</script>") };
+        respond(
+            200,
+            &[("content-type", "text/html")],
+            format!("<html>{}{filler}{}", script(first), script(last)),
+        )
+    };
+    let (bob, nobody) = (r#"{"user":{"name":"bob"}}"#, r#"{"user":{"name":null}}"#);
+    let odd = (Outcome::Error, Some("unrecognized"));
+    for (count, first, last, want) in [
+        (90, "", bob, (Outcome::Hit, None)),
+        (90, nobody, "", (Outcome::Miss, None)),
+        (90, "", "", (Outcome::Miss, None)),
+        (110, "", bob, odd),
+        (110, "", "", odd),
+        (110, nobody, bob, odd),
+        (110, bob, "", (Outcome::Hit, None)),
+    ] {
+        assert_eq!(ends(&site, page(count, first, last)), want, "{count} {first} {last}");
+    }
 }

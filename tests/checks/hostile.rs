@@ -23,7 +23,7 @@ fn peak_memory() -> u64 {
 }
 
 /// Checks `bob` at `site` by the rules of `fields`, through the prober that really runs.
-fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
+pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     let config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
     let prober = Arc::new(HttpProber::new(config).unwrap());
     let checker = Checker::new(prober, OperatorKeys::new([]), "sightline-test", Duration::ZERO);
@@ -45,12 +45,12 @@ fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
 }
 
 #[track_caller]
-fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
+pub(super) fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
     let ended = (report.outcome, report.reason.as_deref(), report.evidence.bytes_read);
     assert_eq!(ended, (outcome, reason, bytes_read), "{report:?}");
 }
 
-const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = Duration::from_secs(60);
 
 fn word() -> Value {
     json!({"hit": [{"status": [200], "words": ["profile of {query}"]}], "miss": [{"words": ["no such member"]}]})
@@ -207,13 +207,16 @@ fn json_of_any_depth() {
     });
     let deep = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(400_000), "]".repeat(400_000));
     let endless_depth = "{\"a\":".repeat(MAX_BODY_BYTES / 5);
+    let deeper = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(150_000), "]".repeat(150_000));
     let shallow = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(100), "]".repeat(100));
-    let wide = format!("{{\"x\": [{}0], \"login\": \"bob\"}}", "{},".repeat(300_000));
+    let wide = |count| format!("{{\"x\": [{}0], \"login\": \"bob\"}}", "{},".repeat(count));
     for (page, outcome, reason) in [
-        (deep, Outcome::Error, Some("unrecognized")),
-        (endless_depth, Outcome::Error, Some("unrecognized")),
+        (deep, Outcome::Error, Some("json_too_large")),
+        (endless_depth, Outcome::Error, Some("json_too_large")),
+        (deeper, Outcome::Error, Some("unrecognized")),
         (shallow, Outcome::Hit, None),
-        (wide, Outcome::Hit, None),
+        (wide(30_000), Outcome::Hit, None),
+        (wide(300_000), Outcome::Error, Some("json_too_large")),
     ] {
         assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), outcome, reason, page.len());
     }

@@ -55,7 +55,7 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
             {"json": [{"at": "/*/*/*", "equals_query": true}]}, {"any_word": ["x{query}x"], "ignore_case": true},
         ],
         "result": {"type": "profile", "metadata": {"all": {"from": ["css:div"], "all": true, "limit": 1000}, "ld": "jsonld:/*/*"}},
-        "results": [{"type": "url", "each": "regex:."}, {"type": "url", "each": "json_lines:"}],
+        "results": [{"type": "technology", "each": "regex:."}, {"type": "technology", "each": "json_lines:"}],
     }));
     let mb = |piece: &str| piece.repeat(MAX_BODY_BYTES / piece.len()).into_bytes();
     let json_of = |open: &str, close: &str| format!("{open}{close}").into_bytes();

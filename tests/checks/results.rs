@@ -29,7 +29,7 @@ fn extractors_read_everything_that_the_language_names() {
             {"type": "domain", "each": "json:/mx/*", "value": {"from": ["value:"], "transform": ["last_word", "strip_dot"]},
              "keep": "^[a-z.]+$", "metadata": {"index": "key:", "kind": "const:mx"}},
             {"type": "technology", "each": "json:/events/*", "where": [{"at": "/k", "any_of": ["reg", "exp"]}], "value": "json:/k", "limit": 1},
-            {"type": "url", "each": "regex:(include):(\\S+)", "value": "group:2", "metadata": {"how": "group:1"}},
+            {"type": "domain", "each": "regex:(include):(\\S+)", "value": "group:2", "metadata": {"how": "group:1"}},
         ],
     }));
     let headers = [("server", "nginx"), ("set-cookie", "sid=7; Secure")];
@@ -59,10 +59,9 @@ fn extractors_read_everything_that_the_language_names() {
     assert_eq!(
         rest,
         [
-            ("domain", "b.example", json!({"index": 1, "kind": "mx"})),
+            ("domain", "b.example", json!({"index": 1, "kind": "mx", "how": "include"})),
             ("technology", "reg", json!({})),
-            ("url", "a.example", json!({"how": "include"})),
-            ("url", "b.example", json!({"how": "include"})),
+            ("domain", "a.example", json!({"how": "include"})),
         ]
     );
 }
@@ -79,7 +78,7 @@ fn pages_are_read_by_title_meta_json_ld_and_elements() {
             "heading": "css:h1", "first": "css:li a", "links": {"from": ["css:li a@href"], "all": true}, "re": "regex:<h1>(.)",
         }},
         "results": [
-            {"type": "url", "each": "css:#l a@href", "metadata": {"title": "attr:href"}},
+            {"type": "technology", "each": "css:#l a@href", "metadata": {"title": "attr:href"}},
             {"type": "username", "each": "css:#l a", "metadata": {"href": "attr:href"}},
         ],
     }));
@@ -98,4 +97,149 @@ fn pages_are_read_by_title_meta_json_ld_and_elements() {
         rest,
         [("/a", &json!("/a")), ("/b", &json!("/b")), ("one", &json!("/a")), ("two", &json!("/b"))]
     );
+}
+
+#[test]
+fn elements_are_chosen_inside_chosen_elements() {
+    let body = json!({"entities": [
+        {"roles": ["abuse"], "vcardArray": ["vcard", [["fn", {}, "text", "Not this one"]]]},
+        {"roles": ["registrar"], "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Registrar Inc"]]],
+         "entities": [{"roles": ["abuse"], "vcardArray": ["vcard", [["email", {}, "text", "abuse@r.example"], ["email", {}, "text", "b@r.example"]]]}]},
+    ]});
+    let card =
+        |name: &str| json!({"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": name}]});
+    let site = module(&json!({
+        "control": false,
+        "result": {"type": "profile", "metadata": {
+            "registrar": {"each": "/entities/*", "where": [{"at": "/roles", "contains": "registrar"}], "inner": card("fn")},
+            "abuse": {
+                "each": "json:/entities/*", "where": [{"at": "/roles", "contains": "registrar"}], "transform": ["upper"],
+                "inner": {"each": "/entities/*", "inner": card("email")}, "all": true,
+            },
+            "none": {"each": "/entities/*", "where": [{"at": "/roles", "contains": "tech"}], "inner": card("fn")},
+        }},
+        "results": [{"type": "person_name", "each": "json:/entities/*", "value": card("fn")}],
+    }));
+    let answer = respond(200, &[], body.to_string());
+    let report = Bench::new(move |_| Ok(answer.clone())).check(&site, &username("bob"));
+    let metadata = Value::Object(report.findings[0].metadata.clone());
+    assert_eq!(metadata, json!({"registrar": "Registrar Inc", "abuse": ["ABUSE@R.EXAMPLE", "B@R.EXAMPLE"]}));
+    let names: Vec<_> = report.findings[1..].iter().map(|it| it.value.as_deref().unwrap()).collect();
+    assert_eq!(names, ["Not this one", "Registrar Inc"]);
+}
+
+#[test]
+fn scripts_feeds_and_digests_are_read() {
+    let page = r#"<script id="__NEXT_DATA__" type="application/json">{"props": {"user": {"bio": "Hi", "friends": [{"n": "a", "k": 1}, {"n": "b", "k": 2}]}}}</script><img src="../i.png">"#;
+    let site = module(&json!({
+        "control": false,
+        "result": {"type": "profile", "metadata": {
+            "bio": "script:/props/user/bio", "names": "script:/props/user/friends/*/n",
+            "second": {"from": ["script:/props/user/friends/*/n"], "where": [{"at": "/k", "above": 1}]},
+            "first": {"from": ["json:/n"], "each": "script:/props/user/friends/*", "where": [{"at": "/k", "below": 2}]},
+            "icon": {"from": ["css:img@src"], "transform": ["absolute_url"]}, "md5": "body_hash:md5", "mmh3": "body_hash:mmh3",
+        }},
+        "results": [{"type": "username", "each": "script:/props/user/friends/*", "value": "json:/n", "where": [{"at": "/k", "equals": 2}]}],
+    }));
+    let report = Bench::new(move |_| Ok(respond(200, &[], page))).check(&site, &username("bob"));
+    assert_eq!(
+        Value::Object(report.findings[0].metadata.clone()),
+        json!({"bio": "Hi", "names": ["a", "b"], "second": "b", "first": "a", "icon": "https://site.example/i.png",
+            "md5": "4340ae27ca655aeb7386cabe9df436a6", "mmh3": 1_519_968_843})
+    );
+    assert_eq!(report.findings[1].value.as_deref(), Some("b"));
+}
+
+#[test]
+fn values_that_are_no_such_entity_are_not_shown() {
+    let body = json!({
+        "hosts": ["WWW.example.org.", "example.org", "*.example.org", "a.example.net", "b.example.org", 7, "www.example.org"],
+        "ips": ["192.0.2.1", "not an address", "2001:DB8::1", "2001:db8::1"], "links": ["/a", "https://a.example/", "mailto:x"],
+        "mails": ["Bob@Example.ORG", "bob(at)example.org"],
+    });
+    let list = |kind: &str, from: &str| json!({"type": kind, "each": format!("json:/{from}/*")});
+    let site = module(&json!({
+        "type": "domain", "probes": [{"url": "https://site.example/?q={query}"}],
+        "result": {"type": "url", "value": "json:/links/0"},
+        "results": [list("subdomain", "hosts"), list("ip_address", "ips"), list("url", "links"), list("email", "mails")],
+    }));
+    let answer = respond(200, &[], body.to_string());
+    let query = Query::parse(SearchType::Domain, "example.org").unwrap();
+    let report = Bench::new(move |_| Ok(answer.clone())).check(&site, &query);
+    let found: Vec<_> =
+        report.findings.iter().map(|it| (it.result_type.as_str(), it.value.as_deref().unwrap())).collect();
+    assert_eq!(
+        found,
+        [
+            ("subdomain", "www.example.org"),
+            ("subdomain", "b.example.org"),
+            ("ip_address", "192.0.2.1"),
+            ("ip_address", "2001:db8::1"),
+            ("url", "https://a.example/"),
+            ("email", "Bob@example.org"),
+        ]
+    );
+    // A hit on a person's account is one, whatever its page says.
+    let site = module(&json!({"control": false, "result": {"type": "email", "value": "json:/mail"}}));
+    for (body, want) in [
+        (json!({"mail": ["no", "a@example.org"]}), ("account", "bob")),
+        (json!({"mail": "a@example.org"}), ("email", "a@example.org")),
+        (json!({"mail": "none"}), ("account", "bob")),
+    ] {
+        let answer = respond(200, &[], body.to_string());
+        let report = Bench::new(move |_| Ok(answer.clone())).check(&site, &username("bob"));
+        let [main] = report.findings.as_slice() else { panic!("{report:?}") };
+        assert_eq!((main.result_type.as_str(), main.value.as_deref().unwrap()), want, "{body}");
+    }
+}
+
+/// A page with these head elements.
+fn page(status: u16, head: &str) -> Response {
+    respond(
+        status,
+        &[("content-type", "text/html")],
+        format!("<html><head>{head}</head><body>page</body></html>"),
+    )
+}
+
+#[test]
+fn pages_of_profiles_tell_of_themselves() {
+    let head = |name: &str, bio: &str| {
+        format!(
+            r#"<title>{name} on Site</title><meta property="og:title" content="Ana Rivera (@{name})">
+            <meta property="og:description" content="{bio}"><meta property="og:image" content="/a/{name}.png">"#
+        )
+    };
+    let ask = |fields: Value, control: Response| {
+        let bench = Bench::new(move |request| {
+            let name = request.trace.query.to_string();
+            match request.trace.control {
+                true if control.status == 0 => Ok(page(404, &head(&name, "Join Site"))),
+                true => Ok(control.clone()),
+                false => Ok(page(200, &head(&name, "Likes maps"))),
+            }
+        });
+        let site = module(&fields);
+        let first = bench.check(&site, &username("bob")).findings.remove(0).metadata;
+        // The verdict and what it saw are known by now.
+        let second = bench.check(&site, &username("bob")).findings.remove(0).metadata;
+        assert_eq!(first, second);
+        Value::Object(first)
+    };
+    let all = json!({"title": "bob on Site", "display_name": "Ana Rivera", "bio": "Likes maps",
+        "avatar_url": "https://site.example/a/bob.png"});
+    assert_eq!(ask(json!({}), page(404, "<title>Not found</title>")), all);
+    // The page of a made-up name says the same of that name: only what differs is the account's.
+    assert_eq!(ask(json!({}), page(0, "")), json!({"bio": "Likes maps"}));
+    let own = json!({"result": {"type": "profile", "metadata": {"bio": "const:own", "title": "css:h7", "avatar": "css:h8"}}});
+    let want =
+        json!({"bio": "own", "display_name": "Ana Rivera", "avatar_url": "https://site.example/a/bob.png"});
+    assert_eq!(ask(own, page(404, "")), want, "what the entry sets is the entry's, found or not");
+    let other = json!({"result": {"type": "url", "value": "final_url:"}});
+    assert_eq!(ask(other, page(404, "")), json!({}), "an address has no portrait");
+    let bench = Bench::new(|_| {
+        Ok(respond(200, &[("content-type", "application/json")], "{\"a\": \"<title>x</title>\"}"))
+    });
+    let report = bench.check(&module(&json!({"control": false})), &username("bob"));
+    assert_eq!(report.findings[0].metadata.len(), 0, "JSON is no page");
 }

@@ -6,8 +6,18 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rlimit::Resource;
+use socket2::{Domain, Protocol, Socket, Type};
 
-use super::kit::{Client, House, Pieces, get, run_alone, wait_until};
+use super::kit::{Client, House, LONG, Pieces, get, run_alone, wait_until};
+
+/// What the accept loop dies of must be noticed at once: no probe will find it out.
+fn house_without_probes() -> House {
+    House::with(|config| {
+        config.probe_every = LONG * 10;
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+    })
+}
 
 /// A stream that began before the loop died, and must outlive it.
 fn open_stream(house: &House) -> (Pieces, Client) {
@@ -29,6 +39,26 @@ fn is_whole_again(house: &House, (pieces, mut client): (Pieces, Client)) {
     assert_eq!(client.until_closed(), b"");
 }
 
+/// Clients that connect while nobody accepts: their sockets are made before descriptors run out.
+struct Latecomers(Vec<Socket>);
+
+impl Latecomers {
+    fn new() -> Self {
+        Self((0..5).map(|_| Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap()).collect())
+    }
+
+    /// They send their requests into the backlog.
+    fn ask(self, house: &House) -> Vec<Client> {
+        let asking = self.0.into_iter().map(|socket| {
+            socket.connect(&house.address.into()).unwrap();
+            let mut client = Client::over(socket.into());
+            client.send(get("/late"));
+            client
+        });
+        asking.collect()
+    }
+}
+
 #[test]
 fn a_want_of_descriptors() {
     run_alone("healing::with_few_descriptors");
@@ -37,8 +67,9 @@ fn a_want_of_descriptors() {
 #[test]
 #[ignore = "lowers a limit of its process: run by a_want_of_descriptors"]
 fn with_few_descriptors() {
-    let house = House::new();
+    let house = house_without_probes();
     let stream = open_stream(&house);
+    let latecomers = Latecomers::new();
     let (soft, hard) = Resource::NOFILE.get().unwrap();
     let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
     Resource::NOFILE.set(open + 40, hard).unwrap();
@@ -46,12 +77,16 @@ fn with_few_descriptors() {
     while let Ok(client) = TcpStream::connect(house.address) {
         crowd.push(client);
     }
+    let late = latecomers.ask(&house);
     wait_until("the accept loop is rebuilt", || {
         crowd.pop();
         house.server().load().rebuilds_total > 0
     });
     drop(crowd);
     Resource::NOFILE.set(soft, hard).unwrap();
+    for mut client in late {
+        assert_eq!(client.answer().status, 200, "who waited is served");
+    }
     is_whole_again(&house, stream);
 }
 
@@ -64,13 +99,37 @@ fn a_want_of_threads() {
 #[test]
 #[ignore = "lowers a limit of its process: run by a_want_of_threads"]
 fn with_no_room_for_a_thread() {
+    dies_of_no_room_for_a_thread(&house_without_probes(), PassedOn::Yes);
+}
+
+#[test]
+fn a_want_of_threads_that_nobody_hears_of() {
+    run_alone("healing::with_no_room_for_a_thread_and_no_word");
+}
+
+/// Where the program has its own way with panics, the probes find out.
+#[test]
+#[ignore = "lowers a limit of its process: run by a_want_of_threads_that_nobody_hears_of"]
+fn with_no_room_for_a_thread_and_no_word() {
+    dies_of_no_room_for_a_thread(&House::new(), PassedOn::No);
+}
+
+/// Whether the server hears of a panic.
+#[derive(PartialEq)]
+enum PassedOn {
+    Yes,
+    No,
+}
+
+fn dies_of_no_room_for_a_thread(house: &House, passed_on: PassedOn) {
     static PANICS: AtomicUsize = AtomicUsize::new(0);
-    let house = House::new();
-    let stream = open_stream(&house);
+    let stream = open_stream(house);
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         PANICS.fetch_add(1, Ordering::SeqCst);
-        before(info);
+        if passed_on == PassedOn::Yes {
+            before(info);
+        }
     }));
     let (soft, hard) = Resource::AS.get().unwrap();
     // Room for the small things, not for a stack.
@@ -82,7 +141,7 @@ fn with_no_room_for_a_thread() {
     });
     Resource::AS.set(soft, hard).unwrap();
     wait_until("the accept loop is rebuilt", || house.server().load().rebuilds_total > 0);
-    is_whole_again(&house, stream);
+    is_whole_again(house, stream);
 }
 
 fn address_space() -> u64 {

@@ -108,6 +108,11 @@ impl Handler for TestHandler {
                 let size = request.query.parse().unwrap();
                 Reply::Now(Response::new(200, "text/plain", pattern(size)))
             }
+            "/json" => Reply::Now(json(&request.query)),
+            "/json-later" => Reply::Later(Box::new(move || {
+                product.gate.pass();
+                Reply::Now(json(&request.query))
+            })),
             "/none" => Reply::Now(Response::empty(204)),
             _ => {
                 product.seen.lock().unwrap().push(format!("{} {}", request.method, request.path));
@@ -142,24 +147,38 @@ pub(crate) fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| b'a' + u8::try_from(index % 23).unwrap()).collect()
 }
 
+/// JSON of that many bytes.
+pub(crate) fn json_text(size: usize) -> String {
+    let numbers: String = (0..size).map(|number| format!("{number},")).collect();
+    format!("[{}0]", &numbers[..size - 3])
+}
+
+fn json(size: &str) -> Response {
+    Response::new(200, "application/json", json_text(size.parse().unwrap()).into_bytes())
+        .with_header("ETag", "\"tag\"")
+}
+
 fn text(status: u16, body: &str) -> Reply {
     Reply::Now(Response::new(status, "text/plain", body.as_bytes()))
 }
 
 fn echo(request: Request) -> Reply {
     let client = request.client.map(|client| client.to_string()).unwrap_or_default();
+    let request_id = request.header("x-request-id").unwrap_or_default().to_owned();
     Reply::Now(
         Response::new(200, "application/octet-stream", request.body)
             .with_header("X-Method", request.method)
             .with_header("X-Path", request.path.escape_default().to_string())
             .with_header("X-Query", request.query)
-            .with_header("X-Client", client),
+            .with_header("X-Client", client)
+            .with_header("X-Seen-Request-Id", request_id),
     )
 }
 
 fn stream(product: Arc<Product>) -> Reply {
     let fed = product.streams.lock().unwrap().pop().unwrap();
     let head = Response::empty(200).with_header("Content-Type", "text/event-stream");
+    let head = head.with_header("X-Accel-Buffering", "no");
     let body = move |sink: &mut dyn sightline::http::StreamSink| {
         let sent = fed.iter().try_for_each(|piece| sink.send(&piece));
         let end = if sent.is_ok() { StreamEnd::Complete } else { StreamEnd::ReaderGone };

@@ -33,11 +33,21 @@ fn a_full_queue_is_a_503_at_once() {
     assert_eq!(refused.answer().status, 200);
 }
 
+/// A server that takes no other look at its connections than the one for those that are stuck: each connection
+/// that is accepted, as a probe's is, would be a chance for them.
+fn house_without_probes() -> House {
+    House::with(|config| {
+        config.probe_every = LONG * 10;
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+    })
+}
+
 /// tiny_http loses a new connection behind long-lived ones when several come at once.
 #[test]
 fn no_connection_is_stuck_behind_streams() {
-    for _ in 0..12 {
-        let house = House::new();
+    for _ in 0..20 {
+        let house = house_without_probes();
         let feeds: Vec<_> = (0..3).map(|_| house.product.next_stream()).collect();
         let mut clients: Vec<Client> = (0..5).map(|_| house.connect()).collect();
         for (index, client) in clients.iter_mut().enumerate() {
@@ -53,7 +63,7 @@ fn no_connection_is_stuck_behind_streams() {
 #[test]
 fn many_connections_at_once_to_a_fresh_server_are_all_served() {
     for _ in 0..4 {
-        let house = House::new();
+        let house = house_without_probes();
         let mut clients: Vec<Client> = (0..64).map(|_| house.connect()).collect();
         for client in &mut clients {
             client.send(get("/"));

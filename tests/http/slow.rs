@@ -4,8 +4,9 @@ use std::io::Write;
 use std::time::Duration;
 
 use sightline::http::StreamEnd;
+use socket2::{SockFilter, SockRef};
 
-use super::kit::{House, get, pattern, post, wait_until};
+use super::kit::{Client, House, LONG, get, pattern, post, wait_until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -65,7 +66,10 @@ fn a_body_that_dribbles_is_cut_off_by_its_deadline() {
 
 #[test]
 fn a_silent_connection_is_closed() {
-    let house = House::with(|config| config.idle_timeout = SECOND);
+    let house = House::with(|config| {
+        config.idle_timeout = SECOND;
+        config.head_timeout = LONG * 10;
+    });
     let mut silent = house.connect();
     let mut half = house.connect();
     half.send("GET / HTTP/1.1\r\nHo");
@@ -137,4 +141,58 @@ fn a_stream_reader_that_takes_nothing_is_cut_off() {
     }
     wait_until("the stream ends", || *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]);
     wait_until("its thread ends", || house.server().load().streams_open == 0);
+}
+
+/// From here on the client's kernel loses all that comes for it, as if the machine were gone: nothing is
+/// acknowledged, and nothing is reset.
+fn vanish(client: &Client) {
+    const RETURN: u16 = 0x06;
+    let drop_all = SockFilter::new(RETURN, 0, 0, 0);
+    SockRef::from(client.stream()).attach_filter(&[drop_all]).unwrap();
+}
+
+/// All else that could end these connections is out of the way.
+fn house_that_notices() -> House {
+    House::with(|config| {
+        config.vanish_timeout = SECOND * 2;
+        config.keepalive_after = SECOND;
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+        config.stream_write_timeout = LONG * 10;
+    })
+}
+
+#[test]
+fn a_stream_to_a_reader_that_vanished_ends() {
+    let house = house_that_notices();
+    let pieces = house.product.next_stream();
+    let mut client = house.connect();
+    client.send(get("/stream"));
+    client.head();
+    vanish(&client);
+    wait_until("the stream notices", || {
+        // Few and small: they all fit into the socket's buffer.
+        let _ = pieces.send(b"anyone?".to_vec());
+        *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
+    });
+    wait_until("its thread ends", || house.server().load().streams_open == 0);
+}
+
+#[test]
+fn connections_whose_peer_vanished_end_without_a_word_being_said() {
+    let house = house_that_notices();
+    let _pieces = house.product.next_stream();
+    let mut quiet_stream = house.connect();
+    quiet_stream.send(get("/stream"));
+    quiet_stream.head();
+    let mut idle = house.connect();
+    idle.send(get("/"));
+    idle.answer();
+    let mut half = house.connect();
+    half.send("GET / HTTP/1.1\r\nHo");
+    wait_until("all are seen", || house.server().load().connections == 3);
+    for client in [&quiet_stream, &idle, &half] {
+        vanish(client);
+    }
+    wait_until("all are gone", || house.server().load().connections == 0);
 }

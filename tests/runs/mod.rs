@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -12,7 +12,7 @@ use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::base::ids::AccountId;
-use sightline::modules::catalog::Catalog;
+use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::check::Checker;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::probe::Prober;
@@ -20,11 +20,15 @@ use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
 use sightline::runs::journal::{Ending, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
+use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
 use sightline::runs::service::{Found, Order, OrderError, Receipt, Runs, RunsConfig};
 use sightline::runs::workshop::Limits;
 use sightline::store::{self, Store};
 
+mod following;
+mod lessons;
+mod merging;
 mod switch;
 mod trouble;
 mod web;
@@ -98,6 +102,13 @@ fn bench_with(
     Bench { runs, web, store, account, folder }
 }
 
+/// A bench whose store can be switched off.
+fn bench_on_a_switch(catalog: &[Value], config: RunsConfig) -> (Bench, Arc<Switched>) {
+    let mut switch = None;
+    let bench = bench_with(catalog, config, |store| Arc::clone(switch.insert(Switched::new(store))) as _);
+    (bench, switch.expect("bench_with opens the journal"))
+}
+
 fn checker(web: &Arc<PlayedWeb>) -> Arc<Checker> {
     let prober = Arc::clone(web) as Arc<dyn Prober>;
     Arc::new(Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600)))
@@ -117,12 +128,21 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
 }
 
 impl Bench {
+    /// Another process on the same store, with the catalogue as it is now.
+    fn another_process(&self, web: &Arc<PlayedWeb>) -> Arc<Runs> {
+        let file = PathBuf::from(self.folder.path("catalog.json"));
+        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+        let journal: Arc<dyn Journal> = self.store.clone();
+        Runs::new(journal, catalog, checker(web), Arc::new(SystemClock), config())
+    }
+
     fn order(&self, query: &str) -> Order {
         let now = SystemClock.now();
         Order {
             account: self.account,
             query: Query::parse(SearchType::Username, query).unwrap(),
             premium: false,
+            choice: Choice::default(),
             charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
             idempotency: None,
         }
@@ -133,6 +153,17 @@ impl Bench {
             Ok(Receipt::Started(run)) => run,
             _ => panic!("not started"),
         }
+    }
+
+    /// What these modules alone come to.
+    fn outcomes<const N: usize>(&self, query: &str, modules: &[&str; N]) -> [String; N] {
+        let chosen = modules.iter().map(|module| (*module).to_owned()).collect();
+        let choice = Choice { modules: chosen, ..Choice::default() };
+        let Ok(Receipt::Started(run)) = self.runs.start(Order { choice, ..self.order(query) }) else {
+            panic!("not started")
+        };
+        self.finish(&run);
+        modules.map(|module| outcome_of(&run, module).0)
     }
 
     fn finish(&self, run: &LiveRun) -> RunSummary {
@@ -272,6 +303,94 @@ fn a_site_that_asked_for_it_is_left_alone_by_the_next_run() {
         }
     }
     assert_eq!((bench.web.asked("limit-000"), bench.web.asked("ok-000")), (1, 2));
+}
+
+#[test]
+fn a_module_is_asked_though_the_host_of_its_fallback_wants_to_be_left_alone() {
+    let mut two = module("ok-two", "first.example.com");
+    let fallback = json!({"url": "https://limited.example.com/{query}", "fallback": true});
+    two["probes"].as_array_mut().unwrap().push(fallback);
+    let bench = bench(&[two, module("limit-000", "limited.example.com")], config());
+    for _ in 0..2 {
+        let run = bench.start("alice");
+        bench.finish(&run);
+        assert_eq!(outcome_of(&run, "limit-000").0, "rate_limited");
+        assert_eq!(outcome_of(&run, "ok-two").0, "hit");
+    }
+    assert_eq!((bench.web.asked("limit-000"), bench.web.asked("ok-two")), (1, 2));
+}
+
+#[test]
+fn a_module_whose_first_source_wants_to_be_left_alone_is_asked_by_its_second() {
+    let two = |id: &str, first: &str, second: &str| {
+        let mut two = module(id, first);
+        let fallback = json!({"url": format!("https://{second}/{{query}}"), "fallback": true});
+        two["probes"].as_array_mut().unwrap().push(fallback);
+        two
+    };
+    let catalog = [
+        module("limit-000", "limited.example.com"),
+        module("limit-001", "other.example.com"),
+        two("ok-two", "limited.example.com", "second.example.com"),
+        two("ok-none", "limited.example.com", "other.example.com"),
+    ];
+    let bench = bench(&catalog, config());
+    assert_eq!(bench.outcomes("alice", &["limit-000", "limit-001"]), ["rate_limited", "rate_limited"]);
+    assert_eq!(bench.outcomes("bob", &["ok-two", "ok-none"]), ["hit", "rate_limited"]);
+    assert_eq!((bench.web.asked("ok-two"), bench.web.asked("ok-none")), (1, 0));
+    assert!(bench.web.at_once.lock().contains_key("second.example.com"));
+}
+
+#[test]
+fn a_host_that_sent_a_first_source_away_is_left_alone_though_the_second_concluded() {
+    let mut two = module("limited-by-first", "first.example.com");
+    let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
+    two["probes"].as_array_mut().unwrap().push(fallback);
+    let bench = bench(
+        &[two, module("ok-000", "first.example.com"), module("ok-001", "second.example.com")],
+        config(),
+    );
+    assert_eq!(bench.outcomes("alice", &["limited-by-first"]), ["hit"]);
+    assert_eq!(bench.outcomes("bob", &["ok-000", "ok-001"]), ["rate_limited", "hit"]);
+}
+
+#[test]
+fn a_proof_leaves_alone_whoever_asked_for_it_and_asks_a_second_source() {
+    let mut two = module("ok-two", "limited.example.com");
+    let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
+    two["probes"].as_array_mut().unwrap().push(fallback);
+    let mut catalog = [module("limit-000", "limited.example.com"), two];
+    for entry in &mut catalog {
+        entry["known"] = json!(["alice"]);
+    }
+    let catalog = Catalog::from_text("test", &Value::from(catalog.to_vec()).to_string()).unwrap();
+    let web = Arc::new(PlayedWeb::default());
+    let options = ProofOptions {
+        checker: checker(&web),
+        simulated: false,
+        troubles: Vec::new(),
+        jobs: 1,
+        timeout: Duration::from_secs(10),
+        seed: 1,
+    };
+    let proofs = prove(catalog.modules(), &options, &Stop::default(), |_| {});
+    assert_eq!(proofs.len(), 2);
+    assert_eq!(web.asked("limit-000"), 1, "the made-up name is not asked for any more");
+    assert!(web.asked("ok-two") > 0 && web.at_once.lock().contains_key("second.example.com"));
+}
+
+#[test]
+fn a_list_that_is_at_hand_is_read_though_its_host_is_paused_and_the_days_checks_are_used_up() {
+    let mut feed = module("ok-feed", "feed.example.com");
+    feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
+    feed["per_day"] = 1.into();
+    let mut single = module("ok-single", "single.example.com");
+    single["per_day"] = 1.into();
+    let bench = bench(&[feed, single, module("limit-000", "feed.example.com")], config());
+    assert_eq!(bench.outcomes("alice", &["ok-feed", "ok-single"]), ["hit", "hit"]);
+    assert_eq!(bench.outcomes("bob", &["limit-000"]), ["rate_limited"]);
+    assert_eq!(bench.outcomes("carol", &["ok-feed", "ok-single"]), ["hit", "skipped"]);
+    assert_eq!((bench.web.asked("ok-feed"), bench.web.asked("limit-000")), (1, 1));
 }
 
 #[test]

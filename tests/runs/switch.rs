@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use sightline::account::credits::Charge;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
+use sightline::runs::health::Tallies;
 use sightline::runs::journal::{
-    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
+    Started, Write,
 };
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use sightline::store::Store;
@@ -16,9 +19,22 @@ use sightline::store::Store;
 pub(super) struct Switched {
     pub(super) inner: Arc<Store>,
     pub(super) down: AtomicBool,
+    /// Checkpoints are lost, as they are when a process dies before its next one.
+    pub(super) forgets: AtomicBool,
+    /// What happens just before the ended modules of a run are read the next time.
+    pub(super) before_modules: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Switched {
+    pub(super) fn new(inner: Arc<Store>) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            down: AtomicBool::new(false),
+            forgets: AtomicBool::new(false),
+            before_modules: Mutex::default(),
+        })
+    }
+
     pub(super) fn up(&self) -> Result<(), StorageError> {
         if self.down.load(Ordering::SeqCst) { Err(StorageError::unavailable("switched off")) } else { Ok(()) }
     }
@@ -29,14 +45,17 @@ impl Journal for Switched {
         self.up()?;
         self.inner.start(run, charge)
     }
-    fn add_results(
+    fn known_request(
         &self,
-        run: RunId,
-        owner: InstanceId,
-        results: &[ResultRecord],
-    ) -> Result<Write, StorageError> {
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
         self.up()?;
-        self.inner.add_results(run, owner, results)
+        self.inner.known_request(account, idempotency)
+    }
+    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
+        self.up()?;
+        self.inner.add_results(run, owner, batch)
     }
     fn checkpoint(
         &self,
@@ -46,6 +65,9 @@ impl Journal for Switched {
         until: jiff::Timestamp,
     ) -> Result<Write, StorageError> {
         self.up()?;
+        if self.forgets.load(Ordering::SeqCst) {
+            return Ok(Write::Done);
+        }
         self.inner.checkpoint(run, owner, at, until)
     }
     fn finish(
@@ -79,7 +101,13 @@ impl Journal for Switched {
     fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
         self.inner.results(id, after, limit)
     }
+    fn changes(&self, id: RunId, changes: Changes, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        self.inner.changes(id, changes, limit)
+    }
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
+        if let Some(happens) = self.before_modules.lock().take() {
+            happens();
+        }
         self.inner.modules(id)
     }
     fn list(
@@ -92,6 +120,10 @@ impl Journal for Switched {
     }
     fn delete(&self, id: RunId, account: AccountId, now: jiff::Timestamp) -> Result<bool, StorageError> {
         self.inner.delete(id, account, now)
+    }
+    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+        self.up()?;
+        self.inner.share_health(simulated, learnt)
     }
     fn forget_idempotency(&self, before: jiff::Timestamp) -> Result<(), StorageError> {
         self.inner.forget_idempotency(before)

@@ -16,11 +16,7 @@ fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
     // Another process on the same store.
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
-    let checker = checker(&web);
-    let file = PathBuf::from(first.folder.path("catalog.json"));
-    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-    let journal: Arc<dyn Journal> = first.store.clone();
-    let second = Runs::new(journal, catalog, checker, Arc::new(SystemClock), config());
+    let second = first.another_process(&web);
     second.keep_house();
     let resumed = second.live(run.id()).expect("taken over");
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
@@ -79,13 +75,7 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
 fn results_are_shown_only_once_they_are_stored_and_none_is_lost_while_the_store_is_down() {
     let mut catalog = modules("gate", 20);
     catalog.extend(modules("miss", 5));
-    let switch: Mutex<Option<Arc<Switched>>> = Mutex::new(None);
-    let bench = bench_with(&catalog, config(), |store| {
-        let journal = Arc::new(Switched { inner: store, down: AtomicBool::new(false) });
-        *switch.lock() = Some(Arc::clone(&journal));
-        journal
-    });
-    let journal = switch.into_inner().unwrap();
+    let (bench, journal) = bench_on_a_switch(&catalog, config());
     let run = bench.start("alice");
     journal.down.store(true, Ordering::SeqCst);
     assert!(
@@ -121,13 +111,7 @@ fn an_instance_whose_lease_ran_out_goes_on_with_its_own_run() {
 #[test]
 fn a_run_whose_results_are_never_taken_fails_and_is_refunded() {
     let limits = Limits { store_patience: Duration::ZERO, ..config().limits };
-    let switch: Mutex<Option<Arc<Switched>>> = Mutex::new(None);
-    let bench = bench_with(&modules("gate", 5), RunsConfig { limits, ..config() }, |store| {
-        let journal = Arc::new(Switched { inner: store, down: AtomicBool::new(false) });
-        *switch.lock() = Some(Arc::clone(&journal));
-        journal
-    });
-    let journal = switch.into_inner().unwrap();
+    let (bench, journal) = bench_on_a_switch(&modules("gate", 5), RunsConfig { limits, ..config() });
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
     let Ok(Receipt::Started(run)) = bench.runs.start(order) else { panic!("not started") };
@@ -160,9 +144,7 @@ fn a_run_that_cannot_be_gone_on_with_ends_and_one_that_can_names_what_is_gone() 
     std::fs::write(&file, Value::Array(catalog).to_string()).unwrap();
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
-    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-    let journal: Arc<dyn Journal> = first.store.clone();
-    let second = Runs::new(journal, catalog, checker(&web), Arc::new(SystemClock), config());
+    let second = first.another_process(&web);
     second.keep_house();
     let resumed = second.live(run.id()).unwrap();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));

@@ -1,14 +1,28 @@
 //! A played web: one whose sites do what their module's id says.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use serde_json::Value;
 use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
 
+/// The email addresses that `list-NUMBER` names: each is written by some in capitals.
+pub(super) fn listed(number: usize) -> Vec<String> {
+    let named = (1..=12usize)
+        .filter(|address| !(number + address).is_multiple_of(3) || number.is_multiple_of(*address));
+    let written = |address: usize| match (number + address) % 2 {
+        0 => format!("user{address}@example.com"),
+        _ => format!("USER{address}@Example.com"),
+    };
+    named.map(written).collect()
+}
+
 /// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `slow-…`,
-/// `limit-…` (429 with `Retry-After`), `hang-…`, and `gate-…`, which waits until the gate is opened.
+/// `limit-…` (429 with `Retry-After`), `limited-…` (the
+/// same on a host `first…`), `hang-…`, `gate-…`, which waits until the gate is opened, `list-…`,
+/// which names email addresses (see [`listed`]), and `gatelist-…`.
 #[derive(Default)]
 pub(super) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
@@ -16,6 +30,8 @@ pub(super) struct PlayedWeb {
     pub(super) asked: Mutex<HashMap<String, usize>>,
     pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
     pub(super) at_gate: AtomicUsize,
+    /// Our own network is down: no name resolves.
+    pub(super) down: AtomicBool,
 }
 
 impl PlayedWeb {
@@ -34,6 +50,9 @@ impl PlayedWeb {
     }
 
     fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
+        if self.down.load(Ordering::SeqCst) {
+            return Err(ProbeError::Dns("no answer".into()));
+        }
         let module = &*request.trace.module;
         let status = match module.split('-').next().unwrap() {
             "ok" => 200,
@@ -44,11 +63,14 @@ impl PlayedWeb {
                 200
             }
             "limit" => 429,
+            "limited" if request.url.host_str().is_some_and(|host| host.starts_with("first")) => 429,
+            "limited" => 200,
             "hang" => {
                 std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
                 return Err(ProbeError::Timeout(Phase::FirstByte));
             }
-            "gate" => {
+            "list" => 200,
+            "gate" | "gatelist" => {
                 self.at_gate.fetch_add(1, Ordering::SeqCst);
                 let mut open = self.gate_open.lock();
                 while !*open {
@@ -62,7 +84,10 @@ impl PlayedWeb {
             status,
             final_url: request.url.clone(),
             headers: if status == 429 { vec![("retry-after".into(), "60".into())] } else { vec![] },
-            body: format!("profile of {}", request.trace.query).into_bytes(),
+            body: match module.rsplit_once("list-") {
+                Some((_, number)) => Value::from(listed(number.parse().unwrap())).to_string().into_bytes(),
+                None => format!("profile of {}", request.trace.query).into_bytes(),
+            },
             truncated: false,
             timing: Timing::default(),
         })

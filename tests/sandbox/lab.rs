@@ -11,7 +11,7 @@ use sightline::modules::check::Checker;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Report;
-use sightline::modules::query::{Query, SearchType};
+use sightline::modules::query::Query;
 use sightline::net::{HttpProber, NetConfig};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
@@ -37,13 +37,6 @@ impl Lab {
         Self { modules, sandbox, checker }
     }
 
-    /// All built-in modules that are switched on.
-    pub(super) fn builtin(options: SandboxOptions) -> Self {
-        let catalog = Catalog::builtin().unwrap();
-        let modules = catalog.modules().iter().filter(|module| module.entry().enabled);
-        Self::new(modules.cloned().collect(), options)
-    }
-
     pub(super) fn check(&self, module: &Module, query: &Query) -> Report {
         self.checker.check(module, query, Instant::now() + PATIENCE)
     }
@@ -66,33 +59,6 @@ impl Lab {
         });
         complaints.sort();
         complaints
-    }
-
-    /// A query that begins with `first` and that the module takes.
-    pub(super) fn query(&self, module: &Module, first: &str) -> Option<Query> {
-        let domains = &module.entry().domain_in;
-        let texts: Vec<String> = match module.search_type() {
-            SearchType::Username => {
-                ["", "7", "-seven", "0000001"].map(|end| format!("{first}{end}")).to_vec()
-            }
-            SearchType::Email => {
-                let domains = domains.iter().map(String::as_str).chain(["example.com"]);
-                domains.map(|domain| format!("{first}@{domain}")).collect()
-            }
-            SearchType::Domain => vec![format!("{first}.com"), format!("{first}.org")],
-        };
-        texts.iter().find_map(|text| {
-            let query = Query::parse(module.search_type(), text).ok()?;
-            module.why_skipped(&query, self.checker.keys()).is_none().then_some(query)
-        })
-    }
-
-    /// A name that exists on the site.
-    pub(super) fn known(&self, module: &Module) -> Option<Query> {
-        let known = module.entry().known.first();
-        known
-            .and_then(|text| Query::parse(module.search_type(), text).ok())
-            .or_else(|| self.query(module, "everybody"))
     }
 }
 

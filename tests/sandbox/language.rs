@@ -12,7 +12,7 @@ use sightline::sandbox::{Sandbox, SandboxOptions};
 use super::lab::{Lab, module};
 
 /// The module hits for `everybody7` and misses for `nobody7`; gives the metadata of the hit's results.
-fn play(id: &str, more: &Value) -> Vec<(Option<String>, serde_json::Map<String, Value>)> {
+pub(super) fn play(id: &str, more: &Value) -> Vec<(Option<String>, serde_json::Map<String, Value>)> {
     let lab = Lab::new(vec![module(id, more)], SandboxOptions::perfect());
     assert_eq!(lab.sandbox.problems(), [], "{id}");
     let ask = |name: &str| lab.check(&lab.modules[0], &Query::parse(SearchType::Username, name).unwrap());
@@ -156,6 +156,21 @@ fn answers_to_head_need_no_body() {
 }
 
 #[test]
+fn a_multipart_form_goes_over_the_wire() {
+    play(
+        "multipart",
+        &json!({
+            "probes": [{
+                "url": "https://m.example.org/find?k={config.none?}", "method": "POST",
+                "multipart": {"name": "{query}", "key": "{config.none?}"}, "headers": {"X-Key": "{config.none?}"},
+            }],
+            "hit": [{"status": [200], "json": [{"at": "/found", "equals": true}]}],
+            "miss": [{"status": [200], "json": [{"at": "/found", "equals": false}]}]
+        }),
+    );
+}
+
+#[test]
 fn a_chain_of_probes_goes_on_with_what_answers_gave() {
     let more = json!({
         "probes": [
@@ -252,25 +267,87 @@ fn lists_have_a_few_elements_that_pass_their_filters() {
     }
 }
 
-fn problems(module: Arc<Module>) -> Vec<String> {
+#[test]
+fn json_in_scripts_xml_and_nested_choices_are_played() {
+    let found = play(
+        "script",
+        &json!({
+            "hit": [{"status": [200], "script": [{"at": "/props/user/name", "equals_query": true}]}],
+            "miss": [{"status": [200], "script": [{"at": "/props/user", "exists": false}]}],
+            "result": {"type": "profile", "metadata": {
+                "bio": "script:/props/user/bio", "hash": "body_hash:mmh3",
+                "followers": {"from": ["script:/props/stats/*/n"], "where": [{"at": "/kind", "equals": "f"}]},
+                "avatar_url": {"from": ["css:img@src"], "transform": ["absolute_url"]},
+            }},
+            "results": [{"type": "username", "each": "script:/props/friends/*", "value": "json:/name"}],
+        }),
+    );
+    let main = &found[0].1;
+    assert!(main["hash"].is_i64() && main["bio"].is_string() && main.contains_key("followers"), "{main:?}");
+    assert!(main["avatar_url"].as_str().unwrap().starts_with("https://script.example.org/"), "{main:?}");
+    assert_eq!(found.len(), 4);
+    let found = play(
+        "nested",
+        &json!({
+            "hit": [{"json": [{"at": "/handle", "equals_query": true}]}], "miss": [{"status": [404]}],
+            "result": {"type": "profile", "metadata": {
+                "registrar": {
+                    "each": "/entities/*", "where": [{"at": "/roles", "contains": "registrar"}],
+                    "inner": {"each": "/vcardArray/1/*", "where": [{"at": "/0", "equals": "fn"}], "inner": {"from": ["json:/3"]}}
+                },
+                "email": {
+                    "each": "/entities/*", "where": [{"at": "/roles", "contains": "abuse"}],
+                    "inner": {"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": "email"}], "transform": ["upper"]}
+                },
+            }},
+        }),
+    );
+    let main = &found[0].1;
+    assert_eq!(
+        (&main["registrar"], main["email"].as_str()),
+        (&json!("Example Works Ltd"), Some("SAMPLE VCARD ARRAY"))
+    );
+    let found = play(
+        "feed",
+        &json!({
+            "probes": [{"url": "https://feed.example.org/{query}/rss.xml"}],
+            "hit": [{"status": [200], "css": ["rss > channel"]}], "miss": [{"status": [404]}],
+            "results": [{"type": "url", "each": "css:item > link"}],
+            "result": {"type": "profile", "metadata": {"title": "css:channel > title", "website": "css:channel > link"}},
+        }),
+    );
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].1["website"].as_str().unwrap().starts_with("https://media.example.net/"));
+}
+
+#[test]
+fn digests_are_played_where_a_body_is_known() {
+    let hash = "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b";
+    let rules = json!({"hit": [{"status": [200], "words": ["{query}"]}], "miss": [{"body_hash": {"sha256": [hash]}}]});
+    play("hash", &rules);
+    let icon = json!({"hit": [{"body_hash": {"mmh3": [-1_137_974_563]}}], "miss": [{"status": [404]}]});
+    play("icon", &icon);
+}
+
+pub(super) fn problems(module: Arc<Module>) -> Vec<String> {
     let sandbox = Sandbox::start([module], SandboxOptions::perfect()).unwrap();
     sandbox.problems().into_iter().map(|problem| problem.what).collect()
 }
 
 #[test]
 fn rules_that_cannot_be_told_apart_are_reported() {
-    let always = json!({"hit": [{"status": [200]}], "miss": [{"status": [200], "words": ["gone"]}]});
+    let always = json!({"hit": [{"any_word": ["here", "gone"]}], "miss": [{"regex": "gone"}]});
     let told = problems(module("always", &always));
     assert!(told.len() == 1 && told[0].contains("makes it miss") && told[0].contains("conflict"), "{told:?}");
-    let hash = json!({"hit": [{"sha256": ["00".repeat(32)]}], "miss": [{"status": [404]}]});
+    let hash = json!({"hit": [{"body_hash": {"sha256": ["00".repeat(32)]}}], "miss": [{"status": [404]}]});
     let told = problems(module("hash", &hash));
     assert!(
         told.len() == 1 && told[0].contains("no answer can be made for any alternative of `hit`"),
         "{told:?}"
     );
-    let walled = json!({"hit": [{"status": [200]}], "miss": [{"status": [429]}]});
+    let walled = json!({"hit": [{"status": [200]}], "miss": [{"status": [403], "header": {"CF-Mitigated": "challenge"}}]});
     let told = problems(module("walled", &walled));
-    assert!(told.len() == 1 && told[0].contains("rate_limited"), "{told:?}");
+    assert!(told.len() == 1 && told[0].contains("blocked"), "{told:?}");
 }
 
 #[test]

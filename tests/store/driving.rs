@@ -8,7 +8,7 @@ use sightline::base::ids::RunId;
 use sightline::runs::journal::{Checkpoint, Ending, NewRun, Resumable, Write};
 use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
 
-use super::{Fixture, at, charge, checkpoint, completed, cycle, failed, new_instance, race, result};
+use super::{Fixture, added, at, charge, checkpoint, completed, cycle, failed, new_instance, race, result};
 
 impl Fixture {
     fn started_at(&self, moment: &str) -> NewRun {
@@ -22,9 +22,9 @@ on_both! {
     fn results_are_kept_in_order_and_counted(f) {
         let run = f.started();
         let all = [result(1, "a"), result(2, "b"), result(3, "c")];
-        assert_eq!(f.store.add_results(run.id, f.me, &all[1..]).unwrap(), Write::Done);
-        assert_eq!(f.store.add_results(run.id, f.me, &all[..1]).unwrap(), Write::Done);
-        assert_eq!(f.store.add_results(run.id, f.me, &[]).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&all[1..])).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&all[..1])).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&[])).unwrap(), Write::Done);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), all);
         assert_eq!(f.summary(&run).total_results, 3);
     }
@@ -33,28 +33,28 @@ on_both! {
         let run = f.started();
         let batch = [result(1, "a"), result(2, "b")];
         for _ in 0..3 {
-            assert_eq!(f.store.add_results(run.id, f.me, &batch).unwrap(), Write::Done);
+            assert_eq!(f.store.add_results(run.id, f.me, &added(&batch)).unwrap(), Write::Done);
         }
         let longer = [result(1, "a"), result(2, "b"), result(3, "c")];
-        assert_eq!(f.store.add_results(run.id, f.me, &longer).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&longer)).unwrap(), Write::Done);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), longer);
         assert_eq!(f.summary(&run).total_results, 3);
     }
 
     fn a_known_result_stays_as_it_was_first_stored(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
         let mut again = result(2, "a");
         again.confidence = 0.1;
-        f.store.add_results(run.id, f.me, &[again, result(3, "b"), result(4, "b")]).unwrap();
+        f.store.add_results(run.id, f.me, &added(&[again, result(3, "b"), result(4, "b")])).unwrap();
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a"), result(3, "b")]);
         assert_eq!(f.summary(&run).total_results, 2);
     }
 
-    fn source_type_and_value_make_a_result_what_it_is(f) {
+    fn type_platform_and_value_make_a_profile_what_it_is(f) {
         let run = f.started();
         let mut others = vec![result(1, "a"); 5];
-        others[1].source = "gitlab".into();
+        others[1].platform = Some("GitLab".into());
         others[2].result_type = "account".into();
         others[3].value = None;
         others[4].value = Some(String::new());
@@ -62,14 +62,14 @@ on_both! {
             record.id = id;
             record.entity_type = record.result_type.clone();
         }
-        f.store.add_results(run.id, f.me, &others).unwrap();
+        f.store.add_results(run.id, f.me, &added(&others)).unwrap();
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
     }
 
     fn a_new_result_under_a_taken_id_is_an_error_and_not_a_loss(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
-        let error = f.store.add_results(run.id, f.me, &[result(2, "b"), result(1, "c")]).unwrap_err();
+        f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
+        let error = f.store.add_results(run.id, f.me, &added(&[result(2, "b"), result(1, "c")])).unwrap_err();
         assert!(!error.is_unavailable(), "{error}");
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a")]);
         assert_eq!(f.summary(&run).total_results, 1);
@@ -77,7 +77,7 @@ on_both! {
 
     fn the_same_finding_in_two_runs_is_two_results(f) {
         for run in [f.started(), f.started()] {
-            f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+            f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
             assert_eq!(f.store.results(run.id, 0, 10).unwrap().len(), 1);
         }
     }
@@ -101,12 +101,13 @@ on_both! {
 
     fn a_completed_run_costs_what_it_cost(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap();
+        f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
         let before = f.summary(&run);
         assert_eq!(f.finish(&run, &completed()), Write::Done);
         assert_eq!(f.summary(&run), RunSummary {
             status: Status::Completed,
             total_results: 1,
+            revision: 1,
             progress: checkpoint().progress,
             coverage: checkpoint().coverage,
             completed_at: Some(at("2026-03-01T12:01:00.250Z")),
@@ -170,7 +171,7 @@ on_both! {
         let run = f.started();
         f.finish(&run, &completed());
         let before = (f.summary(&run), f.store.modules(run.id).unwrap());
-        assert_eq!(f.store.add_results(run.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         let empty = Checkpoint { modules: Vec::new(), ..checkpoint() };
         let lease = at("2026-03-01T13:00:00Z");
         assert_eq!(f.store.checkpoint(run.id, f.me, &empty, lease).unwrap(), Write::LeaseLost);
@@ -186,7 +187,7 @@ on_both! {
         let (stranger, lease) = (new_instance(), at("2026-03-01T13:00:00Z"));
         let unknown = RunId::new();
         for (id, owner) in [(run.id, stranger), (unknown, f.me)] {
-            assert_eq!(f.store.add_results(id, owner, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+            assert_eq!(f.store.add_results(id, owner, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
             assert_eq!(f.store.checkpoint(id, owner, &checkpoint(), lease).unwrap(), Write::LeaseLost);
             assert_eq!(f.store.finish(id, owner, &checkpoint(), &failed()).unwrap(), Write::LeaseLost);
         }
@@ -220,7 +221,7 @@ on_both! {
     fn an_interrupted_run_is_taken_over_whole(f) {
         let run = f.started();
         let (results, other) = ([result(1, "a"), result(2, "b")], new_instance());
-        f.store.add_results(run.id, f.me, &results).unwrap();
+        f.store.add_results(run.id, f.me, &added(&results)).unwrap();
         f.store.checkpoint(run.id, f.me, &checkpoint(), run.lease_until).unwrap();
         let lease = at("2026-03-01T14:00:00Z");
         let taken = f.another().take_over(other, false, run.lease_until, lease, 10).unwrap();
@@ -233,10 +234,10 @@ on_both! {
         assert_eq!(taken[0].summary.total_results, 2);
 
         // The one before is fenced off, the new one drives, and nobody takes it from there.
-        assert_eq!(f.store.add_results(run.id, f.me, &[result(3, "c")]).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(run.id, f.me, &added(&[result(3, "c")])).unwrap(), Write::LeaseLost);
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
         assert_eq!(f.store.take_over(f.me, false, run.lease_until, lease, 10).unwrap(), []);
-        assert_eq!(f.store.add_results(run.id, other, &[result(2, "b"), result(3, "c")]).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(run.id, other, &added(&[result(2, "b"), result(3, "c")])).unwrap(), Write::Done);
         assert_eq!(f.store.finish(run.id, other, &checkpoint(), &completed()).unwrap(), Write::Done);
         assert_eq!(f.summary(&run).total_results, 3);
         assert_eq!(f.used(), 1);
@@ -251,11 +252,11 @@ on_both! {
         let now = mine.created_at;
         f.store.release(f.me, now).unwrap();
         // Free, and so not the one's who let go of it; clocks of two instances may differ.
-        assert_eq!(f.store.add_results(mine.id, f.me, &[result(1, "a")]).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(mine.id, f.me, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         let earlier = now - Duration::from_secs(1);
         let taken = f.store.take_over(other, false, earlier, at("2026-03-01T14:00:00Z"), 10).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [mine.id]);
-        assert_eq!(f.store.add_results(theirs.id, other, &[result(1, "a")]).unwrap(), Write::Done);
+        assert_eq!(f.store.add_results(theirs.id, other, &added(&[result(1, "a")])).unwrap(), Write::Done);
     }
 
     fn the_oldest_are_taken_over_first_and_no_more_than_asked(f) {

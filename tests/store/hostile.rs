@@ -7,7 +7,7 @@ use sightline::account::account::Account;
 use sightline::runs::journal::{Checkpoint, Ending, NewRun, Write};
 use sightline::runs::run::{ModuleReport, ResultRecord, RunError};
 
-use super::{Fixture, charge, checkpoint, failed, new_account, result};
+use super::{Fixture, added, charge, checkpoint, failed, new_account, result};
 
 fn metadata(value: Value) -> Map<String, Value> {
     let Value::Object(map) = value else { panic!("no object") };
@@ -18,7 +18,7 @@ impl Fixture {
     /// What is read back after `record` was stored.
     fn stored(&self, record: &ResultRecord) -> ResultRecord {
         let run = self.started();
-        let added = self.store.add_results(run.id, self.me, std::slice::from_ref(record)).unwrap();
+        let added = self.store.add_results(run.id, self.me, &added(std::slice::from_ref(record))).unwrap();
         assert_eq!(added, Write::Done);
         self.store.results(run.id, 0, 10).unwrap().pop().unwrap()
     }
@@ -74,8 +74,11 @@ on_both! {
             id.set(id.get() + 1);
             record.id = id.get();
             // Makes each one a result of its own.
-            record.source.push_str(&record.id.to_string());
-            f.store.add_results(run.id, f.me, std::slice::from_ref(&record)).unwrap();
+            match &mut record.value {
+                Some(value) => value.push_str(&record.id.to_string()),
+                None => record.source.push_str(&record.id.to_string()),
+            }
+            f.store.add_results(run.id, f.me, &added(std::slice::from_ref(&record))).unwrap();
             let stored = f.store.results(run.id, record.id - 1, 1).unwrap();
             // Equal, and in the same order of members.
             prop_assert_eq!(format!("{:?}", stored), format!("{:?}", [record]));
@@ -142,7 +145,7 @@ on_both! {
     fn five_hundred_results_and_reports_fit_in_one_write(f) {
         let run = f.started();
         let all: Vec<_> = (1..=500).map(|id| result(id, &format!("https://example.com/{id}"))).collect();
-        f.store.add_results(run.id, f.me, &all).unwrap();
+        f.store.add_results(run.id, f.me, &added(&all)).unwrap();
         let report = checkpoint().modules[1].clone();
         let modules: Vec<_> =
             (0..500).map(|n| ModuleReport { module: format!("module-{n}"), ..report.clone() }).collect();

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sightline::account::credits::{Charge, Cycle};
-use sightline::base::ids::RunId;
+use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{NewRun, Started};
+use sightline::runs::journal::{Idempotency, NewRun, Started};
 use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
 
 use super::{at, charge, cycle, new_account, race, with_key};
@@ -24,6 +24,7 @@ on_both! {
             premium: true,
             simulated: true,
             total_results: 0,
+            revision: 0,
             progress: Progress { modules_total: 2, ..Progress::default() },
             coverage: Coverage::default(),
             credits_charged: 2,
@@ -140,6 +141,19 @@ on_both! {
         let again = NewRun { created_at: late.created_at, ..f.new_run() };
         let again = with_key(again, "key-1", 8);
         assert_eq!(f.store.start(&again, &charge(1, None)).unwrap(), Started::Repeated(late.id));
+    }
+
+    fn a_key_is_looked_up_without_a_run(f) {
+        let run = with_key(f.new_run(), "key", 1);
+        let known = |account, request: &Idempotency| f.store.known_request(account, request).unwrap();
+        let request = run.idempotency.clone().unwrap();
+        assert_eq!(known(run.account, &request), None);
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        assert_eq!(known(run.account, &request), Some(Started::Repeated(run.id)));
+        assert_eq!(known(run.account, &Idempotency { body_hash: [9; 32], ..request.clone() }), Some(Started::Mismatch));
+        assert_eq!(known(AccountId::new(), &request), None);
+        let late = Idempotency { valid_since: run.created_at + Duration::from_millis(1), ..request };
+        assert_eq!(known(run.account, &late), None, "expired");
     }
 
     fn forgetting_takes_the_old_keys_alone(f) {

@@ -10,6 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::folder::Folder;
+use super::nginx::Nginx;
+use super::wire::{Dress, Wire};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
@@ -18,8 +20,9 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `sightline serve`; killed when dropped.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: SocketAddr,
+    dress: Dress,
     pub(crate) database: String,
     /// Key of an account on the unlimited plan.
     pub(crate) key: String,
@@ -87,8 +90,16 @@ impl Setup {
         // The rest of standard output (the first key) must not fill the pipe.
         std::thread::spawn(move || for _ in lines {});
         let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
-        let mut server =
-            Server { child, address, database, key: String::new(), plans, log, _folder: Some(folder) };
+        let mut server = Server {
+            child,
+            address,
+            dress: Dress::Plain,
+            database,
+            key: String::new(),
+            plans,
+            log,
+            _folder: Some(folder),
+        };
         server.key = server.new_key("unlimited");
         server
     }
@@ -111,6 +122,11 @@ impl Server {
         create.extend(self.plans.as_deref());
         self.cli(&create);
         self.cli(&["key", "create", "--account", &email]).trim().to_owned()
+    }
+
+    /// From here on all requests go through this proxy.
+    pub(crate) fn ask_through(&mut self, nginx: &Nginx) {
+        (self.address, self.dress) = (nginx.address, nginx.dress.clone());
     }
 
     /// Runs another command of the binary on the same database; gives its standard output.
@@ -234,9 +250,10 @@ impl RequestBuilder<'_> {
         self
     }
 
-    fn open(&self) -> BufReader<TcpStream> {
-        let mut socket = TcpStream::connect(self.server.address).unwrap();
+    fn open(&self) -> BufReader<Box<dyn Wire>> {
+        let socket = TcpStream::connect(self.server.address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut socket = self.server.dress.on(socket);
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", self.method, self.path);
         for (name, value) in &self.headers {
@@ -335,7 +352,7 @@ impl fmt::Display for Answer {
 pub(crate) struct EventStream {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    reader: BufReader<TcpStream>,
+    reader: BufReader<Box<dyn Wire>>,
     rest: String,
     ended: bool,
 }
@@ -393,7 +410,7 @@ fn parse_frame(frame: &str) -> Event {
     Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
 }
 
-fn read_head(reader: &mut BufReader<TcpStream>) -> (u16, Vec<(String, String)>) {
+fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
     let status = line
@@ -410,7 +427,7 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> (u16, Vec<(String, String)>) 
     }
 }
 
-fn read_chunk(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
+fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
     let length =
@@ -422,7 +439,7 @@ fn read_chunk(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     (length > 0).then_some(chunk)
 }
 
-fn read_chunked(reader: &mut BufReader<TcpStream>) -> Vec<u8> {
+fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(chunk) = read_chunk(reader) {
         body.extend(chunk);

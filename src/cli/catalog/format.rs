@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::replace::Replacement;
 use super::{Unused, faults};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::text::plain;
@@ -40,7 +41,7 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
             Failure::Failed(format!("{shown} {what}: {}", plain(&why.to_string())))
         };
         let text = fs::read_to_string(file).map_err(|error| fail("cannot be read", &error))?;
-        let formatted = match Catalog::format(&text) {
+        let formatted = match Catalog::format(&shown, &text) {
             Ok(formatted) => formatted,
             Err(error) => {
                 writeln!(out, "{shown} has mistakes:\n{}", faults(&error))?;
@@ -62,18 +63,9 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
     Ok(exit)
 }
 
-/// Writes beside the file, then takes its place: whatever happens, one of both is there whole.
-fn replace(file: &Path, text: &str) -> io::Result<()> {
-    // The file that a link leads to, not the link.
-    let file = file.canonicalize()?;
-    let mut beside = file.clone().into_os_string();
-    beside.push(format!(".{}.new", std::process::id()));
-    let written = fs::write(&beside, text)
-        .and_then(|()| fs::set_permissions(&beside, fs::metadata(&file)?.permissions()))
-        .and_then(|()| fs::rename(&beside, &file));
-    if written.is_err() {
-        // It may not even exist; the first error is the one to tell.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+/// Whatever happens, the old text or the new one is there whole.
+pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
+    let mut new = Replacement::begin(file)?;
+    new.write_all(text.as_bytes())?;
+    new.finish()
 }

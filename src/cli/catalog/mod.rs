@@ -1,24 +1,37 @@
-//! `catalog list`, `show`, `check-syntax`, `format`.
+//! `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert`.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `list` | `list`, `stats` |
+//! | `check` | `check`: a catalogue that proves itself |
+//! | `report` | what `check` writes |
+//! | `format` | `format` |
+//! | `convert` | `convert`: other tools' lists in our format |
+//! | `choice` | which modules a command is about |
+//! | `replace` | files that are there whole or not at all |
 
+mod check;
+mod choice;
+mod convert;
 mod format;
+mod list;
+mod replace;
+mod report;
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 
-use super::account::ListFormat;
+pub(crate) use check::proof_command;
+
 use super::exit::{Exit, Failure};
-use super::search::search_type;
-use super::text::{plain, write_json, write_table};
+use super::text::{json, plain, write_json};
 use crate::config::{CatalogConfig, DatabaseAddress, checked, database_option, readable_file};
-use crate::modules::catalog::{Catalog, CatalogError};
-use crate::modules::module::Module;
-use crate::modules::query::SearchType;
+use crate::modules::catalog::{Catalog, CatalogError, format as form, json_schema};
+use crate::modules::import::report::{ListReport, NoteKind};
 
-/// Look at the catalogue of modules, check and format its files
+/// Look at the catalogue of modules, prove it, check and format its files
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct CatalogArgs {
@@ -28,43 +41,36 @@ pub(crate) struct CatalogArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    List(ListArgs),
+    List(list::ListArgs),
     Show(ShowArgs),
-    CheckSyntax(CheckArgs),
+    Stats(list::StatsArgs),
+    Schema(SchemaArgs),
+    Check(Box<check::CheckArgs>),
+    CheckSyntax(SyntaxArgs),
     Format(format::FormatArgs),
+    Convert(convert::ConvertArgs),
 }
 
-/// List modules: id, platform, type, category, and what is special
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  sightline catalog list --type domain
-  sightline catalog list --category coding --format json | jq -r '.[].id'
-  sightline catalog list --no-builtin --catalog my-sites.json")]
-struct ListArgs {
-    /// Only modules for this kind of query: domain, email or username
-    #[arg(long = "type", value_name = "TYPE", value_parser = checked(search_type))]
-    search_type: Option<SearchType>,
-    /// Only modules of this category
-    #[arg(long)]
-    category: Option<String>,
-    /// How the list is written
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: ListFormat,
-    #[command(flatten)]
-    shared: Shared,
-}
-
-/// Show one module: its whole entry, as JSON
+/// Show one module: a catalogue file with its entry alone
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  sightline catalog show github")]
+  sightline catalog show github > my-github.json")]
 struct ShowArgs {
     /// Id of the module, as `catalog list` shows it
     id: String,
     #[command(flatten)]
     shared: Shared,
+}
+
+/// Print the JSON Schema (draft 2020-12) of catalogue files, for editors
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline catalog schema > sightline-catalog.schema.json")]
+struct SchemaArgs {
+    #[command(flatten)]
+    unused: Unused,
 }
 
 /// Check catalogue files: every mistake, with its place and what is allowed
@@ -76,8 +82,8 @@ Exit codes: 0 in order, 1 there are mistakes, 2 usage, 3 failed.
 
 Example:
   sightline catalog check-syntax my-sites.json")]
-struct CheckArgs {
-    /// Files in Sightline's own format
+struct SyntaxArgs {
+    /// Files in Sightline's own format, or lists of WhatsMyName, Sherlock or Maigret
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -100,111 +106,57 @@ struct Unused {
     database: Option<DatabaseAddress>,
 }
 
-/// A module as `--format json` lists it.
-#[derive(Serialize)]
-struct ModuleLine<'a> {
-    id: &'a str,
-    platform: &'a str,
-    #[serde(rename = "type")]
-    search_type: SearchType,
-    category: &'a str,
-    premium: bool,
-    enabled: bool,
-    nsfw: bool,
-    discovery: bool,
-    needs: &'a [String],
-}
-
 pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match args.action {
-        Action::List(args) => list(&args, out),
+        Action::List(args) => list::list(&args, out),
         Action::Show(args) => show(&args, out),
-        Action::CheckSyntax(args) => check(&args, out),
+        Action::Stats(args) => list::stats(&args, out),
+        Action::Schema(_) => Ok(write_json(out, &json_schema()).map(|()| Exit::Done)?),
+        Action::Check(args) => check::run(*args, out),
+        Action::CheckSyntax(args) => check_syntax(&args, out),
         Action::Format(args) => format::run(&args, out),
+        Action::Convert(args) => convert::run(&args, out),
     }
 }
 
 fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
     config.check()?;
-    Catalog::load(!config.no_builtin, &config.files)
-        .map_err(|error| Failure::Usage(format!("the catalogue is not in order\n{}", faults(&error))))
+    let catalog = Catalog::load(!config.no_builtin, &config.files)
+        .map_err(|error| Failure::Usage(format!("the catalogue is not in order\n{}", faults(&error))))?;
+    tell_lists(catalog.lists(), &[NoteKind::LeftOut]);
+    Ok(catalog)
+}
+
+/// Says on standard error what became of other tools' lists: the notes of these kinds, then the sum.
+fn tell_lists(lists: &[ListReport], kinds: &[NoteKind]) {
+    let mut err = io::stderr().lock();
+    for list in lists {
+        for line in kinds.iter().flat_map(|kind| list.lines(*kind)) {
+            // Nobody may be reading: that changes nothing about the catalogue.
+            let _ = writeln!(err, "{line}");
+        }
+        let _ = writeln!(err, "{}", list.summary());
+    }
 }
 
 /// One fault a line; entries may come from anywhere.
 fn faults(error: &CatalogError) -> String {
-    let lines: Vec<String> = error.faults().iter().map(|fault| plain(&fault.to_string()).into()).collect();
-    lines.join("\n")
-}
-
-fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let catalog = load(&args.shared.catalog)?;
-    let mut modules: Vec<&Arc<Module>> = catalog
-        .modules()
-        .iter()
-        .filter(|module| args.search_type.is_none_or(|wanted| module.search_type() == wanted))
-        .filter(|module| args.category.as_ref().is_none_or(|wanted| module.entry().category == *wanted))
-        .collect();
-    modules.sort_by(|one, other| one.id().cmp(other.id()));
-    let lines: Vec<ModuleLine<'_>> = modules.into_iter().map(|module| line(module)).collect();
-    match args.format {
-        ListFormat::Json => write_json(out, &lines)?,
-        ListFormat::Table => {
-            let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-            write_table(out, &["ID", "PLATFORM", "TYPE", "CATEGORY", "NOTES"], &rows)?;
-        }
-    }
-    Ok(Exit::Done)
-}
-
-fn line(module: &Module) -> ModuleLine<'_> {
-    let entry = module.entry();
-    ModuleLine {
-        id: module.id(),
-        platform: module.platform(),
-        search_type: module.search_type(),
-        category: &entry.category,
-        premium: module.is_premium(),
-        enabled: entry.enabled,
-        nsfw: entry.nsfw,
-        discovery: entry.discovery,
-        needs: &entry.needs,
-    }
-}
-
-fn row(line: &ModuleLine<'_>) -> Vec<String> {
-    let notes = [
-        (!line.enabled, "off"),
-        (line.premium, "premium"),
-        (line.nsfw, "adult"),
-        (line.discovery, "discovery"),
-    ];
-    let notes = notes.iter().filter(|(holds, _)| *holds).map(|(_, note)| (*note).to_owned());
-    let keys = line.needs.iter().map(|key| format!("needs --key {}", key.trim_start_matches("config.")));
-    let notes: Vec<String> = notes.chain(keys).collect();
-    vec![
-        line.id.to_owned(),
-        line.platform.to_owned(),
-        line.search_type.to_string(),
-        line.category.to_owned(),
-        notes.join(", "),
-    ]
+    let text = error.to_string();
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let catalog = load(&args.shared.catalog)?;
-    let module = catalog.get(&args.id).ok_or_else(|| {
-        Failure::Usage(format!(
-            "there is no module \"{}\": the ids that `sightline catalog list` shows are allowed",
-            plain(&args.id)
-        ))
-    })?;
-    write_json(out, module.entry())?;
+    let module = choice::by_id(&catalog, &args.id)?;
+    let text = form::write(vec![module.entry().clone()])?;
+    write!(out, "{}", json(&text))?;
     Ok(Exit::Done)
 }
 
-fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn check_syntax(args: &SyntaxArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match Catalog::load(false, &args.files) {
         Ok(catalog) => {
+            tell_lists(catalog.lists(), &[NoteKind::LeftOut]);
             writeln!(out, "{} modules, no mistakes", catalog.modules().len())?;
             Ok(Exit::Done)
         }

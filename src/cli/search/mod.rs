@@ -2,25 +2,26 @@
 
 mod view;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::bar::Bar;
 use super::exit::{Exit, Failure};
 use super::serve::start_log;
 use super::text::plain;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::config::{DatabaseAddress, EngineConfig, LogConfig, checked, database_option};
+use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::{Progress, RunSummary, Status};
 use view::View;
 
 /// Run one search, without a server, an account or a database
 ///
-/// Results come as they are found (with `--format json`: one Run record at the end). A progress bar
-/// shows on standard error where that is a terminal.
+/// The table shows results as they are found. The other formats are written at the end, when every source
+/// of a result is known. A progress bar shows on standard error where that is a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
@@ -29,6 +30,7 @@ Examples:
   sightline search username octocat
   sightline search domain example.org --format json | jq .coverage
   sightline search email someone@example.org --format csv > report.csv
+  sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
     /// What kind of query: domain, email or username
@@ -43,6 +45,8 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     premium: bool,
     #[command(flatten)]
+    choice: ChoiceArgs,
+    #[command(flatten)]
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
@@ -52,6 +56,35 @@ pub(crate) struct SearchArgs {
     database: Option<DatabaseAddress>,
 }
 
+/// Which modules are asked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Which modules")]
+struct ChoiceArgs {
+    /// Ask only these modules, by id (repeatable, or separated by commas)
+    #[arg(long = "module", visible_alias = "modules", value_name = "ID", value_delimiter = ',')]
+    modules: Vec<String>,
+    /// Leave these modules out, by id (repeatable, or separated by commas)
+    #[arg(long = "exclude-module", visible_alias = "exclude-modules", value_name = "ID")]
+    #[arg(value_delimiter = ',')]
+    exclude_modules: Vec<String>,
+    /// Ask only modules of these categories (repeatable, or separated by commas)
+    #[arg(long = "category", visible_alias = "categories", value_name = "NAME", value_delimiter = ',')]
+    categories: Vec<String>,
+    /// Ask adult sites too
+    #[arg(long)]
+    nsfw: bool,
+    /// Ask third parties only: nothing reaches what is looked up, nor its name servers
+    #[arg(long)]
+    passive: bool,
+}
+
+impl From<ChoiceArgs> for Choice {
+    fn from(args: ChoiceArgs) -> Self {
+        let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args;
+        Self { modules, exclude_modules, categories, nsfw, passive }
+    }
+}
+
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -59,9 +92,9 @@ enum Format {
     Table,
     /// One Run record, at the end
     Json,
-    /// One Result record a line
+    /// One Result record a line, at the end
     Ndjson,
-    /// One row a result, with a head
+    /// One row a result, with a head, at the end
     Csv,
 }
 
@@ -79,11 +112,12 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut view = View::new(args.format);
     let bar = Bar::new();
     let mut broken = None;
-    let request = SearchRequest { engine: args.engine, query, premium: args.premium };
+    let request =
+        SearchRequest { engine: args.engine, query, premium: args.premium, choice: args.choice.into() };
     let report = app::search(&request, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {
-                bar.show(progress);
+                show(&bar, progress);
                 Ok(())
             }
             SearchEvent::Result(result) => bar.aside(|| view.result(out, result)),
@@ -104,6 +138,11 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     view.finish(out, &report.summary, &report.results)?;
     out.flush()?;
     Ok(conclude(&report.summary))
+}
+
+fn show(bar: &Bar, progress: Progress) {
+    let hits = format!("{} hits", progress.modules_with_hits);
+    bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
 }
 
 /// Says on standard error how it ended, and picks the exit code.
@@ -143,42 +182,4 @@ fn summary(run: &RunSummary) -> String {
         text = format!("error: the search failed: {}: {text}", plain(&error.message));
     }
     if run.simulated { format!("{text}; SIMULATED: nothing of this is real") } else { text }
-}
-
-/// The progress bar; nothing where standard error is no terminal.
-struct Bar(Option<ProgressBar>);
-
-impl Bar {
-    fn new() -> Self {
-        if !io::stderr().is_terminal() {
-            return Self(None);
-        }
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} modules, {msg}, {elapsed}") {
-            bar.set_style(style);
-        }
-        Self(Some(bar))
-    }
-
-    fn show(&self, progress: Progress) {
-        if let Some(bar) = &self.0 {
-            bar.set_length(u64::from(progress.modules_total));
-            bar.set_position(u64::from(progress.modules_completed));
-            bar.set_message(format!("{} hits", progress.modules_with_hits));
-        }
-    }
-
-    /// Writes something else without leaving pieces of the bar in it.
-    fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        match &self.0 {
-            Some(bar) => bar.suspend(write),
-            None => write(),
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
 }

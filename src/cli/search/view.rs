@@ -5,7 +5,7 @@ use std::io::Write;
 use super::Format;
 use crate::api::wire::RunBody;
 use crate::cli::exit::Failure;
-use crate::cli::text::{cell, json, plain, write_json};
+use crate::cli::text::{cell, json, plain, write_csv, write_json};
 use crate::runs::run::{ResultRecord, RunSummary};
 
 /// Widths of the columns that come before the value: results are written before the last one is known.
@@ -15,7 +15,7 @@ const PLATFORM_WIDTH: usize = 24;
 const CSV_HEAD: [&str; 8] =
     ["id", "type", "platform", "value", "confidence", "source", "created_at", "metadata"];
 
-/// Writes results as they come, and what comes at the end.
+/// Writes results as they come (the table), or at the end.
 pub(super) struct View {
     format: Format,
     has_head: bool,
@@ -26,15 +26,14 @@ impl View {
         Self { format, has_head: false }
     }
 
-    /// One result, flushed at once: whoever reads a pipe wants it now.
+    /// One result, as its first source has it: for people, and flushed at once. Programs get results whole,
+    /// each once, when no source can join them any more.
     pub(super) fn result(&mut self, out: &mut dyn Write, result: &ResultRecord) -> Result<(), Failure> {
-        self.head(out)?;
-        match self.format {
-            Format::Json => return Ok(()),
-            Format::Table => writeln!(out, "{}", table_line(result))?,
-            Format::Ndjson => writeln!(out, "{}", json(&serde_json::to_string(result)?))?,
-            Format::Csv => write_csv(out, &csv_row(result)?)?,
+        if self.format != Format::Table {
+            return Ok(());
         }
+        self.head(out)?;
+        writeln!(out, "{}", table_line(result))?;
         Ok(out.flush()?)
     }
 
@@ -45,10 +44,22 @@ impl View {
         run: &RunSummary,
         results: &[ResultRecord],
     ) -> Result<(), Failure> {
-        if self.format == Format::Json {
-            write_json(out, &RunBody { head: run.into(), results: results.iter().collect() })?;
-        } else if self.format == Format::Csv {
-            self.head(out)?;
+        match self.format {
+            Format::Table => {}
+            Format::Json => {
+                write_json(out, &RunBody { head: run.into(), results: results.iter().collect() })?;
+            }
+            Format::Ndjson => {
+                for result in results {
+                    writeln!(out, "{}", json(&serde_json::to_string(result)?))?;
+                }
+            }
+            Format::Csv => {
+                self.head(out)?;
+                for result in results {
+                    write_csv(out, &csv_row(result)?)?;
+                }
+            }
         }
         Ok(())
     }
@@ -106,12 +117,6 @@ fn csv_row(result: &ResultRecord) -> Result<[String; 8], Failure> {
     ])
 }
 
-fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> Result<(), Failure> {
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    writer.write_record(row)?;
-    Ok(writer.flush()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,9 +134,35 @@ mod tests {
     fn shown(format: Format) -> String {
         let mut out = Vec::new();
         let mut view = View::new(format);
-        view.result(&mut out, &result(1, "=HYPERLINK(1)\n")).unwrap();
-        view.result(&mut out, &result(2, "octocat")).unwrap();
+        let results = [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")];
+        for result in &results {
+            view.result(&mut out, result).unwrap();
+        }
+        // Programs get nothing before the end, people nothing at the end.
+        assert_eq!(out.is_empty(), format != Format::Table);
+        view.finish(&mut out, &ended(), &results).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    fn ended() -> RunSummary {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        RunSummary {
+            id: crate::base::ids::RunId::new(),
+            account: crate::base::ids::AccountId::new(),
+            status: crate::runs::run::Status::Completed,
+            search_type: crate::modules::query::SearchType::Username,
+            query: "octocat".into(),
+            premium: false,
+            simulated: false,
+            total_results: 2,
+            revision: 1,
+            progress: crate::runs::run::Progress::default(),
+            coverage: crate::runs::run::Coverage::default(),
+            credits_charged: 0,
+            created_at: now,
+            completed_at: Some(now),
+            error: None,
+        }
     }
 
     #[test]
@@ -174,7 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn json_waits_for_the_end() {
-        assert_eq!(shown(Format::Json), "");
+    fn json_is_one_whole_run() {
+        let run: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
+        assert_eq!((&run["query"], run["results"].as_array().unwrap().len()), (&json!("octocat"), 2));
     }
 }

@@ -4,92 +4,121 @@
 //! sign in, is no wall. So most marks count with a refusing status only, and marks that count with any
 //! status are texts that nothing but the wall itself holds.
 
+mod address;
+mod list;
+mod reading;
 mod walls;
+mod words;
 
-use std::sync::LazyLock;
+use url::Url;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-
+use super::definition::Contact;
 use super::module::{BARRIER_REACH, Module};
 use super::outcome::Outcome;
 use super::probe::Response;
-use walls::{Needs, WALLS, Wall};
+pub(crate) use address::{is_login, landed};
+use list::WALLS;
+use walls::{Needs, Wall};
+use words::Seen;
 
 /// What stood in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Barrier {
     /// `Blocked` or `RateLimited`.
     pub(crate) outcome: Outcome,
-    /// `captcha`, `challenge`, `consent`, `login_wall`, `rate_limit`, …
-    pub(crate) reason: &'static str,
-    /// Whose it is, for evidence.
+    /// The outcome's reason: `captcha`, `cloudflare_challenge`, `login_wall`, `rate_limit`, …
     pub(crate) name: &'static str,
 }
 
-/// All words of all walls in one automaton.
-struct Words {
-    automaton: AhoCorasick,
-    list: Vec<&'static str>,
+impl Barrier {
+    pub(crate) const fn block(name: &'static str) -> Self {
+        Self { outcome: Outcome::Blocked, name }
+    }
+
+    const fn limit(name: &'static str) -> Self {
+        Self { outcome: Outcome::RateLimited, name }
+    }
 }
 
-static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
-    let mut list: Vec<&'static str> =
-        WALLS.iter().flat_map(|wall| wall.all.iter().chain(wall.any)).copied().collect();
-    list.sort_unstable();
-    list.dedup();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .build(&list)
-        .ok()?;
-    Some(Words { automaton, list })
-});
-
-/// Looks for a wall of the global list.
-pub(crate) fn find(module: &Module, response: &Response) -> Option<Barrier> {
+/// Looks for a wall of the global list. `asked`: where the request was sent, if that is known.
+pub(crate) fn find(module: &Module, response: &Response, asked: Option<&Url>) -> Option<Barrier> {
     if response.status == 429 {
-        return Some(Barrier { outcome: Outcome::RateLimited, reason: "rate_limit", name: "status 429" });
+        return Some(limit_of_429(response));
     }
     if response.status == 503 && response.header("retry-after").is_some() {
-        let name = "status 503 with Retry-After";
-        return Some(Barrier { outcome: Outcome::RateLimited, reason: "rate_limit", name });
+        return Some(Barrier::limit("rate_limit"));
     }
     if response.status == 999 {
-        return Some(Barrier { outcome: Outcome::Blocked, reason: "login_wall", name: "status 999" });
+        return Some(Barrier::block("login_wall"));
     }
-    let words = words_in(&response.body);
-    let is_page = is_page(response);
-    let wall = WALLS.iter().find(|wall| holds(wall, response, is_page, &words));
-    if let Some(wall) = wall {
-        let outcome = if wall.reason == "rate_limit" { Outcome::RateLimited } else { Outcome::Blocked };
-        return Some(Barrier { outcome, reason: wall.reason, name: wall.name });
-    }
-    by_address(module, response)
+    // The front page of the queried domain may well be one to sign in.
+    let is_own_page = || module.entry().contact == Contact::TargetWeb;
+    let is_told = || is_about_logins(module) || judges_redirects(module);
+    // Whoever says what it means to land at a sign-in page does not speak of one that stands elsewhere.
+    let is_landed = || judges_redirects(module) && is_login(landed(response).path());
+    by_list(response, || is_own_page() || is_about_logins(module) || is_landed())
+        .or_else(|| address::find(response, asked, is_told))
+}
+
+/// A limit, whatever else the page says; whose it is.
+fn limit_of_429(response: &Response) -> Barrier {
+    let is_cloudflare = words_in(response).has("error code: 1015");
+    Barrier::limit(if is_cloudflare { "cloudflare_rate_limit" } else { "rate_limit" })
+}
+
+fn by_list(response: &Response, knows_logins: impl Fn() -> bool) -> Option<Barrier> {
+    let words = words_in(response);
+    let kind = Kind::of(response);
+    let wall = WALLS.iter().find(|wall| {
+        holds(wall, response, kind, &words) && !(matches!(wall.needs, Needs::LoginPage) && knows_logins())
+    })?;
+    Some(if wall.is_limit { Barrier::limit(wall.name) } else { Barrier::block(wall.name) })
 }
 
 /// The words of the list that stand in the first part of the body.
-fn words_in(body: &[u8]) -> Vec<&'static str> {
-    let Some(words) = WORDS.as_ref() else { return Vec::new() };
-    let head = &body[..body.len().min(BARRIER_REACH)];
-    let mut is_seen = vec![false; words.list.len()];
-    for found in words.automaton.find_overlapping_iter(head) {
-        is_seen[found.pattern().as_usize()] = true;
-    }
-    words.list.iter().zip(is_seen).filter(|(_, is_seen)| *is_seen).map(|(word, _)| *word).collect()
+fn words_in(response: &Response) -> Seen {
+    Seen::look(&response.body[..response.body.len().min(BARRIER_REACH)])
 }
 
-fn is_page(response: &Response) -> bool {
-    match response.header("content-type") {
-        Some(content_type) => content_type.contains("html") || content_type.contains("text/plain"),
-        None => response.body.trim_ascii_start().starts_with(b"<"),
+/// The longest body that may be nothing but a message.
+const BARE_BYTES: usize = 300;
+
+/// What kind of body an answer has, by its content type and its first character.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Page,
+    Json,
+    /// Plain text of a few words.
+    Bare,
+    Other,
+}
+
+impl Kind {
+    fn of(response: &Response) -> Self {
+        let content_type = response.header("content-type").unwrap_or_default().to_ascii_lowercase();
+        let body = response.body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&response.body).trim_ascii_start();
+        let first = body.first().copied().unwrap_or_default();
+        if matches!(first, b'{' | b'[') {
+            return Self::Json;
+        }
+        let is_text = content_type.is_empty() || content_type.contains("text/plain");
+        match first {
+            b'<' if is_text || content_type.contains("html") => Self::Page,
+            _ if is_text && body.len() <= BARE_BYTES => Self::Bare,
+            _ if content_type.contains("html") || content_type.contains("text/plain") => Self::Page,
+            _ => Self::Other,
+        }
     }
 }
 
-fn holds(wall: &Wall, response: &Response, is_page: bool, words: &[&str]) -> bool {
+fn holds(wall: &Wall, response: &Response, kind: Kind, words: &Seen) -> bool {
     let status = response.status;
     let fits = match wall.needs {
         Needs::Any => true,
-        Needs::Page => is_page,
+        Needs::Page | Needs::LoginPage => kind == Kind::Page,
+        Needs::Success => kind == Kind::Page && (200..300).contains(&status),
+        Needs::Json => kind == Kind::Json,
+        Needs::Bare => kind == Kind::Bare,
         Needs::Refusal => matches!(status, 403 | 405 | 406 | 418 | 456 | 498 | 503),
         Needs::Failure => status >= 400,
         Needs::Status(list) => list.contains(&status),
@@ -102,54 +131,25 @@ fn holds(wall: &Wall, response: &Response, is_page: bool, words: &[&str]) -> boo
         })
     };
     fits && (wall.headers.is_empty() || wall.headers.iter().any(has_header))
-        && wall.all.iter().all(|word| words.contains(word))
-        && (wall.any.is_empty() || wall.any.iter().any(|word| words.contains(word)))
+        && wall.all.iter().all(|word| words.has(word))
+        && [wall.any, wall.also].iter().all(|one| one.is_empty() || one.iter().any(|word| words.has(word)))
+        && !wall.none.iter().any(|word| words.has(word))
+        && (!wall.is_short || reading::is_little(&response.body))
 }
 
-/// Consent and sign-in pages that a redirect leads to.
-fn by_address(module: &Module, response: &Response) -> Option<Barrier> {
-    let target = match (response.status, response.header("location")) {
-        (300..=399, Some(location)) => response.final_url.join(location).ok()?,
-        _ => response.final_url.clone(),
-    };
-    let host = target.host_str().unwrap_or_default();
-    let path = target.path().to_ascii_lowercase();
-    let blocked = |reason, name| Some(Barrier { outcome: Outcome::Blocked, reason, name });
-    if host.starts_with("consent.") || host.starts_with("guce.") {
-        return blocked("consent", "consent page");
-    }
-    if path.starts_with("/sorry/")
-        || path.contains("/showcaptcha")
-        || path.starts_with("/.well-known/captcha")
-    {
-        return blocked("captcha", "captcha page");
-    }
-    let is_login = [
-        "/login",
-        "/signin",
-        "/sign-in",
-        "/sign_in",
-        "/log-in",
-        "/authwall",
-        "/accounts/login",
-        "/users/sign_in",
-    ]
-    .iter()
-    .any(|login| path.trim_end_matches('/').ends_with(login) || path.starts_with(&format!("{login}/")));
-    (is_login && !knows_logins(module)).then_some(())?;
-    blocked("login_wall", "sign-in page")
-}
-
-/// Modules that ask a sign-in page, or say themselves what a redirect means.
-fn knows_logins(module: &Module) -> bool {
-    let rules = module.barrier.iter().chain(&module.hit).chain(&module.miss);
+/// Modules that ask a sign-in page: one is no wall to them.
+fn is_about_logins(module: &Module) -> bool {
     let asks_login = module.entry().probes.iter().any(|probe| {
         let url = probe.url.to_ascii_lowercase();
         ["login", "signin", "sign-in", "sign_in", "log-in"].iter().any(|word| url.contains(word))
     });
-    module.entry().discovery
-        || asks_login
-        || rules.into_iter().any(super::rule::matcher::Matcher::judges_redirects)
+    module.entry().discovery || asks_login
+}
+
+/// Modules that say themselves what a redirect means.
+fn judges_redirects(module: &Module) -> bool {
+    let mut rules = module.barrier.iter().chain(&module.hit).chain(&module.miss);
+    rules.any(super::rule::matcher::Matcher::judges_redirects)
 }
 
 /// The longest pause that a site can ask for.

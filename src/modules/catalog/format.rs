@@ -5,24 +5,22 @@
 
 use serde_json::Value;
 
-use super::error::{CatalogError, Fault};
+use super::error::{CatalogError, Fault, Faults};
 use super::read;
 use crate::modules::definition::Entry;
 
 const WIDTH: usize = 110;
 const INDENT: usize = 2;
 
-/// Formats the text of a catalogue file.
+/// Formats the text of a catalogue file; `file` is its name in messages.
 ///
 /// # Errors
 /// What is wrong with its form. Rules that make no sense are not looked for here.
-pub fn format(text: &str) -> Result<String, CatalogError> {
-    let mut faults = Vec::new();
-    let entries = read::entries("(input)", text, &mut faults);
-    if !faults.is_empty() {
-        return Err(CatalogError::new(faults));
-    }
-    write(entries).map_err(|error| CatalogError::new(vec![Fault::of_file("(input)", error.to_string())]))
+pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
+    let mut faults = Faults::default();
+    let entries = read::entries(file, text, &mut faults);
+    let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
+    write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())
 }
 
 /// The canonical text of these entries.

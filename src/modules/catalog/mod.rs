@@ -1,37 +1,48 @@
 //! The catalogue: loading, validating, formatting and choosing entries.
 //!
 //! A file is a JSON array of entries ([`Entry`](super::definition::Entry)). The built-in files stand in
-//! `sites/`, split by type and category, in the form that [`format`](mod@format) gives them.
+//! `sites/`, split by type and category, in the form that [`format`](mod@format) gives them. A file may
+//! also be another tool's list: see [`super::import`].
 //!
 //! To add a module: write its entry, run `sightline catalog format` on the file, and name a new file in
 //! [`builtin`].
 
 mod builtin;
+mod choice;
 mod error;
 pub mod format;
+mod near;
+mod place;
 mod read;
+mod same;
 mod shape;
-mod strict;
+mod source;
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use choice::{Choice, ChoiceError, MAX_NAMES, Part};
+use error::Faults;
 pub use error::{CatalogError, Fault};
+pub use near::nearest;
 pub use shape::json_schema;
 
+use self::same::Asked;
+use super::import::report::ListReport;
+use super::import::{self, Imported};
+use super::mistake::Mistake;
 use super::module::Module;
 use super::query::SearchType;
-
-/// The largest catalogue file that is read.
-const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+use super::text;
+use read::Placed;
 
 /// All modules, by id.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     modules: Vec<Arc<Module>>,
     by_id: BTreeMap<Arc<str>, usize>,
+    lists: Vec<ListReport>,
 }
 
 /// Which modules take part in a search.
@@ -56,27 +67,34 @@ impl Catalog {
         Self::load(true, &[])
     }
 
-    /// The built-in modules, if wanted, and those of these files, in this order.
+    /// The built-in modules, if wanted, those of the files in our own format, in this order, and then
+    /// those of other tools' lists ([`import`]) that do no earlier module's work.
     ///
     /// # Errors
-    /// Every mistake of every file; a file that cannot be read; an id that is there twice.
+    /// Every mistake of every file of our own format; a file that cannot be read or is in no known
+    /// format; an id that is there twice. What a list has that cannot be taken over is no error:
+    /// see [`Catalog::lists`].
     pub fn load(builtin: bool, files: &[PathBuf]) -> Result<Self, CatalogError> {
-        let mut texts: Vec<(String, Result<String, String>)> = Vec::new();
+        let texts: Vec<(String, Result<String, String>)> =
+            files.iter().map(|path| (path.display().to_string(), source::read(path))).collect();
+        let mut loading = Loading::default();
         if builtin {
-            texts.extend(
-                builtin::FILES.iter().map(|(name, text)| ((*name).to_owned(), Ok((*text).to_owned()))),
-            );
+            builtin::FILES.iter().for_each(|(name, text)| loading.add(name, text));
         }
-        texts.extend(files.iter().map(|path| (path.display().to_string(), read_file(path))));
-        let mut catalog = Self::default();
-        let mut faults = Vec::new();
-        for (name, text) in texts {
+        let mut lists = Vec::new();
+        for (name, text) in &texts {
             match text {
-                Ok(text) => catalog.add(&name, &text, &mut faults),
-                Err(message) => faults.push(Fault::of_file(&name, message)),
+                Ok(text) if source::is_ours(text) => loading.add(name, text),
+                Ok(text) => match import::take_over(name, text) {
+                    Ok(list) => lists.push(list),
+                    Err(message) => loading.faults.push(Fault::of_file(name, message)),
+                },
+                Err(message) => loading.faults.push(Fault::of_file(name, message)),
             }
         }
-        if faults.is_empty() { Ok(catalog) } else { Err(CatalogError::new(faults)) }
+        let mut catalog = loading.faults.or(loading.catalog)?;
+        catalog.add_lists(lists);
+        Ok(catalog)
     }
 
     /// The modules of one text; `name` stands for the file in messages.
@@ -84,39 +102,50 @@ impl Catalog {
     /// # Errors
     /// Every mistake in it.
     pub fn from_text(name: &str, text: &str) -> Result<Self, CatalogError> {
-        let mut catalog = Self::default();
-        let mut faults = Vec::new();
-        catalog.add(name, text, &mut faults);
-        if faults.is_empty() { Ok(catalog) } else { Err(CatalogError::new(faults)) }
+        let mut loading = Loading::default();
+        loading.add(name, text);
+        loading.faults.or(loading.catalog)
     }
 
-    fn add(&mut self, file: &str, text: &str, faults: &mut Vec<Fault>) {
-        for entry in read::entries(file, text, faults) {
-            let id: Arc<str> = entry.id.as_str().into();
-            if self.by_id.contains_key(&id) {
-                let message = "this id is there already; ids are unique over all files";
-                faults.push(Fault::of_entry(file, &id, "id", message));
-                continue;
-            }
-            match Module::compile(entry) {
-                Ok(module) => {
-                    self.by_id.insert(id, self.modules.len());
-                    self.modules.push(Arc::new(module));
+    /// Adds the modules of lists that do no earlier module's work. Two entries of one list both stay.
+    fn add_lists(&mut self, lists: Vec<Imported>) {
+        let mut asked = Asked::default();
+        if !lists.is_empty() {
+            self.modules.iter().for_each(|module| asked.add(module));
+        }
+        for Imported { modules, mut report } in lists {
+            let first = self.modules.len();
+            let mut others = Vec::new();
+            for module in modules {
+                let earlier = asked.by(&module).or_else(|| {
+                    // The same file twice, or two versions of a list.
+                    self.by_id.get_key_value(module.id()).map(|(id, _)| id)
+                });
+                if let Some(earlier) = earlier {
+                    others.push((module.platform().to_owned(), earlier.clone(), module.entry().enabled));
+                    continue;
                 }
-                Err(mistakes) => {
-                    let mistakes = mistakes.into_iter();
-                    faults.extend(mistakes.map(|it| Fault::of_entry(file, &id, &it.path, it.message)));
-                }
+                self.by_id.insert(module.id().clone(), self.modules.len());
+                self.modules.push(Arc::new(module));
             }
+            self.modules[first..].iter().for_each(|module| asked.add(module));
+            report.leave_to_others(&others);
+            self.lists.push(report);
         }
     }
 
-    /// The canonical form of a catalogue file, as `sightline catalog format` writes it.
+    /// What became of other tools' lists, in the order of the files.
+    pub fn lists(&self) -> &[ListReport] {
+        &self.lists
+    }
+
+    /// The canonical form of a catalogue file, as `sightline catalog format` writes it. `file` is its name
+    /// in messages.
     ///
     /// # Errors
     /// What is wrong with the file's form.
-    pub fn format(text: &str) -> Result<String, CatalogError> {
-        format::format(text)
+    pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
+        format::format(file, text)
     }
 
     /// All of them, in the order of the files.
@@ -127,6 +156,17 @@ impl Catalog {
     /// The module of that id.
     pub fn get(&self, id: &str) -> Option<&Arc<Module>> {
         self.modules.get(*self.by_id.get(id)?)
+    }
+
+    /// The names of all keys that its modules use (`config.NAME`, `config.NAME?`), without `config.`.
+    pub fn key_names(&self) -> BTreeSet<&str> {
+        self.modules.iter().flat_map(|module| module.keys()).map(|key| key.name).collect()
+    }
+
+    /// The categories of the modules of that type.
+    pub fn categories(&self, search_type: SearchType) -> BTreeSet<&str> {
+        let of_type = self.modules.iter().filter(|module| module.search_type() == search_type);
+        of_type.map(|module| module.entry().category.as_str()).collect()
     }
 
     /// The enabled modules that take part, popular ones first, then by id.
@@ -153,11 +193,39 @@ fn rank(module: &Module) -> u32 {
     module.entry().rank.unwrap_or(u32::MAX)
 }
 
-fn read_file(path: &PathBuf) -> Result<String, String> {
-    let explain = |error: std::io::Error| format!("it cannot be read: {error}");
-    let size = fs::metadata(path).map_err(explain)?.len();
-    if size > MAX_FILE_BYTES {
-        return Err(format!("it has {size} bytes; at most {MAX_FILE_BYTES} are read"));
+/// A catalogue under construction.
+#[derive(Default)]
+struct Loading {
+    catalog: Catalog,
+    /// Where each module stands, in the order of the modules: `FILE:LINE`.
+    places: Vec<String>,
+    faults: Faults,
+}
+
+impl Loading {
+    fn add(&mut self, file: &str, text: &str) {
+        for Placed { entry, place } in read::entries(file, text, &mut self.faults) {
+            let id: Arc<str> = entry.id.as_str().into();
+            if let Some(known) = self.catalog.by_id.get(&id) {
+                let platform = text::cut(self.catalog.modules[*known].platform(), 80);
+                let message = format!(
+                    "{} has an entry of this id already ({platform}); ids are unique over all files",
+                    self.places[*known]
+                );
+                self.faults.push(place.fault(&id, Mistake { path: "id".to_owned(), message }));
+                continue;
+            }
+            match Module::compile(entry) {
+                Ok(module) => {
+                    self.catalog.by_id.insert(id, self.catalog.modules.len());
+                    self.catalog.modules.push(Arc::new(module));
+                    self.places.push(format!("{}:{}", place.file, place.line));
+                }
+                Err(mistakes) => {
+                    let faults = mistakes.into_iter().map(|mistake| place.fault(&id, mistake));
+                    faults.for_each(|fault| self.faults.push(fault));
+                }
+            }
+        }
     }
-    fs::read_to_string(path).map_err(explain)
 }

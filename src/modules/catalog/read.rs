@@ -1,46 +1,153 @@
 //! From text to entries, with every mistake of form named.
 
-use serde_json::Value;
+use std::fmt;
 
-use super::error::Fault;
+use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::error::{Fault, Faults};
+use super::place::{Lines, lines_down};
 use super::shape;
-use super::strict::Strict;
 use crate::modules::definition::Entry;
-use crate::modules::mistake::Mistakes;
+use crate::modules::document;
+use crate::modules::import::recognise;
+use crate::modules::mistake::{Mistake, Mistakes};
+
+/// The most entries of one file.
+const MAX_ENTRIES: usize = 20_000;
+/// The largest entry.
+const MAX_ENTRY_BYTES: usize = 256 * 1024;
+
+/// An entry, and where it stands.
+pub(super) struct Placed<'t> {
+    pub(super) entry: Entry,
+    pub(super) place: Place<'t>,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t> {
+    pub(super) file: &'t str,
+    /// Of its first character, from 1.
+    pub(super) line: usize,
+    text: &'t str,
+}
+
+impl Place<'_> {
+    /// A mistake in the entry of that name (its id, if it has one).
+    pub(super) fn fault(&self, name: &str, mistake: Mistake) -> Fault {
+        let line = self.line + lines_down(self.text, &mistake.path);
+        Fault::of_entry(self.file, name, &mistake.path, mistake.message).at_line(line)
+    }
+}
 
 /// The entries of a file that can be read; what is wrong with the others goes to `faults`.
-pub(super) fn entries(file: &str, text: &str, faults: &mut Vec<Fault>) -> Vec<Entry> {
-    let root = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
-        Ok(Strict(root)) => root,
+pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut Faults) -> Vec<Placed<'t>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let list = match elements(text) {
+        Ok(Some(list)) => list,
+        Ok(None) => {
+            let hint = serde_json::from_str(text).map(|root| recognise(&root));
+            let hint = match hint {
+                Ok(Ok(kind)) => {
+                    format!("; this is a list of {kind}, which `sightline catalog convert` makes into one")
+                }
+                _ => String::new(),
+            };
+            faults.push(Fault::of_file(file, format!("a catalogue file is a JSON array of entries{hint}")));
+            return Vec::new();
+        }
         Err(error) => {
-            faults.push(Fault::of_file(file, format!("it is no JSON: {error}")));
+            let (message, line) = (told(&error), error.line());
+            faults.push(Fault::of_file(file, format!("it is no JSON: {message}")).at_line(line.max(1)));
             return Vec::new();
         }
     };
-    let Value::Array(list) = root else {
-        faults.push(Fault::of_file(file, "a catalogue file is a JSON array of entries"));
+    if list.len() > MAX_ENTRIES {
+        let message = format!("it has more than {MAX_ENTRIES} entries; split it into several files");
+        faults.push(Fault::of_file(file, message));
         return Vec::new();
-    };
-    let entries = list.into_iter().enumerate();
-    entries.filter_map(|(index, value)| entry(file, index, value, faults)).collect()
+    }
+    let mut lines = Lines::new(text);
+    let entries = list.into_iter().enumerate().filter_map(|(index, raw)| {
+        let place = Place { file, line: lines.of(raw.get()), text: raw.get() };
+        entry(index, place, faults).map(|entry| Placed { entry, place })
+    });
+    entries.collect()
 }
 
-fn entry(file: &str, index: usize, value: Value, faults: &mut Vec<Fault>) -> Option<Entry> {
-    let id = value.get("id").and_then(Value::as_str).filter(|id| !id.is_empty() && id.len() <= 64);
-    let name = id.map_or_else(|| format!("[{index}]"), str::to_owned);
+fn entry(index: usize, place: Place<'_>, faults: &mut Faults) -> Option<Entry> {
+    let mut name = format!("[{index}]");
+    let mut refuse = |name: &str, message: String| {
+        faults.push(place.fault(name, Mistake { path: String::new(), message }));
+        None
+    };
+    let size = place.text.len();
+    if size > MAX_ENTRY_BYTES {
+        return refuse(&name, format!("it has {size} bytes; an entry has at most {MAX_ENTRY_BYTES}"));
+    }
+    let value = match document::strict(place.text) {
+        Ok(value) => value,
+        Err(error) => {
+            let fault = Fault::of_entry(place.file, &name, "", told(&error));
+            faults.push(fault.at_line(place.line + error.line().saturating_sub(1)));
+            return None;
+        }
+    };
+    if let Some(id) = value.get("id").and_then(Value::as_str).filter(|id| !id.is_empty() && id.len() <= 64) {
+        id.clone_into(&mut name);
+    }
     let mut mistakes = Mistakes::default();
     shape::check(&value, &mut mistakes);
     if mistakes.count() > 0 {
-        let mistakes = mistakes.into_list().into_iter();
-        faults.extend(mistakes.map(|it| Fault::of_entry(file, &name, &it.path, it.message)));
+        mistakes.into_list().into_iter().for_each(|mistake| faults.push(place.fault(&name, mistake)));
         return None;
     }
     match serde_json::from_value(value) {
         Ok(entry) => Some(entry),
         // The shapes say the same as the types, so this is a number out of range at the most.
-        Err(error) => {
-            faults.push(Fault::of_entry(file, &name, "", error.to_string()));
-            None
+        Err(error) => refuse(&name, error.to_string()),
+    }
+}
+
+/// What is wrong, without the place, which a fault names itself.
+fn told(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+    match text {
+        "recursion limit exceeded" => "it is nested too deep; at most 127 levels are allowed".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// The elements of a JSON array, unread; no more than one too many. `None`: it is JSON, but no array.
+fn elements(text: &str) -> Result<Option<Vec<&RawValue>>, serde_json::Error> {
+    if !text.trim_start().starts_with('[') {
+        return serde_json::from_str::<&RawValue>(text).map(|_| None);
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let list = reader.deserialize_seq(Elements)?;
+    reader.end()?;
+    Ok(Some(list))
+}
+
+struct Elements;
+
+impl<'t> Visitor<'t> for Elements {
+    type Value = Vec<&'t RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(element) = seq.next_element()? {
+            if list.len() <= MAX_ENTRIES {
+                list.push(element);
+            }
         }
+        Ok(list)
     }
 }

@@ -74,6 +74,9 @@ pub struct ProbeEntry {
     /// Form fields (templates), sent as `application/x-www-form-urlencoded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<BTreeMap<String, String>>,
+    /// Fields (templates), sent as `multipart/form-data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multipart: Option<BTreeMap<String, String>>,
     /// A JSON body; its strings are templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
@@ -89,4 +92,33 @@ pub struct ProbeEntry {
     /// Sent only when the rules came to no conclusion on the answers so far (a fallback source).
     #[serde(default, skip_serializing_if = "is_false")]
     pub fallback: bool,
+    /// A list that is the same for every query: fetched once, shared by all checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed: Option<FeedEntry>,
+    /// Further pages of the answer, for `results`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesEntry>,
+}
+
+/// A shared list. Its request names no query; rules and extractors read it like any answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FeedEntry {
+    /// How long it is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).
+    pub keep_s: u32,
+}
+
+/// Further pages of a hit. Rules judge the first page; `results` read all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PagesEntry {
+    /// Read from each page: what leads to the next one. Without a value, the page is the last.
+    pub next: Extractor,
+    /// Template with `{page}`, the value of `next`. Without it the value is the address of the next
+    /// page, resolved against the page's. Only the probe's own host is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// At most this many pages, the first one included: 2 to 20 (default 5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
 }

@@ -21,7 +21,8 @@ pub enum Extractor {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LongExtractor {
-    /// `KIND:ARGUMENT`; several are tried in turn until one gives a value.
+    /// `KIND:ARGUMENT`; several are tried in turn until one gives a value. Left out where `inner` stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub from: Vec<String>,
     /// Which probe's answer. Default: the last one that was obtained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,9 +31,14 @@ pub struct LongExtractor {
     /// pointers are relative to the element.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<JsonRule>,
-    /// Where `where` elements are: a pointer with `*`. `from` is then relative to each element.
+    /// Where `where` elements are: a pointer with `*`, or `json:`, `jsonld:` or `script:` with one.
+    /// `from` is then relative to each element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
+    /// Instead of `from`: an extractor that reads from each element that `each` and `where` chose, and
+    /// may choose among what is inside it in turn (at most 4 levels).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inner: Option<Box<LongExtractor>>,
     /// Every match of this regex in a value gives a value: its first capture group, else the whole
     /// match. A value without a match is dropped. Before `transform`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,10 +69,16 @@ pub enum Transform {
     Trim,
     /// Lower case.
     Lower,
+    /// Upper case.
+    Upper,
+    /// A whole number in decimal digits (of any size up to 100) as lower-case hex digits, without `0x`.
+    Hex,
     /// Text of an HTML fragment: tags removed, entities decoded.
     HtmlText,
     /// Percent-decoding.
     UrlDecode,
+    /// An address as it stands in a page (`/a`, `//host/a`, `b?c`) made absolute against the page's own.
+    AbsoluteUrl,
     /// The host of a URL, or of an address without a scheme.
     UrlHost,
     /// The last non-empty path segment of a URL.
@@ -122,7 +134,7 @@ pub struct ListResult {
     /// Which probe's answer. Default: the last one that was obtained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
-    /// The elements: `json:/pointer/*`, `jsonld:/pointer`, `css:SELECTOR`, `css:SELECTOR@ATTRIBUTE`,
+    /// The elements: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`, `css:SELECTOR@ATTRIBUTE`,
     /// `regex:PATTERN` (every match), `header:NAME`, `lines:` (every non-empty line of the body) or
     /// `json_lines:` (one JSON document a line).
     pub each: String,
@@ -171,6 +183,22 @@ pub enum ResultType {
 }
 
 impl ResultType {
+    /// Members of the metadata that are part of what a result is: results of one value that differ in one
+    /// of these are two, and the texts of these are compared wherever results are.
+    ///
+    /// `kind` and `service` of a technology say what its value is a name or number of (an iOS app, the site
+    /// of a tracking service); what a product does for a domain is a `role`, and no part of it.
+    pub fn identifying(self) -> &'static [&'static str] {
+        match self {
+            Self::DnsRecord => &["record_type", "name"],
+            Self::Technology => &["kind", "network", "service", "team_id"],
+            Self::Certificate => &["serial", "issuer"],
+            Self::Archive => &["archive"],
+            Self::PublicKey => &["key_sha256"],
+            _ => &[],
+        }
+    }
+
     /// The name that the contract shows, such as `person_name`.
     pub fn as_str(self) -> &'static str {
         match self {

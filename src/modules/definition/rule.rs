@@ -46,15 +46,49 @@ pub struct MatcherEntry {
     /// Regex (linear time; multi-line, a template for regexes) found in the body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
+    /// `true`: the head of the page shows the query as a whole word, in any case: its title, its canonical
+    /// address, `og:title`, `og:url` or `profile:username`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shows_query: bool,
     /// Conditions on the body as JSON. A body that is no JSON fails them all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
-    /// Conditions on the body as HTML.
+    /// Conditions on JSON inside the page's `<script>` elements, each on the first document that has the
+    /// rule's pointer. A page without such JSON fails them all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub script: Vec<JsonRule>,
+    /// Conditions on the body as HTML, or as XML where it says that it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub css: Vec<CssRule>,
-    /// SHA-256 (hex) of the body as received, any of them.
+    /// Digests of the body as received; any one of them.
+    #[serde(default, skip_serializing_if = "BodyHash::is_empty")]
+    pub body_hash: BodyHash,
+}
+
+/// Digests of a body. One of all that are listed is enough.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BodyHash {
+    /// 64 hex digits each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sha256: Vec<String>,
+    /// 40 hex digits each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sha1: Vec<String>,
+    /// 32 hex digits each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub md5: Vec<String>,
+    /// The favicon hash of the search engines for hosts: MurmurHash3 (x86, 32 bits, seed 0) as a signed
+    /// number, of the body in base64 with a line break after every 76 characters and at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mmh3: Vec<i32>,
+}
+
+impl BodyHash {
+    /// Whether nothing is listed.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `200` or `"2xx"`.

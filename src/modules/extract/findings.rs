@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::distinct::{Distinct, Found};
 use super::extractor::{Extractor, MAX_LIMIT};
 use super::items::{Each, Item};
+use super::portrait::Portrait;
 use super::source::Source;
+use super::valid::valid;
 use super::{Answers, Reading};
+use crate::modules::answer::Answer;
 use crate::modules::definition::{Entry, Extractor as ExtractorEntry, ListResult, MainResult, ResultType};
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
@@ -30,6 +34,8 @@ const MAX_DEPTH: usize = 6;
 pub(crate) struct Yield {
     profile: Option<Template>,
     main: Option<Main>,
+    /// A hit's page is looked at for what all profile pages say.
+    draws_portraits: bool,
     lists: Vec<List>,
 }
 
@@ -77,7 +83,12 @@ impl Yield {
         let lists = mistakes.list("results", &entry.results, |mistakes, list| {
             List::compile(list, selectors, scope, mistakes)
         });
-        Self { profile, main, lists }
+        let is_account = |main: &Main| matches!(main.result_type, ResultType::Account | ResultType::Profile);
+        // Links of the page are read against its address, in which no key may stand.
+        let has_key = entry.probes.iter().any(|probe| probe.url.contains("{config."));
+        let draws_portraits =
+            entry.search_type == SearchType::Username && main.as_ref().is_some_and(is_account) && !has_key;
+        Self { profile, main, draws_portraits, lists }
     }
 
     /// Every extractor that reads an answer, with its probe.
@@ -89,43 +100,79 @@ impl Yield {
         main.map(|extractor| (extractor.probe, extractor))
     }
 
+    /// The probes whose addresses go into results.
+    pub(crate) fn told_addresses(&self) -> impl Iterator<Item = Option<usize>> {
+        let lists = self.lists.iter().flat_map(|list| {
+            let metadata = list.metadata.iter().map(|(_, extractor)| extractor);
+            list.value.iter().chain(metadata).map(|extractor| (list.probe, extractor))
+        });
+        let told = self.extractors().chain(lists).filter(|(_, extractor)| extractor.tells_address());
+        told.map(|(probe, _)| probe)
+    }
+
     /// The probes whose bodies lists read.
     pub(crate) fn list_probes(&self) -> impl Iterator<Item = Option<usize>> {
         self.lists.iter().filter(|list| !matches!(list.each, Each::Header(_))).map(|list| list.probe)
     }
 
-    /// What the answers yield, each entity once.
+    /// Whether a list has elements on this page, of those that read the answer of such a probe.
+    pub(crate) fn lists_on(&self, page: &Answer<'_>, is_meant: impl Fn(Option<usize>) -> bool) -> bool {
+        let mut lists = self.lists.iter().filter(|list| is_meant(list.probe));
+        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page).is_empty())
+    }
+
+    /// The portrait of the account in these answers, for the metadata of its hit.
+    pub(crate) fn portrait(&self, platform: &str, answers: &Answers<'_>, name: &str) -> Option<Portrait> {
+        let page = answers.page().filter(|_| self.draws_portraits)?;
+        Portrait::read(page, name, platform)
+    }
+
+    /// What the answers yield, without repetitions. `control`: the portrait of a made-up name, without it.
     pub(crate) fn read(
         &self,
         platform: &str,
         answers: &Answers<'_>,
         values: Values<'_>,
         confidence: f64,
+        control: Option<&Portrait>,
     ) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let finding = |result_type, value, metadata| Finding {
+        let mut distinct = Distinct::default();
+        if let Some(main) = &self.main {
+            let value = main.value.as_ref().and_then(|extractor| {
+                let reading = Reading { answer: answers.get(extractor.probe), values, item: None };
+                let texts = extractor.values(&reading);
+                texts
+                    .iter()
+                    .filter_map(as_text)
+                    .find_map(|text| valid(main.result_type, &clean(&text), values.query))
+            });
+            let own = || valid(main.result_type, &clean(values.name), values.query);
+            // A hit on a person's account is one, whatever its page says.
+            let (result_type, value) = match value.or_else(own) {
+                Some(value) => (main.result_type, Some(value)),
+                None if values.query.search_type() == SearchType::Domain => (main.result_type, None),
+                None => (ResultType::Account, Some(clean(values.name))),
+            };
+            if let Some(value) = value {
+                let mut metadata = self.main_metadata(main, answers, values);
+                if let Some(portrait) = self.portrait(platform, answers, values.name) {
+                    let is_set = |key: &str| main.metadata.iter().any(|(name, _)| name == key);
+                    portrait.add_to(&mut metadata, is_set, values.name, control);
+                }
+                distinct.add((result_type, value, metadata));
+            }
+        }
+        for list in &self.lists {
+            list.read(answers, values).into_found().for_each(|found| distinct.add(found));
+        }
+        let finding = |(result_type, value, metadata): Found| Finding {
             result_type,
             value: Some(value),
             platform: Some(platform.to_owned()),
             confidence,
             metadata,
         };
-        if let Some(main) = &self.main {
-            let value = main.value.as_ref().and_then(|extractor| {
-                let reading = Reading { answer: answers.get(extractor.probe), values, item: None };
-                extractor.text(&reading).map(|text| clean(&text)).filter(|text| !text.is_empty())
-            });
-            let value = value.unwrap_or_else(|| clean(values.name));
-            findings.push(finding(main.result_type, value, self.main_metadata(main, answers, values)));
-        }
-        for list in &self.lists {
-            for (value, metadata) in list.read(answers, values) {
-                findings.push(finding(list.result_type, value, metadata));
-            }
-        }
-        let mut seen = BTreeSet::new();
-        findings.retain(|finding| seen.insert((finding.result_type, finding.value.clone())));
-        findings
+        distinct.into_found().map(finding).collect()
     }
 
     fn main_metadata(&self, main: &Main, answers: &Answers<'_>, values: Values<'_>) -> Map<String, Value> {
@@ -223,29 +270,31 @@ impl List {
         })
     }
 
-    /// Values with their metadata, filtered, each value once, at most `limit`.
-    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> Vec<(String, Map<String, Value>)> {
-        let Some(answer) = answers.get(self.probe) else { return Vec::new() };
+    /// What the list gives, filtered, without repetitions, at most `limit`.
+    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> Distinct {
+        let mut found = Distinct::default();
         let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
             None => None,
             Some(Ok(regex)) => Some(regex),
             // Without the value that the filter needs, nothing is known to pass it.
-            Some(Err(_)) => return Vec::new(),
+            Some(Err(_)) => return found,
         };
-        let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
-        for item in self.each.items(answer) {
+        let pages = answers.pages(self.probe);
+        for (answer, item) in
+            pages.flat_map(|page| self.each.items(page).into_iter().map(move |it| (page, it)))
+        {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;
             }
             let reading = Reading { answer: Some(answer), values, item: Some(&item) };
             let mut metadata = None;
             for text in self.texts(&reading, &item) {
-                if keep.as_ref().is_some_and(|regex| !regex.is_match(&text)) || !seen.insert(text.clone()) {
+                if keep.as_ref().is_some_and(|regex| !regex.is_match(&text)) {
                     continue;
                 }
+                let Some(text) = valid(self.result_type, &text, values.query) else { continue };
                 let metadata = metadata.get_or_insert_with(|| self.metadata(&reading));
-                found.push((text, metadata.clone()));
+                found.add((self.result_type, text, metadata.clone()));
                 if found.len() == self.limit {
                     return found;
                 }

@@ -42,6 +42,7 @@ impl<'a> Item<'a> {
 pub(crate) enum Each {
     Json(Pointer),
     JsonLd(Pointer),
+    Script(Pointer),
     Css(SelectorId, Option<String>),
     Regex(Regex),
     Header(String),
@@ -56,6 +57,7 @@ impl Each {
         Some(match kind {
             "json" => Self::Json(mistakes.take(Pointer::parse(argument))?),
             "jsonld" => Self::JsonLd(mistakes.take(Pointer::parse(argument))?),
+            "script" => Self::Script(mistakes.take(Pointer::parse(argument))?),
             "css" => {
                 let (selector, attribute) = split_attribute(argument);
                 Self::Css(mistakes.take(selectors.add(selector, attribute.as_deref()))?, attribute)
@@ -66,7 +68,7 @@ impl Each {
             "json_lines" if argument.is_empty() => Self::JsonLines,
             _ => {
                 mistakes.add(format!(
-                    "`{text}` gives no elements; write json:/POINTER/*, jsonld:/POINTER, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:"
+                    "`{text}` gives no elements; write json:/POINTER/*, jsonld:/POINTER, script:/POINTER/*, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:"
                 ));
                 return None;
             }
@@ -83,7 +85,7 @@ impl Each {
 
     /// Whether its elements are JSON values of any type (not texts).
     pub(crate) fn gives_json(&self) -> bool {
-        matches!(self, Self::Json(_) | Self::JsonLd(_) | Self::JsonLines)
+        matches!(self, Self::Json(_) | Self::JsonLd(_) | Self::Script(_) | Self::JsonLines)
     }
 
     /// Whether its elements are HTML elements.
@@ -97,6 +99,9 @@ impl Each {
             Self::Json(pointer) => answer.json().map(|root| select(pointer, root)).unwrap_or_default(),
             Self::JsonLd(pointer) => {
                 answer.json_ld().iter().flat_map(|object| select(pointer, object)).take(MAX_ITEMS).collect()
+            }
+            Self::Script(pointer) => {
+                answer.script(pointer).map(|root| select(pointer, root)).unwrap_or_default()
             }
             Self::Css(id, attribute) => {
                 let page = answer.page();

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Reading;
 use crate::modules::answer::Answer;
+use crate::modules::digest::Algorithm;
 use crate::modules::html::{SelectorId, Selectors};
 use crate::modules::mistake::Mistakes;
 use crate::modules::pattern;
@@ -22,6 +23,7 @@ pub(crate) enum Source {
     Css(SelectorId, Option<String>),
     Meta(String),
     JsonLd(Pointer),
+    Script(Pointer),
     Regex(Regex),
     Header(String),
     Cookie(String),
@@ -30,6 +32,7 @@ pub(crate) enum Source {
     Template(Template),
     Const(String),
     Count(Pointer),
+    BodyHash(Algorithm),
     /// The element of a list, its key, a capture group, an attribute.
     Item,
     Key,
@@ -37,7 +40,7 @@ pub(crate) enum Source {
     Attribute(String),
 }
 
-const KINDS: &str = "json, css, meta, jsonld, regex, header, cookie, final_url, title, template, const, count; in `results` also value, key, group, attr";
+const KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
 
 impl Source {
     /// Reads a source's text. `in_list`: the element of a list may be read.
@@ -53,7 +56,7 @@ impl Source {
             return None;
         };
         let needs_argument = match kind {
-            "css" | "meta" | "regex" | "header" | "cookie" | "template" => true,
+            "css" | "meta" | "regex" | "header" | "cookie" | "template" | "body_hash" => true,
             "group" | "attr" => in_list,
             _ => false,
         };
@@ -64,6 +67,7 @@ impl Source {
         Some(match kind {
             "json" => Self::Json(mistakes.take(Pointer::parse(argument))?),
             "jsonld" => Self::JsonLd(mistakes.take(Pointer::parse(argument))?),
+            "script" => Self::Script(mistakes.take(Pointer::parse(argument))?),
             "count" => Self::Count(mistakes.take(Pointer::parse(argument))?),
             "css" => {
                 let (selector, attribute) = split_attribute(argument);
@@ -74,6 +78,14 @@ impl Source {
             "regex" => Self::Regex(mistakes.take(pattern::search(argument))?),
             "header" => Self::Header(argument.to_ascii_lowercase()),
             "cookie" => Self::Cookie(argument.to_owned()),
+            "body_hash" => match Algorithm::from_name(argument) {
+                Some(algorithm) => Self::BodyHash(algorithm),
+                None => {
+                    let names = Algorithm::NAMES;
+                    mistakes.add(format!("`{argument}` is no algorithm; there are {names}"));
+                    return None;
+                }
+            },
             "final_url" => Self::FinalUrl,
             "title" => Self::Title,
             "template" => Self::Template(scope.template(argument, Kind::Plain, mistakes)?),
@@ -107,6 +119,8 @@ impl Source {
                 | Self::Css(..)
                 | Self::Meta(_)
                 | Self::JsonLd(_)
+                | Self::Script(_)
+                | Self::BodyHash(_)
                 | Self::Regex(_)
                 | Self::Title
                 | Self::Count(_)
@@ -120,7 +134,7 @@ impl Source {
 
     /// Whether it may give several values by its own form.
     pub(crate) fn is_plural(&self) -> bool {
-        matches!(self, Self::Json(pointer) | Self::JsonLd(pointer) if pointer.is_plural())
+        matches!(self, Self::Json(pointer) | Self::JsonLd(pointer) | Self::Script(pointer) if pointer.is_plural())
     }
 
     /// The values that it finds, as they stand; null counts as none.
@@ -159,6 +173,10 @@ impl Source {
             Self::JsonLd(pointer) => {
                 answer.json_ld().iter().flat_map(|object| select(pointer, object)).take(MAX_VALUES).collect()
             }
+            Self::Script(pointer) => {
+                answer.script(pointer).map(|root| select(pointer, root)).unwrap_or_default()
+            }
+            Self::BodyHash(algorithm) => answer.digest(*algorithm).into_iter().cloned().collect(),
             Self::Regex(regex) => texts(captures(regex, answer.text()).take(MAX_VALUES)),
             Self::Header(name) => {
                 let headers = answer.response.headers.iter();

@@ -15,17 +15,20 @@ use crate::modules::text::squeeze;
 const MAX_PARTS: usize = 1_000;
 
 /// Applies one transform. Arrays are taken element by element; what a transform cannot read stays as it
-/// is.
-pub(crate) fn apply(transform: Transform, value: Value) -> Vec<Value> {
+/// is. `base`: the address of the page that the value stands in.
+pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> Vec<Value> {
     if let Value::Array(elements) = value {
         let elements = elements.into_iter().take(MAX_PARTS);
-        return elements.flat_map(|element| apply(transform, element)).take(MAX_PARTS).collect();
+        return elements.flat_map(|element| apply(transform, element, base)).take(MAX_PARTS).collect();
     }
     let Some(text) = as_text(&value) else { return vec![value] };
     let one = |text: &str| vec![Value::from(text)];
     match transform {
         Transform::Trim => vec![Value::from(squeeze(&text))],
         Transform::Lower => vec![Value::from(text.to_lowercase())],
+        Transform::Upper => vec![Value::from(text.to_uppercase())],
+        Transform::Hex => one(&hex_number(text.trim()).unwrap_or_else(|| text.to_string())),
+        Transform::AbsoluteUrl => one(&absolute_url(&text, base).unwrap_or_else(|| text.to_string())),
         Transform::HtmlText => vec![Value::from(fragment_text(&text))],
         Transform::UrlDecode => vec![Value::from(url_decode(&text))],
         Transform::UrlHost => one(&url_host(&text).unwrap_or_else(|| text.to_string())),
@@ -49,7 +52,7 @@ fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
     parts.map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS).map(Value::from).collect()
 }
 
-fn url_decode(text: &str) -> String {
+pub(crate) fn url_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
@@ -84,6 +87,35 @@ fn parse_url(text: &str) -> Option<Url> {
 
 fn url_host(text: &str) -> Option<String> {
     parse_url(text)?.host_str().map(str::to_owned)
+}
+
+fn absolute_url(text: &str, base: Option<&Url>) -> Option<String> {
+    base?.join(text.trim()).ok().map(String::from)
+}
+
+/// The most decimal digits of a number that is written in hex.
+const MAX_DIGITS: usize = 100;
+
+/// Long division by 16, digit by digit.
+fn hex_number(text: &str) -> Option<String> {
+    let mut digits: Vec<u8> = text.bytes().map(|b| b.wrapping_sub(b'0')).collect();
+    if digits.is_empty() || digits.len() > MAX_DIGITS || digits.iter().any(|digit| *digit > 9) {
+        return None;
+    }
+    let mut out = Vec::new();
+    loop {
+        let mut rest = 0u8;
+        for digit in &mut digits {
+            let number = rest * 10 + *digit;
+            *digit = number / 16;
+            rest = number % 16;
+        }
+        out.push(b"0123456789abcdef"[usize::from(rest)]);
+        if digits.iter().all(|digit| *digit == 0) {
+            out.reverse();
+            return String::from_utf8(out).ok();
+        }
+    }
 }
 
 fn last_path_segment(text: &str) -> Option<String> {
@@ -238,9 +270,24 @@ mod tests {
 
     #[test]
     fn transforms_do_what_their_names_say() {
+        let base = Url::parse("https://site.example/u/bob").unwrap();
         for (transform, value, want) in [
             (Trim, json!(" a \n b "), json!(["a b"])),
             (Lower, json!("ÄB"), json!(["äb"])),
+            (Upper, json!("äb"), json!(["ÄB"])),
+            (Hex, json!(255), json!(["ff"])),
+            (
+                Hex,
+                json!("340282366920938463463374607431768211456"),
+                json!(["100000000000000000000000000000000"]),
+            ),
+            (Hex, json!("0"), json!(["0"])),
+            (Hex, json!("0x10"), json!(["0x10"])),
+            (AbsoluteUrl, json!("/a.png"), json!(["https://site.example/a.png"])),
+            (AbsoluteUrl, json!("b?c"), json!(["https://site.example/u/b?c"])),
+            (AbsoluteUrl, json!("//cdn.example/x"), json!(["https://cdn.example/x"])),
+            (AbsoluteUrl, json!("http://o.example"), json!(["http://o.example/"])),
+            (AbsoluteUrl, json!("https://["), json!(["https://["])),
             (HtmlText, json!("<p>a &amp; <b>b</b></p>"), json!(["a & b"])),
             (UrlDecode, json!("a%20b%zz%4"), json!(["a b%zz%4"])),
             (UrlHost, json!("HTTPS://Ex.org:8/a"), json!(["ex.org"])),
@@ -268,7 +315,11 @@ mod tests {
             (Lower, json!({"a": 1}), json!([{"a": 1}])),
             (Lower, json!(["A", ["B"]]), json!(["a", "b"])),
         ] {
-            assert_eq!(Value::Array(apply(transform, value.clone())), want, "{transform:?} {value}");
+            assert_eq!(
+                Value::Array(apply(transform, value.clone(), Some(&base))),
+                want,
+                "{transform:?} {value}"
+            );
         }
     }
 
@@ -295,15 +346,20 @@ mod tests {
     proptest! {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
-            for transform in [Trim, Lower, HtmlText, UrlDecode, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
+            for transform in [Trim, Lower, Upper, Hex, AbsoluteUrl, HtmlText, UrlDecode, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
                 StripDot, StripAt, StripMailto, UnquoteTxt, LastWord, UnixTime, UnixMillis, DateTime, Number] {
-                let _ = apply(transform, Value::from(text.as_str()));
+                let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }
         }
 
         #[test]
+        fn hex_digits_are_the_number(number in any::<u128>()) {
+            prop_assert_eq!(hex_number(&number.to_string()), Some(format!("{number:x}")));
+        }
+
+        #[test]
         fn numbers_survive(number in -1_000_000_000_000_i64..1_000_000_000_000) {
-            prop_assert_eq!(apply(Number, Value::from(number.to_string())), vec![Value::from(number)]);
+            prop_assert_eq!(apply(Number, Value::from(number.to_string()), None), vec![Value::from(number)]);
         }
     }
 }

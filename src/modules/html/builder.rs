@@ -7,14 +7,14 @@ use html5gum::{Span, Tokenizer};
 
 use super::selectors::{Inherited, Selectors};
 use super::tags::{self, Tag};
-use super::{Element, Page};
+use super::{Element, Page, Script, ScriptKind};
 use crate::modules::text::squeeze;
 
 /// The most open elements that are told apart; what is nested deeper counts as being at this depth.
 const MAX_DEPTH: usize = 512;
 /// The most elements kept for one selector.
 const MAX_ELEMENTS: usize = 1_000;
-/// The most `<meta>`s kept, and JSON-LD blocks.
+/// The most `<meta>`s kept, and scripts.
 const MAX_METAS: usize = 300;
 /// The most attributes looked at in one tag.
 const MAX_ATTRIBUTES: usize = 64;
@@ -24,7 +24,7 @@ const IMPLIED_REACH: usize = 16;
 const MAX_ATTRIBUTE_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn read(html: &str, selectors: &Selectors) -> Page {
-    let mut builder = Builder::new(selectors);
+    let mut builder = Builder::new(selectors, false);
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
         builder.event(&event);
         None
@@ -48,8 +48,10 @@ struct Frame {
 /// An element that is still open: selector and index among its elements.
 type Capture = (usize, usize);
 
-struct Builder<'s> {
+pub(super) struct Builder<'s> {
     selectors: &'s Selectors,
+    /// No tag is special.
+    is_xml: bool,
     page: Page,
     stack: Vec<Frame>,
     /// Elements that are open below the deepest frame.
@@ -63,15 +65,16 @@ struct Builder<'s> {
     attributes: Vec<(String, String)>,
     expects_value: bool,
     /// The raw element (a script, say) that is being read: its tag and where its text starts.
-    raw: Option<(Tag, usize, bool)>,
+    raw: Option<(Tag, usize, Option<ScriptKind>)>,
     title_start: Option<usize>,
 }
 
 impl<'s> Builder<'s> {
-    fn new(selectors: &'s Selectors) -> Self {
+    pub(super) fn new(selectors: &'s Selectors, is_xml: bool) -> Self {
         let page = Page { found: vec![Vec::new(); selectors.count()], ..Page::default() };
         Self {
             selectors,
+            is_xml,
             page,
             stack: Vec::new(),
             overflow: 0,
@@ -91,16 +94,13 @@ impl<'s> Builder<'s> {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.in_tag = true;
-                self.attributes.clear();
-                self.expects_value = false;
-                self.name.clear();
-                self.name.push_str(&String::from_utf8_lossy(name));
+                self.open(&String::from_utf8_lossy(name));
             }
-            CallbackEvent::AttributeName { name } if self.in_tag => self.attribute_name(name),
-            CallbackEvent::AttributeValue { value } if self.in_tag && self.expects_value => {
-                if let Some((_, known)) = self.attributes.last_mut() {
-                    known.push_str(&String::from_utf8_lossy(value));
-                }
+            CallbackEvent::AttributeName { name } if self.in_tag => {
+                self.attribute_name(&String::from_utf8_lossy(name));
+            }
+            CallbackEvent::AttributeValue { value } if self.in_tag => {
+                self.attribute_value(&String::from_utf8_lossy(value));
             }
             CallbackEvent::CloseStartTag { self_closing } => self.start(*self_closing),
             CallbackEvent::EndTag { name } => {
@@ -112,19 +112,35 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn attribute_name(&mut self, name: &[u8]) {
-        let name = String::from_utf8_lossy(name);
+    /// A start tag begins; `name` in lower case.
+    pub(super) fn open(&mut self, name: &str) {
+        self.attributes.clear();
+        self.expects_value = false;
+        self.name.clear();
+        self.name.push_str(name);
+    }
+
+    /// An attribute of the tag that is being read; `name` in lower case.
+    pub(super) fn attribute_name(&mut self, name: &str) {
         let is_special = match self.name.as_str() {
-            "meta" => matches!(&*name, "name" | "property" | "itemprop" | "content"),
+            "meta" => matches!(name, "name" | "property" | "itemprop" | "content"),
             "script" => name == "type",
+            "link" => matches!(name, "rel" | "href"),
             _ => false,
         };
         self.expects_value = self.attributes.len() < MAX_ATTRIBUTES
-            && (is_special || self.selectors.is_seen(&name))
+            && (is_special || self.selectors.is_seen(name))
             // The first of two attributes with one name counts.
-            && !self.attributes.iter().any(|(known, _)| *known == name);
+            && !self.attributes.iter().any(|(known, _)| known == name);
         if self.expects_value {
-            self.attributes.push((name.into_owned(), String::new()));
+            self.attributes.push((name.to_owned(), String::new()));
+        }
+    }
+
+    /// More of the value of the attribute that was named last.
+    pub(super) fn attribute_value(&mut self, value: &str) {
+        if let Some((_, known)) = self.attributes.last_mut().filter(|_| self.expects_value) {
+            known.push_str(value);
         }
     }
 
@@ -133,39 +149,46 @@ impl<'s> Builder<'s> {
     }
 
     /// A start tag was read to its end.
-    fn start(&mut self, self_closing: bool) {
+    pub(super) fn start(&mut self, self_closing: bool) {
         self.in_tag = false;
         let name = std::mem::take(&mut self.name);
-        self.imply_ends(&name);
-        let is_inline = tags::is_inline(&name);
+        let is_html = !self.is_xml;
+        if is_html {
+            self.imply_ends(&name);
+        }
+        let is_inline = is_html && tags::is_inline(&name);
         if !is_inline {
             self.separate();
         }
-        if name == "meta" {
-            self.meta();
+        match name.as_str() {
+            "meta" if is_html => self.meta(),
+            "link" if is_html => self.link(),
+            _ => {}
         }
-        let is_raw = tags::is_raw(&name) && self.foreign == 0;
+        let is_raw = is_html && tags::is_raw(&name) && self.foreign == 0;
         let inherited = self.stack.last().map(|frame| frame.inherited).unwrap_or_default();
         let matched = self.selectors.test(inherited, &name, |wanted| self.attribute(wanted));
         let captures = self.captures.len();
         self.capture(matched, is_raw);
         let tag = Tag::of(&name);
         if is_raw {
-            let is_json_ld = self.attribute("type").is_some_and(is_json_ld);
-            self.raw = Some((tag, self.page.raw.len(), is_json_ld));
+            let kind = (name == "script").then(|| ScriptKind::of(self.attribute("type").unwrap_or_default()));
+            self.raw = Some((tag, self.page.raw.len(), kind.flatten()));
         }
         if name == "title" && self.page.title.is_none() && self.foreign == 0 {
             self.title_start = Some(self.page.text.len());
         }
-        let is_closed =
-            tags::is_void(&name) || (self_closing && (self.foreign > 0 || tags::is_foreign(&name)));
+        let is_closed = match self_closing {
+            true => !is_html || self.foreign > 0 || tags::is_foreign(&name) || tags::is_void(&name),
+            false => is_html && tags::is_void(&name),
+        };
         if is_closed {
             self.close_captures(captures);
         } else if self.stack.len() >= MAX_DEPTH {
             self.overflow += 1;
             self.close_captures(captures);
         } else {
-            let is_foreign = tags::is_foreign(&name);
+            let is_foreign = is_html && tags::is_foreign(&name);
             self.foreign += usize::from(is_foreign);
             let inherited = Inherited { above: inherited.above | matched, parent: matched };
             self.stack.push(Frame { tag, is_inline, is_foreign, inherited, captures });
@@ -191,13 +214,14 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn end(&mut self, name: &str) {
+    /// An end tag; `name` in lower case.
+    pub(super) fn end(&mut self, name: &str) {
         let tag = Tag::of(name);
-        if let Some((open, start, is_json_ld)) = self.raw.take_if(|(open, _, _)| *open == tag) {
-            debug_assert_eq!(open, tag);
-            if is_json_ld && self.page.json_ld.len() < MAX_METAS {
-                self.page.json_ld.push(self.page.raw[start..].to_owned());
-            }
+        if let Some((_, start, Some(kind))) = self.raw.take_if(|(open, _, _)| *open == tag)
+            && self.page.scripts.len() < MAX_METAS
+            && start < self.page.raw.len()
+        {
+            self.page.scripts.push(Script { kind, start, end: self.page.raw.len() });
         }
         if name == "title" {
             self.end_title();
@@ -271,7 +295,15 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn text(&mut self, text: &str) {
+    fn link(&mut self) {
+        let is_canonical =
+            |rel: &str| rel.split_ascii_whitespace().any(|it| it.eq_ignore_ascii_case("canonical"));
+        if self.page.canonical.is_none() && self.attribute("rel").is_some_and(is_canonical) {
+            self.page.canonical = self.attribute("href").map(str::to_owned);
+        }
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
         if self.raw.is_some() {
             self.page.raw.push_str(text);
         } else {
@@ -286,14 +318,9 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn finish(mut self) -> Page {
+    pub(super) fn finish(mut self) -> Page {
         self.end_title();
         self.close_captures(0);
         self.page
     }
-}
-
-fn is_json_ld(media_type: &str) -> bool {
-    let media_type = media_type.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case("application/ld+json")
 }

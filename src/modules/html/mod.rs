@@ -1,4 +1,4 @@
-//! HTML, read in one streaming pass: title, `<meta>`, JSON-LD, and what selectors find.
+//! HTML (or XML), read in one streaming pass: title, `<meta>`, scripts, and what selectors find.
 //!
 //! No tree is built. Open elements stand on a stack of bounded depth, each with a mask of the selector
 //! parts that it and its ancestors matched, so that a page of any shape costs time in proportion to its
@@ -8,6 +8,7 @@ mod builder;
 mod selector;
 mod selectors;
 mod tags;
+mod xml;
 
 pub(crate) use selectors::{SelectorId, Selectors};
 
@@ -20,15 +21,47 @@ const MAX_ELEMENT_TEXT: usize = 20_000;
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) title: Option<String>,
+    /// The address that the page gives as its own.
+    pub(crate) canonical: Option<String>,
     /// Lower-case name or property, and content.
     metas: Vec<(String, String)>,
-    /// The texts of JSON-LD blocks.
-    pub(crate) json_ld: Vec<String>,
+    /// Where scripts stand in `raw`.
+    scripts: Vec<Script>,
     /// All visible text, in order.
     text: String,
     /// All text of scripts and styles, in order.
     raw: String,
     found: Vec<Vec<Element>>,
+}
+
+/// What a `<script>` says that it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ScriptKind {
+    LinkedData,
+    Json,
+    Code,
+}
+
+#[derive(Debug)]
+struct Script {
+    kind: ScriptKind,
+    start: usize,
+    end: usize,
+}
+
+impl ScriptKind {
+    /// By the `type` of the element (empty: none); `None` for templates and the like.
+    fn of(media_type: &str) -> Option<Self> {
+        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let is = |word| media_type.ends_with(word);
+        match media_type.as_str() {
+            "application/ld+json" => Some(Self::LinkedData),
+            _ if is("json") => Some(Self::Json),
+            "" | "module" => Some(Self::Code),
+            _ if is("javascript") || is("ecmascript") => Some(Self::Code),
+            _ => None,
+        }
+    }
 }
 
 /// An element that a selector found.
@@ -44,6 +77,11 @@ impl Page {
     /// Reads a page.
     pub(crate) fn read(html: &str, selectors: &Selectors) -> Self {
         builder::read(html, selectors)
+    }
+
+    /// Reads a body that is XML: elements only, and the text of the first `<title>`.
+    pub(crate) fn read_xml(xml: &str, selectors: &Selectors) -> Self {
+        xml::read(xml, selectors)
     }
 
     /// The elements that a selector found, in document order, at most 1,000.
@@ -68,6 +106,12 @@ impl Page {
         element.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
     }
 
+    /// The page's scripts that are not empty, in order, at most 300.
+    pub(crate) fn scripts(&self) -> impl Iterator<Item = (ScriptKind, &str)> {
+        let text = |script: &Script| self.raw.get(script.start..script.end).unwrap_or_default();
+        self.scripts.iter().map(move |script| (script.kind, text(script)))
+    }
+
     /// The content of the `<meta>`s of that name or property, in order.
     pub(crate) fn metas(&self, name: &str) -> impl Iterator<Item = &str> {
         self.metas.iter().filter(move |(known, _)| known == name).map(|(_, content)| content.as_str())
@@ -79,6 +123,11 @@ impl Element {
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
+}
+
+/// Whether a body that begins like this says by its prolog that it is XML (XHTML counts as HTML).
+pub(crate) fn has_xml_prolog(text: &str) -> bool {
+    xml::has_prolog(text)
 }
 
 /// The text of an HTML fragment: tags removed, entities decoded.

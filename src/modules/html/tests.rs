@@ -40,6 +40,45 @@ fn selectors_find_what_css_finds() {
     }
 }
 
+fn xml_texts(xml: &str, selector: &str, attribute: Option<&str>) -> Vec<String> {
+    let mut selectors = Selectors::default();
+    let id = selectors.add(selector, attribute).unwrap();
+    let page = Page::read_xml(xml, &selectors);
+    let elements = page.elements(id).iter();
+    match attribute {
+        Some(name) => elements.filter_map(|it| it.attribute(name)).map(str::to_owned).collect(),
+        None => elements.map(|element| page.text_of(element)).collect(),
+    }
+}
+
+#[test]
+fn xml_ends_its_elements_itself() {
+    let feed = r#"<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY x "<p>no</p>">]>
+        <rss><!-- <link>no</link> --><channel><title>A &amp; B</title><link>https://a.example/</link>
+        <image><url>i.png</url></image><dc:Creator>bob</dc:Creator>
+        <item n='1' m="&#x41;&lt;"><link>one</link><description><![CDATA[<b>x</b> & <i>]]>y</description></item>
+        <item n=2><br/><p>a<p>b</p></p><script>&x; <u>1</u></script></item></channel></rss>"#;
+    for (selector, want) in [
+        ("channel > title", vec!["A & B"]),
+        ("channel > link", vec!["https://a.example/"]),
+        ("item > link", vec!["one"]),
+        ("description", vec!["<b>x</b> & <i>y"]),
+        ("item > b", vec![]),
+        (r"dc\:creator", vec!["bob"]),
+        ("p > p", vec!["b"]),
+        ("script > u", vec!["1"]),
+        ("script", vec!["&x; 1"]),
+        ("item[n='2'] > br", vec![""]),
+    ] {
+        assert_eq!(xml_texts(feed, selector, None), want, "{selector}");
+    }
+    assert_eq!(xml_texts(feed, "item", Some("m")), ["A<"]);
+    assert!(has_xml_prolog(feed) && has_xml_prolog("\u{feff}\n<?xml?><feed>"));
+    for page in ["<html>", "<?xml version='1.0'?><!DOCTYPE html>", "<?xml?>\n<HTML xmlns='x'>", "<rss>"] {
+        assert!(!has_xml_prolog(page), "{page}");
+    }
+}
+
 #[test]
 fn bad_selectors_say_what_is_allowed() {
     for (selector, want) in [
@@ -73,7 +112,9 @@ fn title_metas_and_json_ld_are_read_in_the_right_states() {
     assert_eq!(page.metas("og:title").collect::<Vec<_>>(), ["Té"]);
     assert_eq!(page.metas("d").collect::<Vec<_>>(), [""]);
     assert_eq!(page.metas("fake").count(), 0);
-    assert_eq!(page.json_ld, ["{\"a\": \"</b>\"}"]);
+    let scripts: Vec<_> = page.scripts().collect();
+    assert_eq!(scripts[1], (ScriptKind::LinkedData, "{\"a\": \"</b>\"}"));
+    assert_eq!((scripts.len(), scripts[0].0), (2, ScriptKind::Code));
 }
 
 #[test]
@@ -109,11 +150,15 @@ fn pages_of_any_shape_cost_little() {
         "\0".repeat(1 << 20),
         "<script>".repeat(130_000),
         "<svg><title>".repeat(80_000),
+        "<![CDATA[".repeat(100_000),
+        "<!a[".repeat(250_000),
+        "<a/b=".repeat(200_000),
     ];
     for shape in shapes {
         let started = Instant::now();
         let page = Page::read(&shape, &selectors);
         assert!(page.elements(id).len() <= 1_000);
+        assert!(Page::read_xml(&shape, &selectors).elements(id).len() <= 1_000);
         // Quadratic work on such a page takes minutes.
         assert!(started.elapsed() < Duration::from_secs(20), "{}", &shape[..20]);
     }
@@ -126,6 +171,7 @@ proptest! {
         for selector in ["div > p", "li", "td, p p", "script", "title"] {
             let id = selectors.add(selector, Some("a")).unwrap();
             let page = Page::read(&html, &selectors);
+            let _ = Page::read_xml(&html, &selectors);
             for element in page.elements(id) {
                 let _ = page.text_of(element);
             }

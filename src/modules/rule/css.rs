@@ -87,6 +87,11 @@ impl CssMatcher {
                     .is_some_and(super::super::template::Template::shows_query))
     }
 
+    /// Whether an element must be the query.
+    pub(crate) fn proves_name(&self) -> bool {
+        self.exists && self.equals_query == Some(true)
+    }
+
     pub(crate) fn is_positive(&self) -> bool {
         self.exists
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::modules::answer::Answer;
 use crate::modules::definition::JsonRule;
 use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::Pattern;
@@ -107,7 +108,7 @@ impl JsonMatcher {
             words.push(if rule.exists == Some(true) { "exists" } else { "missing" }.to_owned());
         }
         if words.is_empty() && mistakes.count() == before {
-            mistakes.add("no condition beside `at`; say `\"exists\": true`, or what the value must be");
+            mistakes.add("no condition beside `at` (an empty `any_of` is none); say `\"exists\": true`, or what the value must be");
         }
         if mistakes.count() > before {
             return None;
@@ -132,6 +133,19 @@ impl JsonMatcher {
                     .iter()
                     .any(|found| self.positive.iter().all(|test| test.holds(found.value, values))))
             && !selected.iter().any(|found| self.negative.iter().any(|test| test.holds(found.value, values)))
+    }
+
+    /// Whether the rule holds on the scripts of a page: on the first that has its pointer, or, where none
+    /// has, on nothing. A page without JSON in scripts is no answer to it at all.
+    pub(crate) fn holds_in_scripts(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        let Some(root) = answer.script(&self.at) else {
+            return !answer.scripts().is_empty()
+                && answer.has_all_scripts()
+                && self.holds(&Value::Null, values);
+        };
+        // What was not read might have more than null.
+        let is_told = self.at.select(root).iter().any(|found| !found.value.is_null());
+        (is_told || answer.has_all_scripts()) && self.holds(root, values)
     }
 
     /// For evidence: pointer and conditions.
@@ -179,14 +193,14 @@ impl Test {
 }
 
 /// `1` and `1.0` are equal, as JSON knows one kind of number.
-fn equals(one: &Value, other: &Value) -> bool {
+pub(super) fn equals(one: &Value, other: &Value) -> bool {
     // Two integers are compared as such: as floats, large ones would run together.
     one == other
         || ((one.is_f64() || other.is_f64())
             && matches!((one.as_f64(), other.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
 }
 
-fn contains(value: &Value, wanted: &str) -> bool {
+pub(super) fn contains(value: &Value, wanted: &str) -> bool {
     match value {
         Value::String(text) => text.contains(wanted),
         Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted)),
@@ -194,7 +208,7 @@ fn contains(value: &Value, wanted: &str) -> bool {
     }
 }
 
-fn length(value: &Value) -> Option<usize> {
+pub(super) fn length(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) => Some(text.chars().count()),
         Value::Array(elements) => Some(elements.len()),

@@ -3,18 +3,20 @@
 use std::borrow::Cow;
 
 use regex::Regex;
-use sha2::{Digest, Sha256};
+use serde_json::Value;
 
 use super::contradiction;
 use super::css::CssMatcher;
+use super::head::HeadMatcher;
 use super::json::JsonMatcher;
 use crate::modules::answer::Answer;
-use crate::modules::definition::{MatcherEntry, StatusRule};
+use crate::modules::definition::{BodyHash, MatcherEntry, StatusRule};
+use crate::modules::digest::Algorithm;
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::{self, Pattern};
 use crate::modules::scope::Scope;
-use crate::modules::template::{Kind, Template, Values, hex};
+use crate::modules::template::{Kind, Template, Values};
 
 /// A compiled [`MatcherEntry`].
 #[derive(Debug, Clone)]
@@ -31,9 +33,12 @@ pub(crate) struct Matcher {
     ignore_case: bool,
     body_is: Option<Template>,
     regex: Option<Pattern>,
+    shows_query: Option<HeadMatcher>,
     json: Vec<JsonMatcher>,
+    script: Vec<JsonMatcher>,
     css: Vec<CssMatcher>,
-    sha256: Vec<String>,
+    /// One of these is enough.
+    body_hash: Vec<(Algorithm, Value)>,
     label: String,
 }
 
@@ -90,12 +95,19 @@ impl Matcher {
                 mistakes.field("body_is", |mistakes| scope.template(text, Kind::Plain, mistakes))
             }),
             regex: optional_pattern("regex", entry.regex.as_deref(), scope, mistakes),
+            shows_query: if entry.shows_query {
+                mistakes.field("shows_query", |mistakes| mistakes.take(HeadMatcher::compile(selectors)))
+            } else {
+                None
+            },
             json: mistakes
                 .list("json", &entry.json, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes)),
+            script: mistakes
+                .list("script", &entry.script, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes)),
             css: mistakes.list("css", &entry.css, |mistakes, rule| {
                 CssMatcher::compile(rule, selectors, scope, mistakes)
             }),
-            sha256: mistakes.list("sha256", &entry.sha256, |mistakes, text| mistakes.take(digest(text))),
+            body_hash: mistakes.field("body_hash", |mistakes| digests(&entry.body_hash, mistakes)),
             label: String::new(),
         };
         if is_empty(entry) {
@@ -113,12 +125,17 @@ impl Matcher {
             && self.text_holds(answer, values)
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
+            && self.script.iter().all(|rule| rule.holds_in_scripts(answer, values))
+            && self.shows_query.as_ref().is_none_or(|rule| rule.holds(answer, values.name))
             && self.css.iter().all(|rule| rule.holds(answer, values))
-            && (self.sha256.is_empty()
-                || !answer.is_cut() && {
-                    let digest = hex(&Sha256::digest(&answer.response.body));
-                    self.sha256.contains(&digest)
-                })
+            && (self.body_hash.is_empty() || self.has_hash(answer))
+    }
+
+    fn has_hash(&self, answer: &Answer<'_>) -> bool {
+        let is_it = |(algorithm, wanted): &(Algorithm, Value)| {
+            answer.digest(*algorithm).is_some_and(|digest| digest == wanted)
+        };
+        self.body_hash.iter().any(is_it)
     }
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -171,9 +188,33 @@ impl Matcher {
         &self.label
     }
 
+    /// What it wants of the address after redirects.
+    pub(crate) fn final_url(&self) -> Option<&Pattern> {
+        self.final_url.as_ref()
+    }
+
     /// Whether it says itself what an address after redirects, or the target of one, means.
     pub(crate) fn judges_redirects(&self) -> bool {
         self.final_url.is_some() || self.header.iter().any(|(name, _)| name == "location")
+    }
+
+    /// Whether it says itself that the page repeats the query as a name.
+    pub(crate) fn proves_name(&self) -> bool {
+        self.json.iter().chain(&self.script).any(JsonMatcher::echoes_query)
+            || self.css.iter().any(CssMatcher::proves_name)
+    }
+
+    /// Whether it may hold on an answer without a body: it speaks of one, or of the head.
+    pub(crate) fn bears_emptiness(&self) -> bool {
+        self.body_is.is_some()
+            || !self.body_hash.is_empty()
+            || !self.header.is_empty()
+            || self.final_url.is_some()
+    }
+
+    /// Whether it holds on JSON only.
+    pub(crate) fn reads_json(&self) -> bool {
+        !self.json.is_empty()
     }
 
     pub(crate) fn clues(&self) -> Clues {
@@ -184,23 +225,30 @@ impl Matcher {
             || regex_shows(&self.regex)
             || regex_shows(&self.final_url)
             || self.body_is.as_ref().is_some_and(shows)
+            || self.shows_query.is_some()
             || self.css.iter().any(CssMatcher::echoes_query);
         let reads_text = !self.words.is_empty()
             || !self.any_word.is_empty()
             || self.body_is.is_some()
             || self.regex.is_some()
-            || !self.sha256.is_empty();
+            || !self.body_hash.is_empty();
+        let mut documents = self.json.iter().chain(&self.script);
         Clues {
-            echo_in_json: self.json.iter().any(JsonMatcher::echoes_query),
+            echo_in_json: documents.clone().any(JsonMatcher::echoes_query),
             echo_in_text,
-            json: self.json.iter().any(JsonMatcher::is_positive),
-            marker: reads_text || self.css.iter().any(CssMatcher::is_positive) || !self.header.is_empty(),
+            json: documents.clone().any(JsonMatcher::is_positive),
+            marker: reads_text
+                || self.shows_query.is_some()
+                || self.css.iter().any(CssMatcher::is_positive)
+                || !self.header.is_empty(),
             absence: !self.no_word.is_empty()
                 || self.css.iter().any(|rule| !rule.is_positive())
-                || self.json.iter().any(|rule| !rule.is_positive()),
+                || documents.any(|rule| !rule.is_positive()),
             reads_body: reads_text
+                || self.shows_query.is_some()
                 || !self.no_word.is_empty()
                 || !self.json.is_empty()
+                || !self.script.is_empty()
                 || !self.css.is_empty(),
         }
     }
@@ -221,18 +269,21 @@ impl Matcher {
             (!entry.no_word.is_empty(), "no_word"),
             (entry.body_is.is_some(), "body_is"),
             (entry.regex.is_some(), "regex"),
-            (!entry.sha256.is_empty(), "sha256"),
+            (entry.shows_query, "shows_query"),
+            (!entry.body_hash.is_empty(), "body_hash"),
         ];
         words.extend(self.header.iter().map(|(name, _)| format!("header {name}")));
         words.extend(self.no_header.iter().map(|name| format!("no header {name}")));
         words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
         words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
+        words.extend(self.script.iter().map(|rule| format!("script {}", rule.label())));
         words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
         words.join(", ")
     }
 }
 
-fn is_empty(entry: &MatcherEntry) -> bool {
+/// Whether it has no condition at all.
+pub(super) fn is_empty(entry: &MatcherEntry) -> bool {
     let bare = MatcherEntry { probe: entry.probe, ignore_case: entry.ignore_case, ..MatcherEntry::default() };
     *entry == bare
 }
@@ -283,7 +334,21 @@ fn compile_headers(entry: &MatcherEntry, mistakes: &mut Mistakes) -> Vec<(String
     })
 }
 
-fn digest(text: &str) -> Result<String, String> {
-    let is_hex = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    if is_hex { Ok(text.to_ascii_lowercase()) } else { Err("a SHA-256 is 64 hex digits".into()) }
+fn digests(entry: &BodyHash, mistakes: &mut Mistakes) -> Vec<(Algorithm, Value)> {
+    let mut all = Vec::new();
+    for (field, texts, algorithm, digits) in [
+        ("sha256", &entry.sha256, Algorithm::Sha256, 64),
+        ("sha1", &entry.sha1, Algorithm::Sha1, 40),
+        ("md5", &entry.md5, Algorithm::Md5, 32),
+    ] {
+        all.extend(mistakes.list(field, texts, |mistakes, text| {
+            if text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+                return Some((algorithm, Value::from(text.to_ascii_lowercase())));
+            }
+            mistakes.add(format!("a {field} digest is {digits} hex digits"));
+            None
+        }));
+    }
+    all.extend(entry.mmh3.iter().map(|number| (Algorithm::Mmh3, Value::from(*number))));
+    all
 }

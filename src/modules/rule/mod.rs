@@ -5,8 +5,11 @@
 //! | [`matcher`] | a conjunction on one answer |
 //! | [`json`], [`css`] | conditions on JSON and on elements |
 //! | [`contradiction`] | rules that no answer can fulfil |
+//! | [`implication`] | whether one rule holds wherever another one does |
 
 pub(crate) mod contradiction;
 pub(crate) mod css;
+mod head;
+pub(crate) mod implication;
 pub(crate) mod json;
 pub(crate) mod matcher;

@@ -1,5 +1,7 @@
 //! `{query|FILTER}`.
 
+use std::net::IpAddr;
+
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -13,18 +15,28 @@ pub(super) enum Filter {
     Md5,
     Sha1,
     Sha256,
+    Wkd,
+    First56,
     Registrable,
     Label,
+    Suffix,
+    Tld,
+    ReverseIp,
     UrlEncode,
 }
 
-const NAMES: [(&str, Filter); 7] = [
+const NAMES: [(&str, Filter); 12] = [
     ("lower", Filter::Lower),
     ("md5", Filter::Md5),
     ("sha1", Filter::Sha1),
     ("sha256", Filter::Sha256),
+    ("wkd", Filter::Wkd),
+    ("first_56", Filter::First56),
     ("registrable", Filter::Registrable),
     ("label", Filter::Label),
+    ("suffix", Filter::Suffix),
+    ("tld", Filter::Tld),
+    ("reverse_ip", Filter::ReverseIp),
     ("urlencode", Filter::UrlEncode),
 ];
 
@@ -37,7 +49,7 @@ impl Filter {
     }
 
     pub(super) fn is_hash(self) -> bool {
-        matches!(self, Self::Md5 | Self::Sha1 | Self::Sha256)
+        matches!(self, Self::Md5 | Self::Sha1 | Self::Sha256 | Self::Wkd)
     }
 
     /// `None`: the value has no such part.
@@ -47,8 +59,13 @@ impl Filter {
             Self::Md5 => hex(&Md5::digest(value.to_lowercase())),
             Self::Sha1 => hex(&Sha1::digest(value.to_lowercase())),
             Self::Sha256 => hex(&Sha256::digest(value.to_lowercase())),
+            Self::Wkd => z_base_32(&Sha1::digest(value.to_lowercase())),
+            Self::First56 => value.chars().take(56).collect(),
             Self::Registrable => psl::domain_str(value)?.to_owned(),
             Self::Label => psl::domain_str(value)?.split('.').next()?.to_owned(),
+            Self::Suffix => psl::suffix_str(value)?.to_owned(),
+            Self::Tld => value.rsplit_once('.')?.1.to_owned(),
+            Self::ReverseIp => reverse_ip(value.trim().parse().ok()?),
             Self::UrlEncode => match place {
                 // The place encodes already; twice would be wrong.
                 Place::Path | Place::UrlQuery | Place::Form => value.to_owned(),
@@ -60,6 +77,37 @@ impl Filter {
             },
         })
     }
+}
+
+/// As Web Key Directories name keys (draft-koch-openpgp-webkey-service): no padding, five bits a letter.
+fn z_base_32(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 32] = b"ybndrfg8ejkmcpqxot1uwisza345h769";
+    let mut text = String::with_capacity(bytes.len().div_ceil(5) * 8);
+    let (mut held, mut bits) = (0u16, 0u32);
+    for byte in bytes {
+        held = (held << 8) | u16::from(*byte);
+        bits += 8;
+        while bits >= 5 {
+            bits -= 5;
+            text.push(char::from(LETTERS[usize::from(held >> bits) & 31]));
+        }
+    }
+    if bits > 0 {
+        text.push(char::from(LETTERS[usize::from(held << (5 - bits)) & 31]));
+    }
+    text
+}
+
+/// The address as reverse zones and block lists name it (RFC 1035, 3.5; RFC 3596, 2.5), without the zone.
+fn reverse_ip(address: IpAddr) -> String {
+    let parts: Vec<String> = match address {
+        IpAddr::V4(address) => address.octets().iter().rev().map(u8::to_string).collect(),
+        IpAddr::V6(address) => {
+            let digits = address.octets().into_iter().rev().flat_map(|byte| [byte & 15, byte >> 4]);
+            digits.map(|digit| format!("{digit:x}")).collect()
+        }
+    };
+    parts.join(".")
 }
 
 /// Lower-case hex.

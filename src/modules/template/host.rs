@@ -43,10 +43,23 @@ impl Template {
             return Host::Queried(Self { parts, kind: Kind::Plain });
         }
         match &parts[last] {
-            Part::Slot(slot) if matches!(slot.variable, Variable::Saved(_) | Variable::Config(_)) => {
+            Part::Slot(slot) if matches!(slot.variable, Variable::Saved(_) | Variable::Config { .. }) => {
                 Host::Unknown
             }
             _ => Host::Queried(Self { parts: parts[last..].to_vec(), kind: Kind::Plain }),
+        }
+    }
+
+    /// Who says which host this URL template leads to, if it is neither the entry nor the operator.
+    pub(crate) fn host_is_of(&self) -> Option<&'static str> {
+        match self.host() {
+            Host::Fixed(_) => None,
+            Host::Queried(_) => Some("the query"),
+            Host::Unknown => {
+                let slots = self.slots().filter(|slot| matches!(slot.place, Place::Address | Place::Host));
+                let is_saved = slots.map(|slot| &slot.variable).any(|it| matches!(it, Variable::Saved(_)));
+                is_saved.then_some("an earlier answer")
+            }
         }
     }
 

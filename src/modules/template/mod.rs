@@ -8,6 +8,7 @@ use super::query::{Query, SearchType};
 mod escape;
 mod filter;
 mod host;
+mod optional;
 mod parse;
 
 use filter::Filter;
@@ -55,7 +56,12 @@ pub(crate) enum Variable {
     /// From an earlier probe.
     Saved(String),
     /// An operator's key.
-    Config(String),
+    Config {
+        name: String,
+        is_optional: bool,
+    },
+    /// What leads to the next page.
+    Page,
     /// The value that an extractor read.
     Value,
 }
@@ -89,6 +95,7 @@ pub(crate) struct Values<'a> {
     /// No keys: rules and results must not hold them.
     pub(crate) keys: Option<&'a OperatorKeys>,
     pub(crate) saved: &'a Saved,
+    /// What an extractor read, or what leads to the next page.
     pub(crate) value: Option<&'a str>,
 }
 
@@ -102,6 +109,8 @@ pub(crate) enum FillError {
     NoPart,
     /// The operator gave no key of that name.
     NoKey(String),
+    /// The operator gave no key of that name, and none is needed: what holds it is left out.
+    LeftOut,
     /// No earlier answer gave a value of that name.
     NotSaved(String),
     /// The value cannot stand there: no host name, a path segment `..`, a line break in a header.
@@ -152,6 +161,11 @@ impl Template {
         })
     }
 
+    /// Whether it holds a key that may be missing.
+    pub(crate) fn is_optional(&self) -> bool {
+        self.variables().any(|variable| matches!(variable, Variable::Config { is_optional: true, .. }))
+    }
+
     /// Every slot filled with a harmless word: to try what surrounds them.
     pub(crate) fn example(&self) -> String {
         self.parts
@@ -167,17 +181,25 @@ impl Template {
     /// Fills every slot.
     pub(crate) fn fill(&self, values: &Values<'_>) -> Result<String, FillError> {
         let mut out = String::new();
-        for (index, part) in self.parts.iter().enumerate() {
-            match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Slot(slot) => slot.write(values, self.parts.get(index + 1), &mut out)?,
-            }
+        match self.kind {
+            Kind::Url if self.is_optional() => optional::write_url(&self.parts, values, &mut out)?,
+            _ => write_parts(&self.parts, values, &mut out)?,
         }
         if self.kind == Kind::Url && has_dot_segment(&out) {
             return Err(FillError::Unfit);
         }
         Ok(out)
     }
+}
+
+fn write_parts(parts: &[Part], values: &Values<'_>, out: &mut String) -> Result<(), FillError> {
+    for (index, part) in parts.iter().enumerate() {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Slot(slot) => slot.write(values, parts.get(index + 1), out)?,
+        }
+    }
+    Ok(())
 }
 
 impl Slot {
@@ -191,11 +213,12 @@ impl Slot {
                 Some(value) => Some(value.as_str()),
                 None => return Err(FillError::NotSaved(name.clone())),
             },
-            Variable::Config(name) => match values.keys.and_then(|keys| keys.get(name)) {
+            Variable::Config { name, is_optional } => match values.keys.and_then(|keys| keys.get(name)) {
                 Some(value) => Some(value),
+                None if *is_optional => return Err(FillError::LeftOut),
                 None => return Err(FillError::NoKey(name.clone())),
             },
-            Variable::Value => values.value,
+            Variable::Value | Variable::Page => values.value,
         };
         let mut value = raw.ok_or(FillError::NoPart)?.to_owned();
         for filter in &self.filters {

@@ -3,7 +3,7 @@
 use super::filter::Filter;
 use super::{Kind, Part, Place, Slot, Variable};
 
-const VARIABLES: &str = "query, local, domain, saved.NAME, config.NAME";
+const VARIABLES: &str = "query, local, domain, saved.NAME, config.NAME, config.NAME?";
 
 pub(super) fn parse(text: &str, kind: Kind) -> Result<Vec<Part>, String> {
     let mut reader = Reader { rest: text, kind, literal: String::new(), parts: Vec::new() };
@@ -136,9 +136,18 @@ fn variable(name: &str) -> Result<Variable, String> {
         "local" => Variable::Local,
         "domain" => Variable::Domain,
         "value" => Variable::Value,
+        "page" => Variable::Page,
         _ => match name.split_once('.') {
             Some(("saved", rest)) if is_name(rest) => Variable::Saved(rest.to_owned()),
-            Some(("config", rest)) if is_name(rest) => Variable::Config(rest.to_owned()),
+            Some(("config", rest)) if is_name(rest.strip_suffix('?').unwrap_or(rest)) => {
+                let name = rest.strip_suffix('?');
+                Variable::Config { name: name.unwrap_or(rest).to_owned(), is_optional: name.is_some() }
+            }
+            Some((kind @ ("saved" | "config"), rest)) => {
+                return Err(format!(
+                    "`{rest}` of `{{{kind}.{rest}}}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters"
+                ));
+            }
             _ => {
                 return Err(format!(
                     "`{{{name}}}` is no variable; there are {VARIABLES}; write a literal brace twice: `{{{{`"
@@ -170,7 +179,10 @@ fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
     }
     for (index, part) in rest.iter_mut().enumerate() {
         match part {
-            Part::Slot(slot) => slot.place = place,
+            Part::Slot(slot) => {
+                slot.place = place;
+                check_place(slot)?;
+            }
             Part::Text(text) => {
                 let start = if index == 0 { scheme_length(text).unwrap_or(0) } else { 0 };
                 place = walk(&text[start..], place)?;
@@ -178,6 +190,19 @@ fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// What may be left out, and what an answer says of its next page, must not stand just anywhere.
+fn check_place(slot: &Slot) -> Result<(), String> {
+    match &slot.variable {
+        Variable::Config { name, is_optional: true } if slot.place != Place::UrlQuery => Err(format!(
+            "`{{config.{name}?}}` may be missing: in a URL it can stand in a parameter of the query only"
+        )),
+        Variable::Page if slot.place == Place::Host => {
+            Err("`{page}` must not stand in the host: an answer does not choose who is asked".into())
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn scheme_length(text: &str) -> Option<usize> {

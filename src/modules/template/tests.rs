@@ -53,6 +53,65 @@ fn hashes_are_taken_of_the_lower_cased_value() {
 }
 
 #[test]
+fn web_key_directories_and_the_dns_have_names_for_keys() {
+    // The examples of draft-koch-openpgp-webkey-service and of RFC 7929.
+    let email = query(SearchType::Email, "Joe.Doe@example.org");
+    assert_eq!(fill("{local|wkd}", Kind::Plain, &email).unwrap(), "iy9q119eutrkn8s1mk4r39qejnbu3n5q");
+    let email = query(SearchType::Email, "hugh@example.com");
+    assert_eq!(
+        fill("https://{local|sha256|first_56}._openpgpkey.{domain}/", Kind::Url, &email).unwrap(),
+        "https://c93f1e400f26708f98cb19d936620da35eec8f72e57f9eec01c1afd6._openpgpkey.example.com/"
+    );
+}
+
+#[test]
+fn domains_and_addresses_have_parts() {
+    let domain = query(SearchType::Domain, "www.example.co.uk");
+    for (template, want) in
+        [("{domain|suffix}", "co.uk"), ("{domain|tld}", "uk"), ("{domain|label}", "example")]
+    {
+        assert_eq!(fill(template, Kind::Plain, &domain).unwrap(), want);
+    }
+    let name = query(SearchType::Username, "bob");
+    let reversed = |address: &str| {
+        let saved = Saved::from([("ip".to_owned(), address.to_owned())]);
+        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        Template::parse("{saved.ip|reverse_ip}", Kind::Plain).unwrap().fill(&values)
+    };
+    assert_eq!(reversed("192.0.2.17").unwrap(), "17.2.0.192");
+    assert_eq!(
+        reversed("2001:db8::567:89ab").unwrap(),
+        "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2"
+    );
+    for bad in ["192.0.2", "example.org", "fe80::1%eth0", ""] {
+        assert_eq!(reversed(bad), Err(FillError::NoPart), "{bad}");
+    }
+    assert_eq!(fill("{query|tld}", Kind::Plain, &name), Err(FillError::NoPart));
+}
+
+#[test]
+fn what_holds_a_missing_optional_key_is_left_out_whole() {
+    let name = query(SearchType::Username, "a-b");
+    for (template, want) in [
+        ("https://x.org/p?a=1&k={config.key?}", "https://x.org/p?a=1&k=k%261"),
+        ("https://x.org/p?a=1&k={config.none?}", "https://x.org/p?a=1"),
+        ("https://x.org/p?k={config.none?}&a={query}&&b", "https://x.org/p?a=a-b&&b"),
+        ("https://x.org/p?k=x{config.none?}y{query}", "https://x.org/p"),
+        ("https://x.org/{query}?k={config.none?}&l={config.other?}", "https://x.org/a-b"),
+        ("https://x.org/p?a=?&k={config.none?}", "https://x.org/p?a=?"),
+    ] {
+        assert_eq!(fill(template, Kind::Url, &name).unwrap(), want, "{template}");
+    }
+    assert_eq!(fill("Bearer {config.key?}", Kind::Header, &name).unwrap(), "Bearer k&1");
+    assert_eq!(fill("Bearer {config.none?}", Kind::Header, &name), Err(FillError::LeftOut));
+    // A needed one still ends it.
+    assert_eq!(
+        fill("https://x.org/?k={config.none?}&l={config.other}", Kind::Url, &name),
+        Err(FillError::NoKey("other".into()))
+    );
+}
+
+#[test]
 fn what_is_missing_or_does_not_fit_is_said() {
     let name = query(SearchType::Username, "a.b");
     let missing = |name: &str| FillError::NotSaved(name.into());
@@ -80,15 +139,30 @@ fn a_bad_template_says_what_is_allowed() {
         (
             "{user}",
             Kind::Plain,
-            "`{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME; write a literal brace twice: `{{`",
+            "`{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             "{query|upper}",
             Kind::Plain,
-            "`|upper` is no filter; there are lower, md5, sha1, sha256, registrable, label, urlencode",
+            "`|upper` is no filter; there are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
         ),
         ("{query", Kind::Plain, "a `{` without its `}`; write a literal brace twice: `{{`"),
         ("query}", Kind::Plain, "a `}` without its `{`; write a literal brace twice: `}}`"),
+        (
+            "https://x.org/{config.k?}",
+            Kind::Url,
+            "`{config.k?}` may be missing: in a URL it can stand in a parameter of the query only",
+        ),
+        (
+            "https://{page}.x.org/",
+            Kind::Url,
+            "`{page}` must not stand in the host: an answer does not choose who is asked",
+        ),
+        (
+            "{config.?}",
+            Kind::Plain,
+            "`?` of `{config.?}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters",
+        ),
         ("ftp://x", Kind::Url, "a URL begins with `https://`, `http://` or `{saved.NAME}`"),
         ("{query}", Kind::Url, "a URL begins with `https://`, `http://` or `{saved.NAME}`"),
         ("https://u@x.org/", Kind::Url, "a URL here has no user name and no password"),

@@ -4,24 +4,40 @@
 //! shared frames and let go. Results are all kept (each once, as a record and as a frame); the ring keeps
 //! the last events in their order. A reader that the ring has passed by goes on from the results and from
 //! one progress frame that merges what it missed.
+//!
+//! # Results that change
+//! A result that gets one more source is replaced at once, and whoever reads the run from its start sees it
+//! as it is. Readers that have it already are told later, together: the driver announces changes about once
+//! a second, and the end of the run does. Since a source comes with a module that ended, and that with a
+//! progress frame, no reader gets a result twice between two progress frames.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `state` | what is published, and the ring |
+//! | `reading` | what a reader gets next |
+//! | `cursor` | where a reader stands |
+
+mod cursor;
+mod reading;
+mod state;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData};
-use super::journal::{Checkpoint, Ending, Resumable};
-use super::ring::Ring;
-use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
+use super::journal::{Batch, Checkpoint, Ending, Resumable};
+use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::base::ids::{AccountId, RunId};
 
-/// Events that a ring keeps.
-pub const RING_EVENTS: usize = 1024;
-/// Events that a reader takes out under one lock.
-const READ_EVENTS: usize = 256;
+pub use cursor::{Cursor, Place};
+pub use reading::Next;
+use state::State;
+pub use state::{Published, RING_EVENTS};
 
 /// A run that this process holds in memory.
 pub struct LiveRun {
@@ -29,36 +45,6 @@ pub struct LiveRun {
     modules: Vec<String>,
     state: Mutex<State>,
     changed: Condvar,
-}
-
-struct State {
-    status: Status,
-    ending: Option<Ending>,
-    credits_charged: u64,
-    results: Vec<Arc<Published>>,
-    reports: Vec<ModuleReport>,
-    coverage: Coverage,
-    ring: Ring<Event>,
-    done: Option<Frame>,
-    is_stored: bool,
-    stopped: Option<Stopped>,
-    wake_driver: Option<Waker>,
-    ended_at: Option<Instant>,
-    version: u64,
-}
-
-/// A result with its frame.
-#[derive(Debug)]
-pub struct Published {
-    /// The result.
-    pub record: ResultRecord,
-    frame: Frame,
-}
-
-#[derive(Clone)]
-enum Event {
-    Result(Arc<Published>),
-    Progress { frame: Frame, reports: usize },
 }
 
 /// Why a run is no longer followed here though it has not ended.
@@ -70,19 +56,6 @@ pub enum Stopped {
     LeaseLost,
     /// Its owner deleted it.
     Deleted,
-}
-
-/// What a reader gets.
-#[derive(Debug)]
-pub enum Next {
-    /// These frames, in this order.
-    Frames(Vec<Frame>),
-    /// All has been read, the `done` frame too.
-    End,
-    /// Nothing new until the given moment.
-    Quiet,
-    /// The run is no longer followed here.
-    Stopped(Stopped),
 }
 
 impl LiveRun {
@@ -159,29 +132,36 @@ impl LiveRun {
         self.state.lock().stopped
     }
 
+    /// A result as it is now.
+    pub fn result(&self, id: u32) -> Option<ResultRecord> {
+        self.state.lock().result(id).map(|result| result.record.clone())
+    }
+
     /// Publishes results (stored already) and modules that ended, with one progress frame for them all.
-    pub fn publish(&self, results: Vec<ResultRecord>, reports: Vec<ModuleReport>) {
-        if results.is_empty() && reports.is_empty() {
+    /// Readers hear of changed results with [`Self::announce_changes`].
+    pub fn publish(&self, batch: Batch, reports: Vec<ModuleReport>) {
+        if batch.added.is_empty() && batch.changed.is_empty() && reports.is_empty() {
             return;
         }
         // Results are serialized before the lock is taken: readers do not wait for thousands of them.
-        let results: Vec<Arc<Published>> = results.into_iter().map(Published::new).collect();
+        let added: Vec<Arc<Published>> = batch.added.into_iter().map(Published::added).collect();
+        let changed: Vec<Arc<Published>> =
+            batch.changed.into_iter().map(|record| Published::changed(record, batch.revision)).collect();
         let mut state = self.state.lock();
-        for result in results {
-            state.results.push(Arc::clone(&result));
-            state.ring.push(Event::Result(result));
-        }
+        state.take(added, changed, batch.revision);
         if !reports.is_empty() {
-            let seen = state.reports.len();
-            for report in reports {
-                state.coverage.add(report.status);
-                state.reports.push(report);
-            }
+            let seen = state.take_reports(reports);
             let frame = self.progress_since(&state, seen);
-            let reports = state.reports.len();
-            state.ring.push(Event::Progress { frame, reports });
+            state.push_progress(frame);
         }
         self.announce(&mut state);
+    }
+
+    /// Tells readers which results have changed since it was done last.
+    pub fn announce_changes(&self) {
+        if self.state.lock().push_changes() {
+            self.changed.notify_all();
+        }
     }
 
     /// Ends the run: the `done` frame is the last that readers get. `is_stored`: the store has the ending
@@ -192,6 +172,7 @@ impl LiveRun {
         if state.status.is_terminal() {
             return;
         }
+        state.push_changes();
         state.status = ending.status;
         if ending.status == Status::Failed {
             state.credits_charged = 0;
@@ -248,63 +229,6 @@ impl LiveRun {
         while state.stopped.is_none() && !self.changed.wait_until(&mut state, until).timed_out() {}
     }
 
-    /// What comes after `cursor`; waits for it until the given moment.
-    pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
-        let mut state = self.state.lock();
-        loop {
-            let before = cursor.next_event;
-            let frames = self.unread(&state, cursor);
-            if !frames.is_empty() {
-                return Next::Frames(frames);
-            }
-            if cursor.next_event != before {
-                // All that was read is what this reader left out: there may be more behind it.
-                continue;
-            }
-            if cursor.done_seen {
-                return Next::End;
-            }
-            if let Some(why) = state.stopped {
-                return Next::Stopped(why);
-            }
-            if self.changed.wait_until(&mut state, until).timed_out() {
-                // One more look: the last moment may have brought something.
-                let frames = self.unread(&state, cursor);
-                return if frames.is_empty() { Next::Quiet } else { Next::Frames(frames) };
-            }
-        }
-    }
-
-    fn unread(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
-        let read = cursor.next_event.map(|next| state.ring.read(next, READ_EVENTS));
-        let mut frames = match read {
-            Some(Ok(events)) => take_events(events, cursor),
-            // A new reader, or one that the ring has passed by.
-            Some(Err(_)) | None => self.catch_up(state, cursor),
-        };
-        let at_the_end = cursor.next_event == Some(state.ring.next_number());
-        if let (Some(done), true, false) = (&state.done, at_the_end, cursor.done_seen) {
-            cursor.done_seen = true;
-            frames.push(Arc::clone(done));
-        }
-        frames
-    }
-
-    fn catch_up(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
-        let first = state.results.partition_point(|result| result.record.id <= cursor.last_result);
-        let mut frames: Vec<Frame> =
-            state.results[first..].iter().map(|result| Arc::clone(&result.frame)).collect();
-        if let Some(last) = state.results.last() {
-            cursor.last_result = cursor.last_result.max(last.record.id);
-        }
-        if state.reports.len() > cursor.reports_seen {
-            frames.push(self.progress_since(state, cursor.reports_seen));
-            cursor.reports_seen = state.reports.len();
-        }
-        cursor.next_event = Some(state.ring.next_number());
-        frames
-    }
-
     fn progress_since(&self, state: &State, seen: usize) -> Frame {
         event::progress_frame(&ProgressData {
             results_so_far: count(state.results.len()),
@@ -329,6 +253,7 @@ impl LiveRun {
         RunSummary {
             status: state.status,
             total_results: count(state.results.len()),
+            revision: state.revision,
             progress: self.progress_of(state),
             coverage: state.coverage,
             credits_charged: state.credits_charged,
@@ -339,66 +264,7 @@ impl LiveRun {
     }
 
     fn announce(&self, state: &mut State) {
-        state.version = next_version();
+        state.version = state::next_version();
         self.changed.notify_all();
     }
 }
-
-/// Versions are unique in the process: one that a reader remembers never fits another state, even of the
-/// same run after it was taken over and came back.
-fn next_version() -> u64 {
-    static NEWEST: AtomicU64 = AtomicU64::new(1);
-    NEWEST.fetch_add(1, Ordering::Relaxed)
-}
-
-impl State {
-    fn new(summary: &RunSummary, results: Vec<ResultRecord>, reports: Vec<ModuleReport>) -> Self {
-        Self {
-            status: Status::Running,
-            ending: None,
-            credits_charged: summary.credits_charged,
-            results: results.into_iter().map(Published::new).collect(),
-            coverage: Coverage::of(reports.iter().map(|report| report.status)),
-            reports,
-            ring: Ring::new(RING_EVENTS),
-            done: None,
-            is_stored: false,
-            stopped: None,
-            wake_driver: None,
-            ended_at: None,
-            version: next_version(),
-        }
-    }
-}
-
-impl Published {
-    fn new(record: ResultRecord) -> Arc<Self> {
-        let frame = event::result_frame(&record);
-        Arc::new(Self { record, frame })
-    }
-}
-
-fn take_events(events: Vec<Event>, cursor: &mut Cursor) -> Vec<Frame> {
-    let mut frames = Vec::with_capacity(events.len());
-    for event in events {
-        cursor.next_event = cursor.next_event.map(|next| next + 1);
-        match event {
-            Event::Result(result) if result.record.id > cursor.last_result => {
-                cursor.last_result = result.record.id;
-                frames.push(Arc::clone(&result.frame));
-            }
-            Event::Result(_) => {}
-            Event::Progress { frame, reports } => {
-                cursor.reports_seen = reports;
-                frames.push(frame);
-            }
-        }
-    }
-    frames
-}
-
-mod cursor;
-#[cfg(test)]
-mod tests;
-
-pub use cursor::Cursor;

@@ -1,5 +1,5 @@
 use super::*;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -39,6 +39,11 @@ fn record(id: u32) -> ResultRecord {
         metadata: Map::new(),
         created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
     }
+}
+
+/// New results as the first write.
+fn added(results: Vec<ResultRecord>) -> Batch {
+    Batch { revision: 1, added: results, changed: Vec::new() }
 }
 
 fn report(number: usize) -> ModuleReport {
@@ -111,7 +116,7 @@ proptest! {
         while next < 2000 {
             let until = (next + burst).min(2000);
             let results = (next..until).map(|id| record(u32::try_from(id).unwrap() + 1)).collect();
-            run.publish(results, (next..until).map(report).collect());
+            run.publish(added(results), (next..until).map(report).collect());
             next = until;
             for (pace, reader) in &mut readers {
                 if next % *pace < burst {
@@ -134,7 +139,7 @@ proptest! {
 fn a_late_reader_gets_one_merged_progress_frame() {
     let run = run(100);
     for number in 0..100 {
-        run.publish(vec![record(number + 1)], vec![report(number as usize)]);
+        run.publish(added(vec![record(number + 1)]), vec![report(number as usize)]);
     }
     let mut reader = Reader::default();
     reader.read(&run);
@@ -154,7 +159,7 @@ fn a_waiting_reader_is_woken_by_news_and_by_a_stop() {
             (matches!(first, Next::Frames(_)), matches!(second, Next::Stopped(Stopped::Shutdown)))
         })
     };
-    run.publish(vec![record(1)], vec![]);
+    run.publish(added(vec![record(1)]), vec![]);
     run.stop(Stopped::Shutdown);
     // The stop may come before the reader looked: then it still reads the result first.
     assert_eq!(waiting.join().unwrap(), (true, true));
@@ -165,9 +170,9 @@ fn a_waiting_reader_is_woken_by_news_and_by_a_stop() {
 fn the_version_changes_with_every_change() {
     let run = run(1);
     let mut versions = vec![run.version()];
-    run.publish(vec![record(1)], vec![]);
+    run.publish(added(vec![record(1)]), vec![]);
     versions.push(run.version());
-    run.publish(vec![], vec![report(0)]);
+    run.publish(Batch::default(), vec![report(0)]);
     versions.push(run.version());
     run.end(ending(), true);
     versions.push(run.version());
@@ -184,7 +189,7 @@ fn a_frame_is_serialized_once_for_all_readers() {
     for cursor in &mut cursors {
         assert!(matches!(run.read(cursor, Instant::now()), Next::Quiet));
     }
-    run.publish(vec![record(1)], vec![report(0)]);
+    run.publish(added(vec![record(1)]), vec![report(0)]);
     run.end(ending(), true);
     let read: Vec<Vec<Frame>> = cursors
         .iter_mut()
@@ -204,8 +209,196 @@ fn a_reader_that_leaves_out_results_is_not_left_waiting_behind_them() {
     let run = run(2);
     let mut cursor = Cursor::after(1000);
     assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Quiet));
-    run.publish((1..=600).map(record).collect(), vec![report(0)]);
+    run.publish(added((1..=600).map(record).collect()), vec![report(0)]);
     let far = Instant::now() + Duration::from_secs(60);
     let Next::Frames(frames) = run.read(&mut cursor, far) else { panic!("nothing came") };
     assert_eq!(parse(&frames[0]).0, "progress");
+}
+
+/// A result with so many sources; `value` says how many.
+fn with_sources(id: u32, count: usize) -> ResultRecord {
+    ResultRecord { value: Some(count.to_string()), ..record(id) }
+}
+
+/// What a client has: per id the newest record, and that none comes twice between two progress frames.
+#[derive(Default)]
+struct Client {
+    cursor: Cursor,
+    newest: BTreeMap<u64, u64>,
+    since_progress: BTreeSet<u64>,
+    frames: usize,
+    done: bool,
+}
+
+impl Client {
+    fn read(&mut self, run: &LiveRun) {
+        loop {
+            let Next::Frames(frames) = run.read(&mut self.cursor, Instant::now()) else { return };
+            for (name, data) in frames.iter().map(parse) {
+                match name.as_str() {
+                    "progress" => self.since_progress.clear(),
+                    "done" => self.done = true,
+                    _ => {
+                        let id = data["id"].as_u64().unwrap();
+                        let sources = data["value"].as_str().unwrap().parse().unwrap();
+                        assert!(self.since_progress.insert(id), "{id} twice between two progress frames");
+                        let known = self.newest.insert(id, sources);
+                        assert!(known.is_none_or(|known| known <= sources), "{id} goes back");
+                        self.frames += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    /// Whatever the pace of a reader and of the announcements, in the end it has what a snapshot shows, and
+    /// no result came twice between two progress frames.
+    #[test]
+    fn readers_of_any_pace_end_up_with_the_snapshot(
+        steps in prop::collection::vec((0usize..4, prop::collection::vec(0u32..40, 0..6), any::<bool>()), 1..60),
+        paces in prop::collection::vec(prop_oneof![1usize..30, 200usize..600], 1..5),
+        repeat in 1usize..40,
+    ) {
+        let run = run(10_000);
+        let mut clients: Vec<(usize, Client)> = paces.into_iter().map(|pace| (pace, Client::default())).collect();
+        let (mut counts, mut revision): (Vec<usize>, u64) = (Vec::new(), 0);
+        // Repeated, so that the ring passes slow readers by.
+        for (at, (new, touched, announces)) in steps.iter().cycle().take(steps.len() * repeat).enumerate() {
+            let first = counts.len();
+            counts.extend(std::iter::repeat_n(1, *new));
+            let touched: BTreeSet<usize> = touched.iter().map(|at| *at as usize).filter(|at| *at < first).collect();
+            touched.iter().for_each(|at| counts[*at] += 1);
+            let of = |at: usize| with_sources(u32::try_from(at).unwrap() + 1, counts[at]);
+            revision += 1;
+            let batch = Batch {
+                revision,
+                added: (first..counts.len()).map(of).collect(),
+                changed: touched.iter().copied().map(of).collect(),
+            };
+            run.publish(batch, vec![report(at)]);
+            if *announces {
+                run.announce_changes();
+            }
+            for (pace, client) in &mut clients {
+                if at % *pace == 0 {
+                    client.read(&run);
+                }
+            }
+        }
+        run.end(ending(), true);
+        clients.push((1, Client::default()));
+        let want: BTreeMap<u64, u64> = (1..).zip(counts.iter().map(|count| *count as u64)).collect();
+        let (_, results, _) = run.snapshot();
+        prop_assert_eq!(results.len(), want.len());
+        for (_, client) in &mut clients {
+            client.read(&run);
+            prop_assert!(client.done);
+            prop_assert_eq!(&client.newest, &want);
+        }
+        prop_assert_eq!(clients.last().unwrap().1.frames, want.len(), "a replay shows each result once");
+    }
+}
+
+#[test]
+fn twelve_sources_in_a_moment_are_one_more_frame() {
+    let run = run(2000);
+    let mut client = Client::default();
+    run.publish(added(vec![with_sources(1, 1)]), vec![report(0)]);
+    client.read(&run);
+    for count in 2..=12 {
+        let changed = vec![with_sources(1, count)];
+        run.publish(Batch { revision: count as u64, added: vec![], changed }, vec![report(count)]);
+        client.read(&run);
+        assert_eq!(
+            run.result(1).unwrap().value.as_deref(),
+            Some(&*count.to_string()),
+            "a poll sees it at once"
+        );
+    }
+    assert_eq!(client.frames, 1);
+    let mut late = Client::default();
+    late.read(&run);
+    run.announce_changes();
+    client.read(&run);
+    assert_eq!((client.frames, client.newest[&1]), (2, 12));
+    late.read(&run);
+    assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
+    // The ring passes the reader by: what it has is not sent again.
+    for number in 0..=RING_EVENTS {
+        run.publish(Batch::default(), vec![report(number)]);
+    }
+    client.read(&run);
+    assert_eq!(client.frames, 2);
+    run.announce_changes();
+    run.end(ending(), true);
+    client.read(&run);
+    assert_eq!((client.frames, client.done), (2, true));
+}
+
+#[test]
+fn the_end_announces_what_has_changed_and_a_reader_that_leaves_it_out_is_left_alone() {
+    let run = run(3);
+    let mut all = Client::default();
+    let mut rest = Client { cursor: Cursor::after(1), ..Client::default() };
+    run.publish(added(vec![with_sources(1, 1), with_sources(2, 1)]), vec![report(0)]);
+    all.read(&run);
+    rest.read(&run);
+    let changed = vec![with_sources(1, 2), with_sources(2, 2)];
+    run.publish(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    run.end(ending(), true);
+    all.read(&run);
+    rest.read(&run);
+    assert_eq!(all.newest, BTreeMap::from([(1, 2), (2, 2)]));
+    assert_eq!(rest.newest, BTreeMap::from([(2, 2)]));
+}
+
+#[test]
+fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
+    let run = Arc::new(run(2));
+    run.publish(added(vec![with_sources(1, 1)]), vec![report(0)]);
+    let mut cursor = Cursor::default();
+    run.read(&mut cursor, Instant::now());
+    let version = run.version();
+    let changed = vec![with_sources(1, 2)];
+    run.publish(Batch { revision: 2, added: vec![], changed }, vec![report(1)]);
+    assert_ne!(run.version(), version);
+    run.read(&mut cursor, Instant::now());
+    let waiting = {
+        let run = Arc::clone(&run);
+        let far = Instant::now() + Duration::from_secs(60);
+        std::thread::spawn(
+            move || matches!(run.read(&mut cursor, far), Next::Frames(frames) if frames.len() == 1),
+        )
+    };
+    run.announce_changes();
+    assert!(waiting.join().unwrap());
+}
+
+#[test]
+fn a_reader_of_a_run_that_went_elsewhere_knows_what_it_has_not_been_told() {
+    for announced in [false, true] {
+        let run = run(3);
+        let mut cursor = Cursor::after(1);
+        run.publish(added((1..=3).map(record).collect()), vec![report(0)]);
+        let changed = vec![with_sources(2, 2)];
+        assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Frames(_)));
+        run.publish(Batch { revision: 4, added: vec![], changed }, vec![report(1)]);
+        if announced {
+            run.announce_changes();
+        }
+        run.publish(Batch { revision: 5, added: vec![record(4)], changed: vec![] }, vec![report(2)]);
+        run.stop(Stopped::LeaseLost);
+        while let Next::Frames(_) = run.read(&mut cursor, Instant::now()) {}
+        let want = Place {
+            left_out: 1,
+            last_result: 4,
+            // What was written before the first change that was held back.
+            revision: Some(if announced { 5 } else { 3 }),
+            reports: 3,
+        };
+        assert_eq!(cursor.place(), want);
+    }
 }

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use url::Url;
 
 use super::dns;
 use super::draft::{Draft, Form};
 use super::html::Page;
 use super::plant::{self, Plant, Planting};
+use super::preimage::preimage;
 use super::rules::fulfil;
 use super::scene::Scene;
-use crate::modules::definition::{CssCondition, CssRule, MatcherEntry, Method, StatusRule};
+use crate::modules::definition::{
+    CssCondition, CssRule, JsonRule, MatcherEntry, Method, ProbeEntry, StatusRule,
+};
 
 /// Statuses that a probe without a rule on them may answer with, the likeliest first.
 const USUAL: [u16; 5] = [200, 404, 400, 410, 500];
@@ -46,8 +50,14 @@ pub(super) fn forms(scene: &Scene<'_>, probe: usize, matcher: &MatcherEntry) -> 
     if !matcher.json.is_empty() {
         return vec![Form::Json];
     }
-    if !matcher.css.is_empty() {
+    if matcher.shows_query || !matcher.script.is_empty() {
         return vec![Form::Html, Form::Text];
+    }
+    if entry.probes.get(probe).is_some_and(asks_for_xml) {
+        return vec![Form::Xml, Form::Html, Form::Text];
+    }
+    if !matcher.css.is_empty() {
+        return vec![Form::Html, Form::Text, Form::Xml];
     }
     let mut forms = [Form::Html, Form::Json, Form::Text, Form::Empty];
     let plants: Vec<Plant> =
@@ -64,11 +74,19 @@ pub(super) fn forms(scene: &Scene<'_>, probe: usize, matcher: &MatcherEntry) -> 
     forms.to_vec()
 }
 
+/// Whether a probe asks for XML by its address or its headers.
+fn asks_for_xml(probe: &ProbeEntry) -> bool {
+    let url = probe.url.to_ascii_lowercase();
+    let accepts_xml = probe.headers.iter().any(|(name, value)| {
+        let is_only = value.starts_with("application/") || value.starts_with("text/xml");
+        name.eq_ignore_ascii_case("accept") && is_only && value.contains("xml") && !value.contains("html")
+    });
+    let mut words = url.split(|c: char| !c.is_ascii_alphanumeric());
+    accepts_xml || words.any(|word| matches!(word, "xml" | "rss" | "atom"))
+}
+
 /// An answer that fulfils the matcher, apart from its final URL; `None` where that cannot be in this form.
 pub(super) fn draft(scene: &Scene<'_>, matcher: &MatcherEntry, form: Form, status: u16) -> Option<Draft> {
-    if !matcher.sha256.is_empty() {
-        return None;
-    }
     let mut draft = Draft::new(form, status);
     draft.headers = headers(scene, &matcher.header, form)?;
     draft.without = matcher.no_header.clone();
@@ -84,13 +102,45 @@ pub(super) fn draft(scene: &Scene<'_>, matcher: &MatcherEntry, form: Form, statu
             draft.exact = Some("null".to_owned());
         }
     }
-    draft.page = Page { elements: elements(scene, &matcher.css)?, ..Page::default() };
+    if !matcher.body_hash.is_empty() {
+        draft.exact = Some(preimage(&matcher.body_hash)?);
+        return Some(draft);
+    }
+    draft.page = Page {
+        elements: elements(scene, &matcher.css)?,
+        state: state(scene, &matcher.script)?,
+        ..Page::default()
+    };
+    if matcher.shows_query {
+        draft.page.elements.push(canonical(scene));
+    }
     for line in texts(scene, matcher)? {
         if !draft.add(&Plant::Line(line)) {
             return None;
         }
     }
     Some(draft)
+}
+
+/// JSON for a script of the page; null where nothing is asked of it.
+fn state(scene: &Scene<'_>, rules: &[JsonRule]) -> Option<Value> {
+    if rules.is_empty() {
+        return Some(Value::Null);
+    }
+    let document = fulfil(scene, rules)?;
+    // An empty document says nothing, not even what is not there.
+    let is_bare = document.as_object().is_some_and(serde_json::Map::is_empty);
+    Some(if is_bare { json!({"sample": "sample"}) } else { document })
+}
+
+/// The page's own address, with the name in it.
+fn canonical(scene: &Scene<'_>) -> Planting {
+    let address = format!("https://www.example.org/{}", scene.name);
+    Planting {
+        selector: "link[rel=\"canonical\"]".to_owned(),
+        attributes: vec![("href".to_owned(), address)],
+        ..Planting::default()
+    }
 }
 
 /// Texts that must stand in the body.

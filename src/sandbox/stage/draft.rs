@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::document::place;
 use super::fragment::splice;
 use super::html::{self, Page};
+use super::list::union;
 use super::plant::Plant;
 use crate::sandbox::wire::Answer;
 
@@ -13,6 +14,7 @@ use crate::sandbox::wire::Answer;
 pub(super) enum Form {
     Json,
     Html,
+    Xml,
     Text,
     Empty,
 }
@@ -22,6 +24,7 @@ impl Form {
         match self {
             Self::Json => Some("application/json"),
             Self::Html => Some("text/html; charset=utf-8"),
+            Self::Xml => Some("application/xml; charset=utf-8"),
             Self::Text => Some("text/plain; charset=utf-8"),
             Self::Empty => None,
         }
@@ -70,7 +73,7 @@ impl Draft {
             _ if self.exact.is_some() => false,
             (Plant::Json { pointer, value }, Form::Json) => place(&mut self.document, pointer, value),
             (Plant::Line(line), Form::Json) => self.add_line_to_json(line),
-            (Plant::Line(line), Form::Html | Form::Text) => {
+            (Plant::Line(line), Form::Html | Form::Xml | Form::Text) => {
                 self.lines.push(line.clone());
                 true
             }
@@ -81,16 +84,31 @@ impl Draft {
             (Plant::JsonLd { pointer, value }, Form::Html) => {
                 place(&mut self.page.linked_data, pointer, value)
             }
+            (Plant::Script { pointer, value }, Form::Html) => place(&mut self.page.state, pointer, value),
             (Plant::Meta { name, content }, Form::Html) => {
                 self.page.metas.push((name.clone(), content.clone()));
                 true
             }
-            (Plant::Title(title), Form::Html) => self.page.title.replace(title.clone()).is_none(),
-            (Plant::Element(planting), Form::Html) => {
+            (Plant::Title(title), Form::Html | Form::Xml) => self.page.title.replace(title.clone()).is_none(),
+            (Plant::Element(planting), Form::Html | Form::Xml) => {
                 self.page.elements.push(planting.clone());
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Takes in what another draft of the same answer has beside it: of a list that names them both.
+    pub(super) fn join(&mut self, other: Self) {
+        union(&mut self.document, other.document);
+        union(&mut self.page.linked_data, other.page.linked_data);
+        self.page.elements.extend(other.page.elements);
+        for (all, more) in [(&mut self.rows, other.rows), (&mut self.lines, other.lines)] {
+            for line in more {
+                if !all.contains(&line) {
+                    all.push(line);
+                }
+            }
         }
     }
 
@@ -118,6 +136,7 @@ impl Draft {
             (Some(exact), _) => exact.clone(),
             (None, Form::Json) => splice(&self.document, &self.lines)?,
             (None, Form::Html) => html::render(&self.page, &self.lines)?,
+            (None, Form::Xml) => html::render_xml(&self.page, &self.lines)?,
             (None, Form::Text) => {
                 let all: Vec<&str> = self.rows.iter().chain(&self.lines).map(String::as_str).collect();
                 all.join("\n")

@@ -6,8 +6,9 @@
 use serde_json::Value;
 
 /// What may have to stand before a piece to make it a member.
-const BEFORE: [&str; 9] = [
+const BEFORE: [&str; 10] = [
     "",
+    "\"sample\":1",
     "\"sample\"",
     "\"sample\":",
     "\"sample\":\"",

@@ -1,4 +1,4 @@
-//! Writes a page.
+//! Writes a page, or a document in XML.
 
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ pub(super) struct Page {
     pub(super) metas: Vec<(String, String)>,
     /// A JSON-LD block; null: none.
     pub(super) linked_data: Value,
+    /// What the page's own scripts start from; null: nothing.
+    pub(super) state: Value,
     pub(super) elements: Vec<Planting>,
 }
 
@@ -31,14 +33,16 @@ pub(super) fn render(page: &Page, lines: &[String]) -> Option<String> {
         let key = if name.contains(':') { "property" } else { "name" };
         out.push_str(&format!("<meta {key}=\"{}\" content=\"{}\">\n", escape(name), escape(content)));
     }
-    if !page.linked_data.is_null() {
-        // `</script>` inside a string would end the block.
-        let text = page.linked_data.to_string().replace("</", "<\\/");
-        out.push_str(&format!("<script type=\"application/ld+json\">{text}</script>\n"));
+    for (kind, data) in [("application/ld+json", &page.linked_data), ("application/json", &page.state)] {
+        if !data.is_null() {
+            // `</script>` inside a string would end the block.
+            let text = data.to_string().replace("</", "<\\/");
+            out.push_str(&format!("<script type=\"{kind}\">{text}</script>\n"));
+        }
     }
     out.push_str("</head>\n<body>\n");
     for planting in &page.elements {
-        out.push_str(&element(planting)?);
+        out.push_str(&element(planting, Markup::Html)?);
         out.push('\n');
     }
     for line in lines {
@@ -49,24 +53,47 @@ pub(super) fn render(page: &Page, lines: &[String]) -> Option<String> {
     Some(out)
 }
 
+/// The document with `lines` at its end, word for word. `None`: a selector cannot be built.
+pub(super) fn render_xml(page: &Page, lines: &[String]) -> Option<String> {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    if let Some(title) = &page.title {
+        out.push_str(&format!("<title>{}</title>\n", escape(title)));
+    }
+    for planting in &page.elements {
+        out.push_str(&element(planting, Markup::Xml)?);
+        out.push('\n');
+    }
+    for line in lines {
+        out.push_str(line);
+        out.push('\n');
+    }
+    Some(out)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Markup {
+    Html,
+    Xml,
+}
+
 /// The element that a planting asks for, inside those that its selector names.
-fn element(planting: &Planting) -> Option<String> {
+fn element(planting: &Planting, markup: Markup) -> Option<String> {
     let compounds = selector::read(&planting.selector)?;
     let (last, outer) = compounds.split_last()?;
     let mut inner = String::new();
     for inside in &planting.inside {
-        inner.push_str(&element(inside)?);
+        inner.push_str(&element(inside, markup)?);
     }
-    let text =
-        if is_one_of(last, &RAW) { planting.text.replace("</", "<\\/") } else { escape(&planting.text) };
-    let mut html = wrap(last, &planting.attributes, &format!("{text}{inner}"));
+    let is_raw = markup == Markup::Html && is_one_of(last, &RAW);
+    let text = if is_raw { planting.text.replace("</", "<\\/") } else { escape(&planting.text) };
+    let mut html = wrap(last, &planting.attributes, &format!("{text}{inner}"), markup);
     for compound in outer.iter().rev() {
-        html = wrap(compound, &[], &html);
+        html = wrap(compound, &[], &html, markup);
     }
     Some(html)
 }
 
-fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str) -> String {
+fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str, markup: Markup) -> String {
     let tag = compound.tag.as_deref().unwrap_or("div");
     let mut out = format!("<{tag}");
     for name in compound.attribute_names() {
@@ -79,7 +106,7 @@ fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str) -> St
         out.push_str(&format!(" {name}=\"{}\"", escape(content)));
     }
     out.push('>');
-    if !is_one_of(compound, &VOID) {
+    if markup == Markup::Xml || !is_one_of(compound, &VOID) {
         out.push_str(&format!("{inner}</{tag}>"));
     }
     out
@@ -106,6 +133,6 @@ mod tests {
             inside: vec![Planting { selector: "img".to_owned(), ..Planting::default() }],
         };
         let expected = "<main class=\"m\"><a rel=\"me\" href=\"/a&quot;b\">x &lt; y<img></a></main>";
-        assert_eq!(element(&planting).as_deref(), Some(expected));
+        assert_eq!(element(&planting, Markup::Html).as_deref(), Some(expected));
     }
 }

@@ -1,14 +1,20 @@
 //! Which of a module's alternatives an answer fulfils, and how: found by trying.
 
+use std::borrow::Cow;
+
 use url::Url;
 
 use super::demand;
 use super::draft::{Draft, Form};
 use super::plant::{self, Plant};
 use super::scene::Scene;
-use crate::modules::definition::{MatcherEntry, ProbeEntry};
+use super::turning;
+use crate::modules::definition::{Entry, Extractor, MatcherEntry, ProbeEntry};
+use crate::modules::query::Query;
 use crate::sandbox::wire::Answer;
 
+/// An address for questions that are not about addresses.
+const NOWHERE: &str = "https://example.org/";
 /// No more plans are tried for one module and one aim.
 const MAX_PLANS: usize = 600;
 
@@ -139,47 +145,109 @@ impl Plan {
     /// How many plants there are for each probe's answer.
     pub(super) fn choices(&self, scene: &Scene<'_>) -> Vec<(usize, usize)> {
         let probes = 0..scene.entry.probes.len();
-        probes.flat_map(|probe| (0..self.extra_plants(scene, probe).len()).map(move |n| (probe, n))).collect()
+        let count = |probe| Url::parse(NOWHERE).map_or(0, |url| self.extra_plants(scene, probe, &url).len());
+        probes.flat_map(|probe| (0..count(probe)).map(move |n| (probe, n))).collect()
     }
 
-    fn extra_plants(&self, scene: &Scene<'_>, probe: usize) -> Vec<Plant> {
-        let last = probe == self.at || probe == last_probe(&scene.entry.probes);
-        plant::for_probe(scene, probe, last)
+    /// What leads to a second page first: where there is room for one thing, it is for that.
+    fn extra_plants(&self, scene: &Scene<'_>, probe: usize, url: &Url) -> Vec<Plant> {
+        let lead = turning::lead(scene, probe, url);
+        lead.into_iter().chain(plant::for_probe(scene, probe, self.is_last(scene, probe))).collect()
+    }
+
+    /// Whether extractors that name no probe read that one's answer.
+    fn is_last(&self, scene: &Scene<'_>, probe: usize) -> bool {
+        probe == self.at || probe == last_probe(&scene.entry.probes)
     }
 
     /// The answer to a probe that was sent to `url`. `None`: the plan has none.
     pub(super) fn page(&self, scene: &Scene<'_>, probe: usize, url: &Url) -> Option<Page> {
         let entry = scene.entry.probes.get(probe)?;
-        let nothing = MatcherEntry::default();
-        let matcher = self
-            .alternative
-            .filter(|_| probe == self.at)
-            .and_then(|number| alternatives(scene, self.aim).get(number))
-            .unwrap_or(&nothing);
+        let matcher = self.matcher(scene, probe);
+        let is_second = entry.pages.is_some() && turning::is_second(url);
+        let wanted =
+            matcher.final_url.as_deref().or_else(|| saved_address(entry).filter(|_| !self.is_end(probe)));
+        let moved_to = match wanted {
+            Some(pattern) if !is_second => moved(scene, pattern, entry, url)?,
+            _ => None,
+        };
+        let draft = self.draft(scene, probe, url)?;
+        finish(draft).map(|answer| Page { answer, moved_to })
+    }
+
+    /// The answer to a probe whose list is the same for every query: it names all of `names`.
+    pub(super) fn list(
+        &self,
+        entry: &Entry,
+        names: &[Query],
+        seed: u64,
+        probe: usize,
+        url: &Url,
+    ) -> Option<Page> {
+        let drafts = names.iter().filter_map(|name| self.draft(&Scene::new(entry, name, seed), probe, url));
+        let whole = drafts.reduce(|mut whole, draft| {
+            whole.join(draft);
+            whole
+        });
+        finish(whole?).map(|answer| Page { answer, moved_to: None })
+    }
+
+    /// Where a miss is told early, there is nothing to go on with.
+    fn is_end(&self, probe: usize) -> bool {
+        self.aim == Aim::Miss && probe == self.at
+    }
+
+    /// The alternative that this probe's answer is to fulfil.
+    fn matcher<'a>(&self, scene: &Scene<'a>, probe: usize) -> Cow<'a, MatcherEntry> {
+        let own = self.alternative.filter(|_| probe == self.at);
+        let matcher = own.and_then(|number| alternatives(scene, self.aim).get(number));
+        matcher.map_or_else(|| Cow::Owned(MatcherEntry::default()), Cow::Borrowed)
+    }
+
+    /// The answer to a probe that was sent to `url`, wherever it is to be found.
+    fn draft(&self, scene: &Scene<'_>, probe: usize, url: &Url) -> Option<Draft> {
+        let entry = scene.entry.probes.get(probe)?;
+        let matcher = self.matcher(scene, probe);
+        let matcher = matcher.as_ref();
         let (form, status) = match probe == self.at {
             true => (self.form, self.status),
             false => (*demand::forms(scene, probe, matcher).first()?, self.neutral),
         };
         let mut draft = demand::draft(scene, matcher, form, status)?;
-        // Where a miss is told early, there is nothing to go on with.
-        let is_end = self.aim == Aim::Miss && probe == self.at;
-        for plant in plant::for_saving(scene, probe).iter().filter(|_| !is_end) {
+        for plant in plant::for_saving(scene, probe).iter().filter(|_| !self.is_end(probe)) {
             draft.add(plant);
         }
-        for (number, plant) in self.extra_plants(scene, probe).iter().enumerate() {
+        if entry.pages.is_some() && turning::is_second(url) {
+            for plant in plant::for_lists(scene, probe, self.is_last(scene, probe), 1) {
+                draft.add(&plant);
+            }
+            return Some(draft);
+        }
+        for (number, plant) in self.extra_plants(scene, probe, url).iter().enumerate() {
             if self.extras.has(probe, number) {
                 draft.add(plant);
             }
         }
-        let moved_to = match &matcher.final_url {
-            Some(pattern) => moved(scene, pattern, entry, url)?,
-            None => None,
-        };
         if (300..400).contains(&status) && !entry.follow {
-            draft.add(&Plant::Header { name: "Location".to_owned(), value: "/".to_owned() });
+            // What leads to the front page is no hit.
+            let value = match self.aim {
+                Aim::Hit => format!("{}/sample", url.path().trim_end_matches('/')),
+                Aim::Miss => "/".to_owned(),
+            };
+            draft.add(&Plant::Header { name: "Location".to_owned(), value });
         }
-        finish(draft).map(|answer| Page { answer, moved_to })
+        Some(draft)
     }
+}
+
+/// What a probe wants to find in the address that it is led to.
+fn saved_address(entry: &ProbeEntry) -> Option<&str> {
+    entry.save.values().find_map(|extractor| match extractor {
+        Extractor::Long(long) if long.from.iter().any(|source| source == "final_url:") => {
+            long.regex.as_deref()
+        }
+        _ => None,
+    })
 }
 
 fn finish(draft: Draft) -> Option<Answer> {

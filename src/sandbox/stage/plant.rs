@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::dns;
-use super::document::{leaf, place, segments};
+use super::document::{place, segments};
 use super::draft::Form;
-use super::rules::{Wanted, wanted};
+use super::reading::{Reading, filtered, in_document, lengthen};
 use super::sample::as_text;
-use super::scene::Scene;
-use crate::modules::definition::{Extractor, JsonRule, ListResult, LongExtractor, ResultType, Transform};
+use super::scene::{Scene, verbatim};
+use crate::modules::definition::{Extractor, ListResult, LongExtractor, ResultType};
 
 /// How many elements a list result gets.
 const LIST_LENGTH: usize = 3;
@@ -20,6 +20,8 @@ pub(super) enum Plant {
     Json { pointer: Vec<String>, value: Value },
     /// Into a JSON-LD block of a page.
     JsonLd { pointer: Vec<String>, value: Value },
+    /// Into JSON in a `<script>` of a page.
+    Script { pointer: Vec<String>, value: Value },
     /// A `<meta>`.
     Meta { name: String, content: String },
     /// The `<title>`.
@@ -60,41 +62,19 @@ impl<'a> Purpose<'a> {
     }
 }
 
-/// What one extractor reads.
-struct Reading<'a> {
-    sources: Vec<(&'a str, &'a str)>,
-    long: Option<&'a LongExtractor>,
-}
-
 impl Plant {
     /// The form of body that it belongs into; `None`: any.
     pub(super) fn form(&self) -> Option<Form> {
         match self {
             Self::Json { .. } => Some(Form::Json),
-            Self::JsonLd { .. } | Self::Meta { .. } | Self::Title(_) | Self::Element(_) => Some(Form::Html),
+            Self::JsonLd { .. }
+            | Self::Script { .. }
+            | Self::Meta { .. }
+            | Self::Title(_)
+            | Self::Element(_) => Some(Form::Html),
             Self::Row(_) => Some(Form::Text),
             Self::Line(_) | Self::Header { .. } => None,
         }
-    }
-}
-
-impl<'a> Reading<'a> {
-    fn of(extractor: &'a Extractor) -> Self {
-        let split = |text: &'a String| text.split_once(':');
-        match extractor {
-            Extractor::Short(text) => Self { sources: split(text).into_iter().collect(), long: None },
-            Extractor::Long(long) => {
-                Self { sources: long.from.iter().filter_map(split).collect(), long: Some(long) }
-            }
-        }
-    }
-
-    fn transforms(&self) -> &'a [Transform] {
-        self.long.map_or(&[], |long| &long.transform)
-    }
-
-    fn filter(&self) -> &'a [JsonRule] {
-        self.long.map_or(&[], |long| &long.filter)
     }
 }
 
@@ -115,37 +95,63 @@ pub(super) fn for_probe(scene: &Scene<'_>, probe: usize, last: bool) -> Vec<Plan
             plants.extend(for_extractor(scene, extractor, Purpose::named(name)));
         }
     }
-    for list in &scene.entry.results {
-        if list.probe.map_or(last, |at| at == probe) {
-            plants.extend((0..LIST_LENGTH).flat_map(|index| for_element(scene, list, index)));
-        }
-    }
+    plants.extend(for_lists(scene, probe, last, 0));
     plants
+}
+
+/// Plants for the lists that a hit reads from a page of that probe's answer; page 0 is the first.
+pub(super) fn for_lists(scene: &Scene<'_>, probe: usize, last: bool, page: usize) -> Vec<Plant> {
+    let lists = scene.entry.results.iter().filter(|list| list.probe.map_or(last, |at| at == probe));
+    let indices = page * LIST_LENGTH..(page + 1) * LIST_LENGTH;
+    lists.flat_map(|list| indices.clone().filter_map(|index| for_element(scene, list, index))).collect()
 }
 
 /// Plants for what later probes need from the answer of that probe.
 pub(super) fn for_saving(scene: &Scene<'_>, probe: usize) -> Vec<Plant> {
     let Some(probe) = scene.entry.probes.get(probe) else { return Vec::new() };
     let saves = probe.save.iter();
-    saves.flat_map(|(name, extractor)| for_extractor(scene, extractor, Purpose::named(name))).collect()
+    saves.flat_map(|(name, extractor)| for_extractor(scene, extractor, saving(scene, name))).collect()
+}
+
+/// A saved value is an address where a later request is sent there.
+fn saving<'a>(scene: &Scene<'_>, name: &'a str) -> Purpose<'a> {
+    let start = format!("{{saved.{name}}}");
+    let is_address = scene.entry.probes.iter().any(|probe| probe.url.starts_with(&start));
+    Purpose { kind: is_address.then_some(ResultType::Url), ..Purpose::named(name) }
 }
 
 fn for_extractor(scene: &Scene<'_>, extractor: &Extractor, purpose: Purpose<'_>) -> Option<Plant> {
     let reading = Reading::of(extractor);
-    let value = raw_value(scene, &reading, purpose);
+    let record = reading.record(scene);
+    let value = raw_value(scene, &reading, Purpose { record: record.as_ref(), ..purpose });
+    planted(scene, &reading, &value, purpose.index)
+}
+
+/// The value, where the first source that can hold it reads it.
+pub(super) fn planted(
+    scene: &Scene<'_>,
+    reading: &Reading<'_>,
+    value: &Value,
+    index: usize,
+) -> Option<Plant> {
     reading.sources.iter().find_map(|(kind, argument)| match *kind {
-        "json" | "count" => in_json(scene, &reading, argument, &value),
-        "jsonld" => Some(Plant::JsonLd { pointer: segments(argument), value: value.clone() }),
-        "meta" => Some(Plant::Meta { name: (*argument).to_owned(), content: as_text(&value) }),
-        "title" => Some(Plant::Title(as_text(&value))),
-        "css" => Some(Plant::Element(element(argument, as_text(&value)))),
-        "regex" => {
-            let groups = [(0, as_text(&value)), (1, as_text(&value))];
-            scene.sampled_with(argument, purpose.index, &groups).map(Plant::Line)
+        // Said only where there is such an element.
+        "const" | "template" => {
+            let chooser = reading.levels.first().filter(|long| long.each.is_some())?;
+            let pointer = segments(chooser.each.as_deref()?);
+            Some(Plant::Json { pointer, value: filtered(scene, &chooser.filter)? })
         }
-        "header" => Some(Plant::Header { name: (*argument).to_owned(), value: as_text(&value) }),
+        "json" | "count" | "jsonld" | "script" => in_document(scene, reading, kind, argument, value),
+        "meta" => Some(Plant::Meta { name: (*argument).to_owned(), content: as_text(value) }),
+        "title" => Some(Plant::Title(as_text(value))),
+        "css" => Some(Plant::Element(element(argument, as_text(value)))),
+        "regex" => {
+            let groups = [(0, as_text(value)), (1, as_text(value))];
+            scene.sampled_with(&verbatim(argument), index, &groups).map(Plant::Line)
+        }
+        "header" => Some(Plant::Header { name: (*argument).to_owned(), value: as_text(value) }),
         "cookie" => {
-            let cookie = format!("{argument}={}; Path=/", as_text(&value));
+            let cookie = format!("{argument}={}; Path=/", as_text(value));
             Some(Plant::Header { name: "Set-Cookie".to_owned(), value: cookie })
         }
         _ => None,
@@ -164,64 +170,16 @@ fn raw_value(scene: &Scene<'_>, reading: &Reading<'_>, purpose: Purpose<'_>) -> 
         Some(value) => value.clone(),
         None => {
             let fitting = keep.map(|keep| scene.fitting(plain.clone(), keep, index));
-            sampler.shaped(fitting.unwrap_or_else(|| plain.clone()), reading.transforms(), name, index)
+            sampler.shaped(fitting.unwrap_or_else(|| plain.clone()), &reading.transforms(), name, index)
         }
     };
-    let label = reading.long.and_then(|long| long.labels.first()).filter(|_| recorded.is_none());
-    let regex = reading.long.and_then(|long| long.regex.as_ref());
+    let label = reading.first(|long| long.labels.first()).filter(|_| recorded.is_none());
+    let regex = reading.first(|long| long.regex.as_ref());
     for pattern in label.map(|(pattern, _)| pattern).into_iter().chain(regex) {
         let fits = scene.regex(pattern).is_some_and(|regex| regex.is_match(&as_text(&value)));
         value = if fits { value } else { scene.fitting(plain.clone(), pattern, index) };
     }
     value
-}
-
-impl Reading<'_> {
-    /// The last named part of a pointer, where the name of the extractor itself says nothing.
-    fn leaf(&self) -> Option<&str> {
-        let (_, pointer) = self.sources.iter().find(|(kind, _)| *kind == "json")?;
-        let leaf = pointer.rsplit('/').find(|part| *part != "*" && part.parse::<usize>().is_err())?;
-        (!leaf.is_empty()).then_some(leaf)
-    }
-}
-
-fn in_json(scene: &Scene<'_>, reading: &Reading<'_>, argument: &str, value: &Value) -> Option<Plant> {
-    let pointer = segments(argument);
-    let each = reading.long.and_then(|long| long.each.as_deref());
-    let each = each.map(|each| segments(each.strip_prefix("json:").unwrap_or(each)));
-    let (at, inner) = match each {
-        Some(each) => (each, pointer),
-        // `where` speaks of the parent of what is read.
-        None if !reading.filter().is_empty() => {
-            let (leaf, parent) = pointer.split_last()?;
-            (parent.to_vec(), vec![leaf.clone()])
-        }
-        None => (pointer, Vec::new()),
-    };
-    let mut element = filtered(scene, reading.filter())?;
-    if !place(&mut element, &inner, value) {
-        lengthen(&mut element, &inner, value);
-    }
-    Some(Plant::Json { pointer: at, value: element })
-}
-
-/// A text that a filter has put there already goes on with what is to be read from it.
-fn lengthen(element: &mut Value, pointer: &[String], more: &Value) {
-    if let (Some(Value::String(known)), Some(more)) = (leaf(element, pointer), more.as_str()) {
-        known.push(' ');
-        known.push_str(more);
-    }
-}
-
-/// An element that fulfils all of these; null where nothing is asked.
-fn filtered(scene: &Scene<'_>, rules: &[JsonRule]) -> Option<Value> {
-    let mut element = Value::Null;
-    for rule in rules {
-        if let Wanted::Value(value) = wanted(scene, rule)? {
-            place(&mut element, &segments(&rule.at), &value);
-        }
-    }
-    Some(element)
 }
 
 fn element(argument: &str, text: String) -> Planting {
@@ -242,6 +200,9 @@ fn for_element(scene: &Scene<'_>, list: &ListResult, index: usize) -> Option<Pla
         "json" => Some(Plant::Json { pointer: segments(argument), value: json_element(scene, list, index)? }),
         "jsonld" => {
             Some(Plant::JsonLd { pointer: segments(argument), value: json_element(scene, list, index)? })
+        }
+        "script" => {
+            Some(Plant::Script { pointer: segments(argument), value: json_element(scene, list, index)? })
         }
         "json_lines" => Some(Plant::Row(json_element(scene, list, index)?.to_string())),
         "css" => Some(Plant::Element(html_element(scene, list, argument, index))),
@@ -270,7 +231,7 @@ fn readings<'a>(list: &'a ListResult, index: usize) -> impl Iterator<Item = (&'a
 }
 
 fn own_value(scene: &Scene<'_>, list: &ListResult, index: usize) -> Value {
-    let nothing = Reading { sources: Vec::new(), long: None };
+    let nothing = Reading { sources: Vec::new(), levels: Vec::new() };
     let kind = Some(list.result_type);
     let purpose = Purpose::named(list.result_type.as_str());
     raw_value(scene, &nothing, Purpose { kind, keep: list.keep.as_deref(), index, ..purpose })
@@ -287,7 +248,7 @@ fn json_element(scene: &Scene<'_>, list: &ListResult, index: usize) -> Option<Va
         let value = raw_value(scene, &reading, Purpose { record: record.as_ref(), ..purpose });
         for (kind, argument) in &reading.sources {
             let planted = match *kind {
-                "json" | "count" => in_json(scene, &reading, argument, &value),
+                "json" | "count" => in_document(scene, &reading, kind, argument, &value),
                 "value" => Some(Plant::Json { pointer: Vec::new(), value: value.clone() }),
                 _ => None,
             };
@@ -373,19 +334,21 @@ pub(super) fn saved_values(scene: &Scene<'_>, probe: usize) -> Vec<(String, Stri
     let saves = probe.save.iter();
     saves
         .filter_map(|(name, extractor)| {
-            let value = match for_extractor(scene, extractor, Purpose::named(name))? {
-                Plant::Json { value, .. } | Plant::JsonLd { value, .. } => as_text(&value),
+            let value = match for_extractor(scene, extractor, saving(scene, name))? {
+                Plant::Json { value, .. } | Plant::JsonLd { value, .. } | Plant::Script { value, .. } => {
+                    Reading::of(extractor).read_back(scene, &value)?
+                }
                 Plant::Meta { content, .. } | Plant::Title(content) => content,
                 Plant::Element(Planting { attributes, text, .. }) => {
                     attributes.into_iter().next().map_or(text, |(_, value)| value)
                 }
                 Plant::Header { .. } => {
-                    as_text(&raw_value(scene, &Reading::of(extractor), Purpose::named(name)))
+                    as_text(&raw_value(scene, &Reading::of(extractor), saving(scene, name)))
                 }
                 Plant::Line(line) => {
                     let (_, pattern) =
                         *Reading::of(extractor).sources.iter().find(|(kind, _)| *kind == "regex")?;
-                    let regex = scene.regex(pattern)?;
+                    let regex = scene.regex(&verbatim(pattern))?;
                     let groups = regex.captures(&line)?;
                     groups.get(1).or(groups.get(0))?.as_str().to_owned()
                 }

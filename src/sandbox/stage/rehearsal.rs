@@ -1,10 +1,13 @@
 //! Trying plans out on the module's own rules, with the real engine and without a socket.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::list::{self, MAIL_DOMAINS};
 use super::plan::{Aim, Extras, Plan, plans};
 use super::scene::Scene;
+use super::turning;
 use crate::modules::check::Checker;
 use crate::modules::control::made_up;
 use crate::modules::definition::Entry;
@@ -23,10 +26,12 @@ const SAMPLED_QUERIES: u64 = 20;
 /// What a plan without an answer comes to; no rehearsal knows it otherwise.
 const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 
-/// A plan for an aim that works for several queries; the error is for the module's author.
-pub(super) fn find(module: &Module, seed: u64, aim: Aim) -> Result<Plan, String> {
+/// A plan for an aim that works for several queries; the error is for the module's author. `hit`: the plan
+/// that feeds are made by, for they are the same whatever is asked.
+pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Plan>) -> Result<Plan, String> {
     let module = bare(module)?;
-    let queries = queries(&module);
+    let names = list::names(&module);
+    let queries = queries(&module, aim, &names);
     let Some(first) = queries.first() else {
         return Err("no query fits its preconditions".to_owned());
     };
@@ -35,11 +40,17 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim) -> Result<Plan, String>
     if aim == Aim::Miss && module.entry().miss.is_empty() {
         return without_miss(&module, plans);
     }
-    let rehearsal = Rehearsal { module: &module, seed, queries: &queries };
+    // Few names make a short list: enough to choose a plan by.
+    let few = if list::decides(module.entry()) { &names[..names.len().min(2)] } else { &names };
+    let rehearsal = Rehearsal { module: &module, seed, queries: &queries, names: few, hit };
+    let whole = Rehearsal { names: &names, ..rehearsal };
     let mut failure = None;
     for plan in &plans {
         match rehearsal.judge(plan, aim) {
-            Ok(()) => return Ok(rehearsal.enriched(plan.clone(), &scene, aim)),
+            Ok(()) => {
+                let plan = rehearsal.enriched(plan.clone(), &scene, aim);
+                return whole.confirm(&plan, aim).map(|()| plan);
+            }
             Err(what) => failure = failure.or(what),
         }
     }
@@ -71,17 +82,26 @@ fn bare(module: &Module) -> Result<Module, String> {
 }
 
 /// Queries that the module accepts: two, if there are so many.
-fn queries(module: &Module) -> Vec<Query> {
+fn queries(module: &Module, aim: Aim, names: &[Query]) -> Vec<Query> {
     let entry = module.entry();
+    if list::decides(entry) && aim == Aim::Hit {
+        return names.iter().take(2).cloned().collect();
+    }
     let usual: Vec<String> = match entry.search_type {
         SearchType::Username => {
             ["alice", "sample.user", "sampleuser1", "12345678"].map(str::to_owned).to_vec()
         }
         SearchType::Email => {
             let given = entry.domain_in.iter().map(String::as_str);
-            given.chain(["example.com"]).map(|domain| format!("alice@{domain}")).collect()
+            given
+                .chain(MAIL_DOMAINS)
+                .chain(["sample-mail.com"])
+                .map(|domain| format!("alice@{domain}"))
+                .collect()
         }
-        SearchType::Domain => ["example.com", "www.example.co.uk"].map(str::to_owned).to_vec(),
+        SearchType::Domain => {
+            ["example.com", "www.example.co.uk", "sample-site.com"].map(str::to_owned).to_vec()
+        }
     };
     let accepts = entry.accepts.iter();
     let sampled = accepts
@@ -89,16 +109,27 @@ fn queries(module: &Module) -> Vec<Query> {
     let texts = entry.known.iter().cloned().chain(usual).chain(sampled);
     let mut fitting = texts
         .filter_map(|text| Query::parse(entry.search_type, &text).ok())
-        .filter(|query| module.why_refused(query).is_none());
+        .filter(|query| module.why_refused(query).is_none())
+        .filter(|query| !list::decides(entry) || is_unlisted(query, names));
     let Some(first) = fitting.next() else { return Vec::new() };
     let second = made_up(module, &first, 1).or_else(|| fitting.next());
     std::iter::once(first).chain(second).collect()
 }
 
+/// Whether neither the query nor its domain is named by a list.
+fn is_unlisted(query: &Query, names: &[Query]) -> bool {
+    let domain = query.domain().filter(|_| query.local().is_some());
+    !names.iter().any(|name| name.normal() == query.normal() || (domain.is_some() && name.domain() == domain))
+}
+
+#[derive(Clone, Copy)]
 struct Rehearsal<'a> {
     module: &'a Module,
     seed: u64,
     queries: &'a [Query],
+    /// What feeds name.
+    names: &'a [Query],
+    hit: Option<&'a Plan>,
 }
 
 impl Rehearsal<'_> {
@@ -110,7 +141,7 @@ impl Rehearsal<'_> {
             Aim::Miss => Outcome::Miss,
         };
         for query in self.queries {
-            let report = self.play(plan, query);
+            let (report, _) = self.play(plan, query);
             if report.outcome != wanted {
                 let reason = report.reason.unwrap_or_default();
                 if reason == UNPLAYABLE.reason() {
@@ -123,17 +154,53 @@ impl Rehearsal<'_> {
         Ok(())
     }
 
-    fn play(&self, plan: &Plan, query: &Query) -> Report {
+    /// Whether the finished plan bears all names of a list, and leads to a second page where there are
+    /// pages; the error is for the module's author.
+    fn confirm(&self, plan: &Plan, aim: Aim) -> Result<(), String> {
+        let entry = self.module.entry();
+        if entry.probes.iter().any(|probe| probe.feed.is_some()) {
+            let told = |what: Option<String>| {
+                format!(
+                    "with a feed that names {} it ends otherwise: {}",
+                    self.names.len(),
+                    what.unwrap_or_default()
+                )
+            };
+            self.judge(plan, aim).map_err(told)?;
+        }
+        let is_paged = aim == Aim::Hit && entry.probes.iter().any(|probe| probe.pages.is_some());
+        if let Some(query) = self.queries.first().filter(|_| is_paged) {
+            let (report, is_turned) = self.play(plan, query);
+            if !is_turned || report.reason.is_some() {
+                let reason = report.reason.unwrap_or_else(|| "`pages.next` finds nothing".to_owned());
+                return Err(format!("no answer can be made that leads to a second page: {reason}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays a check; says, too, whether a second page was asked for.
+    fn play(&self, plan: &Plan, query: &Query) -> (Report, bool) {
         let entry = self.module.entry().clone();
-        let actor = Actor { entry, seed: self.seed, plan: plan.clone(), query: query.clone() };
+        let actor = Arc::new(Actor {
+            entry,
+            seed: self.seed,
+            plan: plan.clone(),
+            list: self.hit.unwrap_or(plan).clone(),
+            names: self.names.to_vec(),
+            query: query.clone(),
+            is_turned: AtomicBool::new(false),
+        });
         let keys = self
             .module
             .entry()
             .needs
             .iter()
             .map(|need| (need.strip_prefix("config.").unwrap_or(need).to_owned(), "sample".to_owned()));
-        let checker = Checker::new(Arc::new(actor), OperatorKeys::new(keys), "sandbox", Duration::ZERO);
-        checker.check(self.module, query, Instant::now() + PATIENCE)
+        let prober = Arc::clone(&actor);
+        let checker = Checker::new(prober, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
+        let report = checker.check(self.module, query, Instant::now() + PATIENCE);
+        (report, actor.is_turned.load(Ordering::Relaxed))
     }
 
     /// The plan with as many extras as it bears.
@@ -159,13 +226,27 @@ struct Actor {
     entry: Entry,
     seed: u64,
     plan: Plan,
+    /// Makes the feeds.
+    list: Plan,
+    names: Vec<Query>,
     query: Query,
+    is_turned: AtomicBool,
 }
 
 impl Prober for Actor {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
-        let scene = Scene::new(&self.entry, &self.query, self.seed);
-        let page = self.plan.page(&scene, request.trace.probe, &request.url).ok_or(UNPLAYABLE)?;
+        let probe = request.trace.probe;
+        let is_feed = self.entry.probes.get(probe).is_some_and(|probe| probe.feed.is_some());
+        let page = if is_feed {
+            self.list.list(&self.entry, &self.names, self.seed, probe, &request.url)
+        } else {
+            let scene = Scene::new(&self.entry, &self.query, self.seed);
+            self.plan.page(&scene, probe, &request.url)
+        };
+        let page = page.ok_or(UNPLAYABLE)?;
+        if turning::is_second(&request.url) {
+            self.is_turned.store(true, Ordering::Relaxed);
+        }
         let final_url = page.moved_to.unwrap_or_else(|| request.url.clone());
         let headers = page.answer.wire_headers();
         for (_, cookie) in headers.iter().filter(|(name, _)| name == "set-cookie") {

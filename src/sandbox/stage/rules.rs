@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::document::{place, segments, select, stretch};
+use super::sample::as_text;
 use super::scene::Scene;
-use crate::modules::definition::JsonRule;
+use crate::modules::definition::{JsonRule, ResultType};
 
 /// No text or list is made longer than this.
 const MAX_LENGTH: usize = 4096;
@@ -119,7 +120,12 @@ fn value_for(scene: &Scene<'_>, rule: &JsonRule) -> Option<Value> {
         return Some(if is_type(rule, "array") { json!([text]) } else { json!(padded(text, rule)) });
     }
     if let Some(pattern) = &rule.matches {
-        return scene.sampled(pattern, 0).map(Value::String);
+        // A whole address rather than the least that looks like the beginning of one.
+        let address = scene.sampler.typed(ResultType::Url, 0);
+        let fits = |address: &Value| {
+            pattern.contains("://") && scene.regex(pattern).is_some_and(|it| it.is_match(&as_text(address)))
+        };
+        return address.filter(fits).or_else(|| scene.sampled(pattern, 0).map(Value::String));
     }
     by_type(scene, rule)
 }
@@ -149,11 +155,11 @@ fn by_type(scene: &Scene<'_>, rule: &JsonRule) -> Option<Value> {
             let members = (0..length).map(|n| (format!("sample{n}"), json!("sample")));
             Some(Value::Object(members.collect::<Map<_, _>>()))
         }
-        Some("string") => Some(json!(cut(padded(super::sample::as_text(&sampled), rule), rule))),
+        Some("string") => Some(json!(cut(padded(as_text(&sampled), rule), rule))),
         None if rule.min_length.is_some() || rule.max_length.is_some() => match rule.max_length {
             // The kind of value is open: an empty list and an empty text are as short.
             Some(0) => Some(json!([])),
-            _ => Some(json!(cut(padded(super::sample::as_text(&sampled), rule), rule))),
+            _ => Some(json!(cut(padded(as_text(&sampled), rule), rule))),
         },
         None => Some(differing(sampled, rule)),
         Some(_) => None,

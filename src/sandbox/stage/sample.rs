@@ -280,14 +280,20 @@ impl<'a> Sampler<'a> {
             Transform::UnquoteTxt => json!(format!("\"{}\"", text())),
             Transform::LastWord => json!(format!("{} {}", 10 * (index + 1), text())),
             Transform::Number => json!("1,234"),
+            Transform::AbsoluteUrl => match text().strip_prefix("https://").and_then(|it| it.split_once('/'))
+            {
+                Some((_, path)) => json!(format!("/{path}")),
+                None => value,
+            },
+            Transform::Hex => json!(self.below(name, 9_000_000)),
             _ => value,
         }
     }
 }
 
 fn needs_form(transform: Transform) -> bool {
-    use Transform::{HtmlText, Lower, StripDot, Trim, UrlDecode};
-    !matches!(transform, Trim | Lower | HtmlText | UrlDecode | StripDot)
+    use Transform::{HtmlText, Lower, StripDot, Trim, Upper, UrlDecode};
+    !matches!(transform, Trim | Lower | Upper | HtmlText | UrlDecode | StripDot)
 }
 
 fn host_of(text: &str) -> String {

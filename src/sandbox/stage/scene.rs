@@ -114,3 +114,57 @@ impl<'a> Scene<'a> {
         }
     }
 }
+
+/// A regex as a template for regexes that holds no variables: braces that are neither a quantifier's nor an
+/// escape's are doubled.
+pub(super) fn verbatim(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let escaped = if c == '\\' { rest[1..].chars().next() } else { None };
+        let head = c.len_utf8() + escaped.map_or(0, char::len_utf8);
+        let has_braces =
+            matches!(escaped, Some('p' | 'P' | 'x' | 'u' | 'U' | 'b')) && rest[head..].starts_with('{');
+        let inside = rest[head..].split('}').next().unwrap_or_default();
+        let is_quantifier = c == '{'
+            && inside.starts_with(|c: char| c.is_ascii_digit())
+            && inside.bytes().all(|b| b.is_ascii_digit() || b == b',');
+        let length = match rest.find('}') {
+            Some(end) if has_braces || is_quantifier => end + 1,
+            _ => head,
+        };
+        if length == head && matches!(c, '{' | '}') {
+            out.push(c);
+        }
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::query::SearchType;
+
+    #[test]
+    fn a_verbatim_pattern_means_what_it_means_to_an_extractor() {
+        let query = Query::parse(SearchType::Username, "alice").unwrap();
+        for pattern in [
+            r#"[{,]\s*"id""#,
+            r"\{a{2,3}\}x{4}",
+            r"\p{L}+\x{41}é\d",
+            "{query}",
+            "a{b}c",
+            r"\b{start}x",
+            "}{",
+            "",
+            r"\\",
+        ] {
+            let values =
+                Values { query: &query, name: "alice", keys: None, saved: &BTreeMap::new(), value: None };
+            let template = Template::parse(&verbatim(pattern), Kind::Regex).unwrap();
+            assert_eq!(template.fill(&values).unwrap(), pattern);
+        }
+    }
+}

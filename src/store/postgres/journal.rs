@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::error::storage;
-use super::read::{RESULTS, result, summary, text};
+use super::read::{CHANGES, RESULTS, result, summary, text};
 use super::session::Work;
 use super::start::refund;
 use super::{Database, at};
@@ -12,14 +12,14 @@ use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
+use crate::runs::health::Tallies;
 use crate::runs::journal::{
-    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
+    Started, Write,
 };
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::store::document::{
-    decode, decode_reports, dedup_key, encode, encode_reports, encode_result, unreadable,
-};
-use crate::store::row::{RUN_COLUMNS, limit, run_columns};
+use crate::store::document::{decode, decode_reports, encode, encode_reports, unreadable};
+use crate::store::row::{RUN_COLUMNS, bounds, limit, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 AND account = $2");
 const LIST: &str = concat!(
@@ -37,47 +37,31 @@ const TAKE_OVER: &str = concat!(
      taken AS (UPDATE runs SET owner = $1, lease_until = $3 FROM due WHERE id = due_id RETURNING runs.*) \
      SELECT ",
     run_columns!(),
-    ", planned::text, reports::text FROM taken ORDER BY created_at, id"
+    ", planned::text, reports::text FROM taken AS runs ORDER BY created_at, id"
 );
-/// Only a known (source, type, value) is passed over. A new result under a taken id is an error: it must
-/// not vanish.
-const ADD_RESULTS: &str = "WITH added AS (INSERT INTO results (run, id, dedup, record) \
-         SELECT $1::uuid, r.id, r.dedup, r.record::json \
-         FROM unnest($2::bigint[], $3::bytea[], $4::text[]) AS r(id, dedup, record) \
-         ON CONFLICT (run, dedup) DO NOTHING RETURNING id) \
-     UPDATE runs SET total_results = total_results + (SELECT count(*) FROM added) WHERE id = $1";
-
 /// What every write of a driver is bound to; `$1` is the run, `$2` the driver.
 macro_rules! driven {
     () => {
         "id = $1 AND owner = $2 AND status = 'running'"
     };
 }
+pub(super) use driven;
 
 impl Journal for Database {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         self.start_run(run, charge)
     }
 
-    fn add_results(
+    fn known_request(
         &self,
-        run: RunId,
-        owner: InstanceId,
-        results: &[ResultRecord],
-    ) -> Result<Write, StorageError> {
-        let ids: Vec<i64> = results.iter().map(|record| i64::from(record.id)).collect();
-        let keys: Vec<[u8; 16]> = results.iter().map(dedup_key).collect();
-        let keys: Vec<&[u8]> = keys.iter().map(<[u8; 16]>::as_slice).collect();
-        let records = results.iter().map(encode_result).collect::<Result<Vec<_>, _>>()?;
-        self.write(|work| {
-            // The run's row is locked: nobody takes the run over between this look and the commit.
-            let sql = concat!("SELECT 1 FROM runs WHERE ", driven!(), " FOR NO KEY UPDATE");
-            if work.query(sql, &[&run.0, &owner.0])?.is_empty() {
-                return Ok(Write::LeaseLost);
-            }
-            work.execute(ADD_RESULTS, &[&run.0, &ids, &keys, &records])?;
-            Ok(Write::Done)
-        })
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
+        self.request_of(account, idempotency)
+    }
+
+    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
+        self.write_results(run, owner, batch)
     }
 
     fn checkpoint(
@@ -178,6 +162,13 @@ impl Journal for Database {
         rows.iter().map(result).collect()
     }
 
+    fn changes(&self, id: RunId, changes: Changes, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        let (since, known, until) = bounds(changes)?;
+        let after = i64::from(changes.after);
+        let rows = self.session()?.query(CHANGES, &[&id.0, &after, &since, &known, &until, &limit(count)])?;
+        rows.iter().map(result).collect()
+    }
+
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         let rows = self.session()?.query("SELECT reports::text FROM runs WHERE id = $1", &[&id.0])?;
         rows.first().map_or(Ok(Vec::new()), |row| decode_reports(text(row, 0)?))
@@ -208,6 +199,10 @@ impl Journal for Database {
             }
             Ok(deleted == 1)
         })
+    }
+
+    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+        self.add_health(simulated, learnt)
     }
 
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {

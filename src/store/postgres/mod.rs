@@ -15,10 +15,12 @@
 //! to one.
 
 mod error;
+mod health;
 mod journal;
 mod ledger;
 mod migrate;
 mod read;
+mod results;
 mod session;
 mod start;
 mod target;

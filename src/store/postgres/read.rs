@@ -12,6 +12,10 @@ use crate::store::row::RunRow;
 pub(super) const RESULTS: &str =
     "SELECT record::text FROM results WHERE run = $1 AND id > $2 ORDER BY id LIMIT $3";
 
+/// The same of what was added or changed; `$3` to `$5` the bounds, `$6` how many.
+pub(super) const CHANGES: &str = "SELECT record::text FROM results \
+     WHERE run = $1 AND id > $2 AND (revision > $3 OR id > $4) AND revision <= $5 ORDER BY id LIMIT $6";
+
 /// A row whose first columns are those of [`RunRow`].
 pub(super) fn summary(row: &Row) -> Result<RunSummary, StorageError> {
     let read = || {
@@ -30,12 +34,13 @@ pub(super) fn summary(row: &Row) -> Result<RunSummary, StorageError> {
             completed_at: row.try_get(11)?,
             error: row.try_get(12)?,
             simulated: row.try_get(13)?,
+            revision: row.try_get(14)?,
         })
     };
     read().map_err(storage)?.into_summary()
 }
 
-/// A row of [`RESULTS`].
+/// A row of [`RESULTS`] or [`CHANGES`].
 pub(super) fn result(row: &Row) -> Result<ResultRecord, StorageError> {
     decode(text(row, 0)?)
 }

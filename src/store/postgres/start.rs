@@ -1,13 +1,14 @@
 //! `Journal::start` and what undoes its charge.
 
 use jiff::Timestamp;
+use postgres::Row;
 use uuid::Uuid;
 
 use super::error::storage;
 use super::session::Work;
 use super::{Database, at};
 use crate::account::credits::Charge;
-use crate::base::ids::RunId;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::run::{Coverage, Progress};
@@ -21,6 +22,10 @@ const CHARGE: &str = "INSERT INTO credit_usage AS known (account, cycle_start, u
      ON CONFLICT (account, cycle_start) DO UPDATE SET used = known.used + excluded.used \
      WHERE $4::bigint IS NULL OR known.used + excluded.used <= $4 \
      RETURNING used";
+
+/// What a key that is still valid stands for.
+const REQUEST: &str = "SELECT run, body_hash FROM idempotency_keys \
+     WHERE account = $1 AND key = $2 AND created_at >= $3";
 
 /// Ten ids that vanish one after the other between two statements: something else is wrong.
 const TRIES: usize = 10;
@@ -36,6 +41,16 @@ impl Database {
             work.roll_back()?;
         }
         Ok(outcome)
+    }
+
+    pub(super) fn request_of(
+        &self,
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
+        let (key, since) = (plain(&idempotency.key), at(idempotency.valid_since));
+        let rows = self.session()?.query(REQUEST, &[&account.0, &key, &since])?;
+        rows.first().map(|row| request_of(row, idempotency)).transpose()
     }
 }
 
@@ -72,19 +87,21 @@ fn note_request(
         if noted == 1 {
             return Ok(None);
         }
-        let known = work.query(
-            "SELECT run, body_hash FROM idempotency_keys WHERE account = $1 AND key = $2",
-            &[&run.account.0, &key],
-        )?;
+        let known = work.query(REQUEST, &[&run.account.0, &key, &at(idempotency.valid_since)])?;
         // No row: its run was deleted between the two statements, and the key is free.
         if let Some(row) = known.first() {
-            let id: Uuid = row.try_get(0).map_err(storage)?;
-            let body_hash: &[u8] = row.try_get(1).map_err(storage)?;
-            let same = body_hash == idempotency.body_hash;
-            return Ok(Some(if same { Started::Repeated(RunId(id)) } else { Started::Mismatch }));
+            return request_of(row, idempotency).map(Some);
         }
     }
     Err(StorageError::unavailable("an idempotency key is noted and forgotten again and again"))
+}
+
+/// A row of [`REQUEST`].
+fn request_of(row: &Row, idempotency: &Idempotency) -> Result<Started, StorageError> {
+    let id: Uuid = row.try_get(0).map_err(storage)?;
+    let body_hash: &[u8] = row.try_get(1).map_err(storage)?;
+    let same = body_hash == idempotency.body_hash;
+    Ok(if same { Started::Repeated(RunId(id)) } else { Started::Mismatch })
 }
 
 fn book(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<bool, StorageError> {

@@ -11,12 +11,14 @@ use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
+use crate::runs::health::Tallies;
 use crate::runs::journal::{
-    Checkpoint, Ending, InstanceId, Journal, ListFilter, NewRun, Resumable, Started, Write,
+    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
+    Started, Write,
 };
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
-use crate::store::document::{dedup_key, encode, encode_reports, encode_result, unreadable};
-use crate::store::row::{bigint, limit, run_columns};
+use crate::store::document::{encode, encode_reports, unreadable};
+use crate::store::row::{limit, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
 const RUN_OF_ANYONE: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
@@ -34,31 +36,23 @@ macro_rules! driven {
         "id = ?1 AND owner = ?2 AND status = 'running'"
     };
 }
+pub(super) use driven;
 
 impl Journal for Database {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         self.start_run(run, charge)
     }
 
-    fn add_results(
+    fn known_request(
         &self,
-        run: RunId,
-        owner: InstanceId,
-        results: &[ResultRecord],
-    ) -> Result<Write, StorageError> {
-        let records = results.iter().map(encode_result).collect::<Result<Vec<_>, _>>()?;
-        self.write(Durability::Process, |tx| {
-            if !is_driven_by(tx, run, owner)? {
-                return Ok(Write::LeaseLost);
-            }
-            let added = insert_results(tx, run, results, &records)?;
-            if added > 0 {
-                tx.prepare_cached("UPDATE runs SET total_results = total_results + ?2 WHERE id = ?1")
-                    .and_then(|mut statement| statement.execute(params![run.0, added]))
-                    .map_err(storage)?;
-            }
-            Ok(Write::Done)
-        })
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
+        self.request_of(account, idempotency)
+    }
+
+    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
+        self.write_results(run, owner, batch)
     }
 
     fn checkpoint(
@@ -160,6 +154,10 @@ impl Journal for Database {
         read::results(&*self.reader()?, id, after, limit)
     }
 
+    fn changes(&self, id: RunId, changes: Changes, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        read::changes(&*self.reader()?, id, changes, limit)
+    }
+
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
         read::reports(&*self.reader()?, id)
     }
@@ -191,6 +189,10 @@ impl Journal for Database {
         })
     }
 
+    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+        self.add_health(simulated, learnt)
+    }
+
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
         self.write(Durability::Process, |tx| {
             tx.execute("DELETE FROM idempotency_keys WHERE created_at < ?1", [At(before)])
@@ -202,35 +204,6 @@ impl Journal for Database {
 
 fn taken(rows: usize) -> Write {
     if rows == 1 { Write::Done } else { Write::LeaseLost }
-}
-
-fn is_driven_by(tx: &Transaction<'_>, run: RunId, owner: InstanceId) -> Result<bool, StorageError> {
-    tx.prepare_cached(concat!("SELECT 1 FROM runs WHERE ", driven!()))
-        .and_then(|mut statement| statement.exists(params![run.0, owner.0]))
-        .map_err(storage)
-}
-
-/// Adds what is new; gives their number.
-fn insert_results(
-    tx: &Transaction<'_>,
-    run: RunId,
-    results: &[ResultRecord],
-    records: &[String],
-) -> Result<i64, StorageError> {
-    // Only a known (source, type, value) is passed over. A new result under a taken id is an error: it
-    // must not vanish.
-    let mut statement = tx
-        .prepare_cached(
-            "INSERT INTO results (run, id, dedup, record) \
-             SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM results WHERE run = ?1 AND dedup = ?3)",
-        )
-        .map_err(storage)?;
-    let mut added = 0;
-    for (result, record) in results.iter().zip(records) {
-        let values = params![run.0, result.id, dedup_key(result), record];
-        added += bigint(statement.execute(values).map_err(storage)?)?;
-    }
-    Ok(added)
 }
 
 /// Running runs that nobody drives at `now`, oldest first.

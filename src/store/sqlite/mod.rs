@@ -11,10 +11,12 @@
 
 mod error;
 mod file;
+mod health;
 mod journal;
 mod ledger;
 mod migrate;
 mod read;
+mod results;
 mod start;
 
 use std::path::Path;

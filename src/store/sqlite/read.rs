@@ -7,9 +7,10 @@ use super::At;
 use super::error::storage;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
+use crate::runs::journal::Changes;
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::store::document::{decode, decode_reports};
-use crate::store::row::{RunRow, limit};
+use crate::store::row::{RunRow, bounds, limit};
 
 /// The runs that `sql` selects; its columns are those of [`RunRow`].
 pub(super) fn runs(
@@ -38,6 +39,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         completed_at: row.get::<_, Option<At>>(11)?.map(|at| at.0),
         error: row.get(12)?,
         simulated: row.get(13)?,
+        revision: row.get(14)?,
     })
 }
 
@@ -48,12 +50,30 @@ pub(super) fn results(
     after: u32,
     count: usize,
 ) -> Result<Vec<ResultRecord>, StorageError> {
-    let mut statement = connection
-        .prepare_cached("SELECT record FROM results WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3")
-        .map_err(storage)?;
-    let rows = statement
-        .query_map(params![run.0, after, limit(count)], |row| row.get::<_, String>(0))
-        .map_err(storage)?;
+    let sql = "SELECT record FROM results WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+    records(connection, sql, params![run.0, after, limit(count)])
+}
+
+/// Results of a run that were added or changed, in order.
+pub(super) fn changes(
+    connection: &Connection,
+    run: RunId,
+    changes: Changes,
+    count: usize,
+) -> Result<Vec<ResultRecord>, StorageError> {
+    let sql = "SELECT record FROM results WHERE run = ?1 AND id > ?2 AND (revision > ?3 OR id > ?4) \
+               AND revision <= ?5 ORDER BY id LIMIT ?6";
+    let (since, known, until) = bounds(changes)?;
+    records(connection, sql, params![run.0, changes.after, since, known, until, limit(count)])
+}
+
+fn records(
+    connection: &Connection,
+    sql: &str,
+    values: &[&dyn ToSql],
+) -> Result<Vec<ResultRecord>, StorageError> {
+    let mut statement = connection.prepare_cached(sql).map_err(storage)?;
+    let rows = statement.query_map(values, |row| row.get::<_, String>(0)).map_err(storage)?;
     rows.map(|row| decode(&row.map_err(storage)?)).collect()
 }
 

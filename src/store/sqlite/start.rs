@@ -1,12 +1,12 @@
 //! `Journal::start` and what undoes its charge.
 
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use uuid::Uuid;
 
 use super::error::storage;
 use super::{At, Database, Durability};
 use crate::account::credits::Charge;
-use crate::base::ids::RunId;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::run::{Coverage, Progress};
@@ -37,6 +37,14 @@ impl Database {
             Ok(Started::Created)
         })
     }
+
+    pub(super) fn request_of(
+        &self,
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
+        request_of(&*self.reader()?, account, idempotency)
+    }
 }
 
 fn known_request(
@@ -48,10 +56,21 @@ fn known_request(
     tx.prepare_cached("DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3")
         .and_then(|mut statement| statement.execute(params![run.account.0, key, At(idempotency.valid_since)]))
         .map_err(storage)?;
-    let known: Option<(Uuid, [u8; 32])> = tx
-        .prepare_cached("SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2")
+    request_of(tx, run.account, idempotency)
+}
+
+fn request_of(
+    connection: &Connection,
+    account: AccountId,
+    idempotency: &Idempotency,
+) -> Result<Option<Started>, StorageError> {
+    let sql =
+        "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
+    let values = params![account.0, plain(&idempotency.key), At(idempotency.valid_since)];
+    let known: Option<(Uuid, [u8; 32])> = connection
+        .prepare_cached(sql)
         .and_then(|mut statement| {
-            statement.query_row(params![run.account.0, key], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?))).optional()
         })
         .map_err(storage)?;
     Ok(known.map(|(id, body_hash)| {

@@ -1,11 +1,19 @@
 //! The shape of an entry as a table: for messages that name the place, and for the JSON Schema.
 
+mod schema;
 mod table;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+pub use schema::json_schema;
+
+use super::near::nearest;
 use crate::modules::mistake::Mistakes;
+use crate::modules::text::cut;
 use table::ENTRY;
+
+/// How much of what was written a message repeats.
+const SHOWN_CHARS: usize = 60;
 
 /// What may stand at a place.
 enum Shape {
@@ -13,6 +21,8 @@ enum Shape {
     Flag,
     /// A whole number from 0 to this one.
     Whole(u64),
+    /// A whole number of 32 bits with its sign.
+    Signed,
     Number,
     /// Any JSON value.
     Any,
@@ -26,6 +36,8 @@ enum Shape {
     Object(&'static [Field]),
     /// Either of two, told apart by their JSON type.
     Either(&'static Shape, &'static Shape),
+    /// A shape that stands elsewhere: one that may hold itself is named so.
+    See(&'static Shape),
 }
 
 struct Field {
@@ -55,10 +67,14 @@ impl Shape {
             | (Self::Flag, Value::Bool(_))
             | (Self::Number, Value::Number(_)) => {}
             (Self::Whole(most), Value::Number(number)) if number.as_u64().is_some_and(|it| it <= *most) => {}
+            (Self::Signed, Value::Number(number))
+                if number.as_i64().is_some_and(|it| i32::try_from(it).is_ok()) => {}
+            (Self::See(shape), value) => shape.check(value, mistakes),
             (Self::Word(words), Value::String(word)) if words.contains(&word.as_str()) => {}
             (Self::Word(words), Value::String(word)) => {
-                let near = nearest(word, words.iter().copied());
-                mistakes.add(format!("`{word}` is not allowed here;{near} allowed are {}", words.join(", ")));
+                let near = did_you_mean(word, words.iter().copied());
+                let (word, allowed) = (cut(word, SHOWN_CHARS), words.join(", "));
+                mistakes.add(format!("`{word}` is not allowed here;{near} allowed are {allowed}"));
             }
             (Self::List(shape), Value::Array(elements)) => {
                 for (index, element) in elements.iter().enumerate() {
@@ -96,10 +112,11 @@ impl Shape {
             Self::Any => true,
             Self::Text | Self::Word(_) => value.is_string(),
             Self::Flag => value.is_boolean(),
-            Self::Whole(_) | Self::Number => value.is_number(),
+            Self::Whole(_) | Self::Signed | Self::Number => value.is_number(),
             Self::List(_) | Self::Pair => value.is_array(),
             Self::Map(_) | Self::Object(_) => value.is_object(),
             Self::Either(one, other) => one.is_type_of(value) || other.is_type_of(value),
+            Self::See(shape) => shape.is_type_of(value),
         }
     }
 
@@ -111,38 +128,13 @@ impl Shape {
             Self::Flag => "true or false".into(),
             Self::Whole(most) if *most == u64::MAX => "a whole number from 0".into(),
             Self::Whole(most) => format!("a whole number from 0 to {most}"),
+            Self::Signed => format!("a whole number from {} to {}", i32::MIN, i32::MAX),
             Self::Number => "a number".into(),
             Self::List(_) => "an array".into(),
             Self::Pair => "an array of two texts".into(),
             Self::Map(_) | Self::Object(_) => "an object".into(),
             Self::Either(one, other) => format!("{} or {}", one.describe(), other.describe()),
-        }
-    }
-
-    fn schema(&self) -> Value {
-        match self {
-            Self::Any => json!({}),
-            Self::Text => json!({"type": "string"}),
-            Self::Flag => json!({"type": "boolean"}),
-            Self::Whole(most) => json!({"type": "integer", "minimum": 0, "maximum": most}),
-            Self::Number => json!({"type": "number"}),
-            Self::Word(words) => json!({"enum": words}),
-            Self::List(shape) => json!({"type": "array", "items": shape.schema()}),
-            Self::Pair => {
-                json!({"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2})
-            }
-            Self::Map(shape) => json!({"type": "object", "additionalProperties": shape.schema()}),
-            Self::Object(fields) => {
-                let properties: Map<String, Value> =
-                    fields.iter().map(|field| (field.name.to_owned(), field.shape.schema())).collect();
-                let required: Vec<&str> =
-                    fields.iter().filter(|field| field.is_required).map(|field| field.name).collect();
-                json!({
-                    "type": "object", "properties": properties, "required": required,
-                    "additionalProperties": false,
-                })
-            }
-            Self::Either(one, other) => json!({"anyOf": [one.schema(), other.schema()]}),
+            Self::See(shape) => shape.describe(),
         }
     }
 }
@@ -153,8 +145,9 @@ fn check_object(fields: &[Field], members: &Map<String, Value>, mistakes: &mut M
             Some(field) => mistakes.field(name, |mistakes| field.shape.check(member, mistakes)),
             None => {
                 let names = fields.iter().map(|field| field.name);
-                let near = nearest(name, names.clone());
+                let near = did_you_mean(name, names.clone());
                 let all = names.collect::<Vec<_>>().join(", ");
+                let name = cut(name, SHOWN_CHARS);
                 mistakes.add(format!("unknown field `{name}`;{near} there are {all}"));
             }
         }
@@ -176,41 +169,8 @@ fn type_name(value: &Value) -> String {
 }
 
 /// ` did you mean …?` where one known name is near.
-fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> String {
-    let best = known.map(|known| (distance(name, known), known)).min();
-    match best {
-        Some((distance, known)) if distance <= known.len().div_ceil(3) => format!(" did you mean `{known}`?"),
-        _ => String::new(),
-    }
-}
-
-/// Levenshtein; `usize::MAX` for names that are too long to be a slip.
-fn distance(one: &str, other: &str) -> usize {
-    if one.len() > 40 {
-        return usize::MAX;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, c) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, d) in other.iter().enumerate() {
-            let above = row[column + 1];
-            row[column + 1] = (diagonal + usize::from(c != *d)).min(above + 1).min(row[column] + 1);
-            diagonal = above;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-/// The JSON Schema (draft 2020-12) of a catalogue file.
-pub fn json_schema() -> Value {
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Sightline catalogue file",
-        "type": "array",
-        "items": ENTRY.schema(),
-    })
+fn did_you_mean(name: &str, known: impl Iterator<Item = &'static str>) -> String {
+    nearest(name, known).map_or_else(String::new, |known| format!(" did you mean `{known}`?"))
 }
 
 #[cfg(test)]

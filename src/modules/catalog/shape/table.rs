@@ -5,6 +5,16 @@ use super::{Shape, may, must};
 const TEXTS: Shape = Shape::List(&Shape::Text);
 const INDEX: Shape = Shape::Whole(1000);
 
+/// What stands in several places, or in itself: the schema defines it once, by these names.
+pub(super) static DEFINED: [(&str, &Shape); 6] = [
+    ("probe", &PROBE),
+    ("matcher", &MATCHER),
+    ("json_rule", &JSON_RULE),
+    ("css_rule", &CSS_RULE),
+    ("long_extractor", &LONG_EXTRACTOR),
+    ("list_result", &LIST),
+];
+
 pub(super) static ENTRY: Shape = Shape::Object(&[
     must("id", Shape::Text),
     must("platform", Shape::Text),
@@ -22,6 +32,7 @@ pub(super) static ENTRY: Shape = Shape::Object(&[
     may("scripts", Shape::Word(&["ascii", "any"])),
     may("strip", Shape::Text),
     may("domain_in", TEXTS),
+    may("domain_not_in", TEXTS),
     may("needs", TEXTS),
     may("every_ms", Shape::Whole(u64::MAX)),
     may("per_day", Shape::Whole(u32::MAX as u64)),
@@ -43,11 +54,22 @@ static PROBE: Shape = Shape::Object(&[
     may("via", Shape::Word(&["http", "browser"])),
     may("headers", Shape::Map(&Shape::Text)),
     may("form", Shape::Map(&Shape::Text)),
+    may("multipart", Shape::Map(&Shape::Text)),
     may("json", Shape::Any),
     may("text", Shape::Text),
     may("follow", Shape::Flag),
     may("save", Shape::Map(&EXTRACTOR)),
     may("fallback", Shape::Flag),
+    may("feed", FEED),
+    may("pages", PAGES),
+]);
+
+const FEED: Shape = Shape::Object(&[must("keep_s", Shape::Whole(u32::MAX as u64))]);
+
+const PAGES: Shape = Shape::Object(&[
+    must("next", EXTRACTOR),
+    may("url", Shape::Text),
+    may("most", Shape::Whole(u32::MAX as u64)),
 ]);
 
 static MATCHER: Shape = Shape::Object(&[
@@ -62,9 +84,18 @@ static MATCHER: Shape = Shape::Object(&[
     may("ignore_case", Shape::Flag),
     may("body_is", Shape::Text),
     may("regex", Shape::Text),
+    may("shows_query", Shape::Flag),
     may("json", Shape::List(&JSON_RULE)),
     may("css", Shape::List(&Shape::Either(&Shape::Text, &CSS_RULE))),
+    may("script", Shape::List(&JSON_RULE)),
+    may("body_hash", BODY_HASH),
+]);
+
+const BODY_HASH: Shape = Shape::Object(&[
     may("sha256", TEXTS),
+    may("sha1", TEXTS),
+    may("md5", TEXTS),
+    may("mmh3", Shape::List(&Shape::Signed)),
 ]);
 
 static JSON_RULE: Shape = Shape::Object(&[
@@ -97,10 +128,11 @@ static CSS_RULE: Shape = Shape::Object(&[
 const EXTRACTOR: Shape = Shape::Either(&Shape::Text, &LONG_EXTRACTOR);
 
 static LONG_EXTRACTOR: Shape = Shape::Object(&[
-    must("from", TEXTS),
+    may("from", TEXTS),
     may("probe", INDEX),
     may("where", Shape::List(&JSON_RULE)),
     may("each", Shape::Text),
+    may("inner", Shape::See(&LONG_EXTRACTOR)),
     may("regex", Shape::Text),
     may("transform", Shape::List(&TRANSFORM)),
     may("labels", Shape::List(&Shape::Pair)),
@@ -112,8 +144,11 @@ static LONG_EXTRACTOR: Shape = Shape::Object(&[
 pub(super) static TRANSFORM: Shape = Shape::Word(&[
     "trim",
     "lower",
+    "upper",
+    "hex",
     "html_text",
     "url_decode",
+    "absolute_url",
     "url_host",
     "last_path_segment",
     "lines",

@@ -1,0 +1,32 @@
+//! Keys that the operator gave and no module asks for: a slip of the pen, most likely.
+
+use std::collections::BTreeSet;
+
+use log::warn;
+
+use super::AppError;
+use crate::config::{EngineConfig, VARIABLE_PREFIX};
+use crate::modules::catalog::Catalog;
+
+/// Refuses a `--key` that no module uses; warns of a variable, which may be meant for another catalogue.
+///
+/// # Errors
+/// A `--key` that no module uses.
+pub fn check(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
+    let known = catalog.key_names();
+    if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
+        return Err(AppError::Config(format!("--key {name}: {}", unused(&known))));
+    }
+    for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
+        warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));
+    }
+    Ok(())
+}
+
+fn unused(known: &BTreeSet<&str>) -> String {
+    if known.is_empty() {
+        return "no module uses a key of that name; none uses any".to_owned();
+    }
+    let names: Vec<&str> = known.iter().copied().collect();
+    format!("no module uses a key of that name; allowed are {}", names.join(", "))
+}

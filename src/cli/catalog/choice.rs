@@ -1,0 +1,78 @@
+//! Which modules a command is about: by type, category and tag, or by id.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::cli::exit::Failure;
+use crate::cli::search::search_type;
+use crate::cli::text::plain;
+use crate::config::checked;
+use crate::modules::catalog::{Catalog, nearest};
+use crate::modules::module::Module;
+use crate::modules::query::SearchType;
+
+/// Narrows the catalogue down; what is given several times takes any of them.
+#[derive(Debug, Args)]
+pub(super) struct Choice {
+    /// Only modules for this kind of query: domain, email or username
+    #[arg(long = "type", value_name = "TYPE", value_parser = checked(search_type))]
+    search_type: Option<SearchType>,
+    /// Only modules of this category (repeatable)
+    #[arg(long = "category", value_name = "CATEGORY")]
+    categories: Vec<String>,
+    /// Only modules with this tag (repeatable)
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+}
+
+impl Choice {
+    /// The chosen modules, by id.
+    ///
+    /// # Errors
+    /// A category or a tag that no module has.
+    pub(super) fn modules<'c>(&self, catalog: &'c Catalog) -> Result<Vec<&'c Arc<Module>>, Failure> {
+        let all = catalog.modules();
+        let categories: BTreeSet<&str> = all.iter().map(|module| module.entry().category.as_str()).collect();
+        let tags: BTreeSet<&str> =
+            all.iter().flat_map(|module| &module.entry().tags).map(String::as_str).collect();
+        are_known("category", &self.categories, &categories)?;
+        are_known("tag", &self.tags, &tags)?;
+        let mut chosen: Vec<&Arc<Module>> = all.iter().filter(|module| self.takes(module)).collect();
+        chosen.sort_by(|one, other| one.id().cmp(other.id()));
+        Ok(chosen)
+    }
+
+    fn takes(&self, module: &Module) -> bool {
+        let entry = module.entry();
+        self.search_type.is_none_or(|wanted| module.search_type() == wanted)
+            && (self.categories.is_empty() || self.categories.contains(&entry.category))
+            && (self.tags.is_empty() || self.tags.iter().any(|tag| entry.tags.contains(tag)))
+    }
+}
+
+fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(), Failure> {
+    let unknown = given.iter().find(|given| !known.contains(given.as_str()));
+    let Some(unknown) = unknown else { return Ok(()) };
+    let allowed = match known.is_empty() {
+        true => format!("no module has a {what}"),
+        false => format!("there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Failure::Usage(format!("no module has the {what} \"{}\": {allowed}", plain(unknown))))
+}
+
+/// The module of that id.
+///
+/// # Errors
+/// There is none; says which id is near.
+pub(super) fn by_id<'c>(catalog: &'c Catalog, id: &str) -> Result<&'c Arc<Module>, Failure> {
+    catalog.get(id).ok_or_else(|| {
+        let near = nearest(id, catalog.modules().iter().map(|module| &**module.id()));
+        let near = near.map_or_else(String::new, |near| format!(" did you mean \"{near}\"?"));
+        Failure::Usage(format!(
+            "there is no module \"{}\":{near} the ids that `sightline catalog list` shows are allowed",
+            plain(id)
+        ))
+    })
+}

@@ -1,0 +1,317 @@
+//! `catalog list` and `catalog stats`: which modules there are, and what they rest on.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+
+use super::choice::Choice;
+use super::{Shared, load};
+use crate::cli::account::ListFormat;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::text::{cell, json, write_csv, write_json, write_table};
+use crate::modules::definition::Contact;
+use crate::modules::module::Module;
+use crate::modules::query::SearchType;
+use crate::modules::traits::Evidence;
+
+/// List modules: id, platform, type, category, what their hits rest on, and what is special
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sightline catalog list --type domain
+  sightline catalog list --category coding --format json | jq -r '.[].id'
+  sightline catalog list --no-builtin --catalog my-sites.json")]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    choice: Choice,
+    /// How the list is written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: Format,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// How a list of modules is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// One JSON array
+    Json,
+    /// One JSON object a line
+    Ndjson,
+    /// One row a module, with a head
+    Csv,
+    /// One id a line
+    Ids,
+}
+
+/// Count modules by type, category and evidence, and tell what loading them costs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sightline catalog stats
+  sightline catalog stats --type username --format json | jq .by_evidence")]
+pub(super) struct StatsArgs {
+    #[command(flatten)]
+    choice: Choice,
+    /// How the figures are written
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: ListFormat,
+    #[command(flatten)]
+    shared: Shared,
+}
+
+/// A module as it is listed.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    platform: &'a str,
+    #[serde(rename = "type")]
+    search_type: SearchType,
+    category: &'a str,
+    tags: &'a [String],
+    rank: Option<u32>,
+    premium: bool,
+    enabled: bool,
+    nsfw: bool,
+    discovery: bool,
+    contact: Contact,
+    needs: &'a [String],
+    /// Keys that it uses where it has them.
+    takes: Vec<String>,
+    evidence: Evidence,
+    both_rules: bool,
+    metadata: Vec<&'a str>,
+    known: usize,
+}
+
+const CSV_HEAD: [&str; 17] = [
+    "id",
+    "platform",
+    "type",
+    "category",
+    "tags",
+    "rank",
+    "premium",
+    "enabled",
+    "nsfw",
+    "discovery",
+    "contact",
+    "needs",
+    "takes",
+    "evidence",
+    "both_rules",
+    "metadata",
+    "known",
+];
+
+pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let catalog = load(&args.shared.catalog)?;
+    let modules = args.choice.modules(&catalog)?;
+    let lines: Vec<Line<'_>> = modules.into_iter().map(|module| line(module)).collect();
+    match args.format {
+        Format::Json => write_json(out, &lines)?,
+        Format::Ndjson => {
+            for line in &lines {
+                writeln!(out, "{}", json(&serde_json::to_string(line)?))?;
+            }
+        }
+        Format::Ids => lines.iter().try_for_each(|line| writeln!(out, "{}", line.id))?,
+        Format::Csv => {
+            write_csv(out, &CSV_HEAD)?;
+            lines.iter().try_for_each(|line| write_csv(out, &csv_row(line)))?;
+        }
+        Format::Table => {
+            let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
+            let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "METADATA", "NOTES"];
+            write_table(out, &head, &rows)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn line(module: &Module) -> Line<'_> {
+    let entry = module.entry();
+    Line {
+        id: module.id(),
+        platform: module.platform(),
+        search_type: module.search_type(),
+        category: &entry.category,
+        tags: &entry.tags,
+        rank: entry.rank,
+        premium: module.is_premium(),
+        enabled: entry.enabled,
+        nsfw: entry.nsfw,
+        discovery: entry.discovery,
+        contact: entry.contact,
+        needs: &entry.needs,
+        takes: optional_keys(module),
+        evidence: module.evidence(),
+        both_rules: module.has_both_rules(),
+        metadata: module.metadata_names().into_iter().collect(),
+        known: entry.known.len(),
+    }
+}
+
+fn optional_keys(module: &Module) -> Vec<String> {
+    let keys = module.keys();
+    keys.iter().filter(|key| key.is_optional).map(|key| format!("config.{}", key.name)).collect()
+}
+
+fn row(line: &Line<'_>) -> Vec<String> {
+    let notes = [
+        (!line.enabled, "off".to_owned()),
+        (line.premium, "premium".to_owned()),
+        (line.nsfw, "adult".to_owned()),
+        (line.discovery, "discovery".to_owned()),
+        (!line.both_rules, "no miss rule".to_owned()),
+        (line.contact != Contact::ThirdParty, contact(line.contact).replace('_', " ")),
+    ];
+    let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note);
+    let keys = line.needs.iter().map(|key| format!("needs --key {}", key.trim_start_matches("config.")));
+    let taken = line.takes.iter().map(|key| format!("takes --key {}", key.trim_start_matches("config.")));
+    let notes: Vec<String> = notes.chain(keys).chain(taken).collect();
+    vec![
+        line.id.to_owned(),
+        line.platform.to_owned(),
+        line.search_type.to_string(),
+        line.category.to_owned(),
+        line.evidence.as_str().replace('_', " "),
+        line.metadata.len().to_string(),
+        notes.join(", "),
+    ]
+}
+
+fn csv_row(line: &Line<'_>) -> Vec<String> {
+    let words = |words: &[&str]| cell(&words.join(" "));
+    let texts = |texts: &[String]| cell(&texts.join(" "));
+    vec![
+        cell(line.id),
+        cell(line.platform),
+        line.search_type.to_string(),
+        cell(line.category),
+        // Tags may hold spaces.
+        cell(&line.tags.join(";")),
+        line.rank.map_or_else(String::new, |rank| rank.to_string()),
+        line.premium.to_string(),
+        line.enabled.to_string(),
+        line.nsfw.to_string(),
+        line.discovery.to_string(),
+        contact(line.contact).to_owned(),
+        texts(line.needs),
+        texts(&line.takes),
+        line.evidence.as_str().to_owned(),
+        line.both_rules.to_string(),
+        words(&line.metadata),
+        line.known.to_string(),
+    ]
+}
+
+fn contact(contact: Contact) -> &'static str {
+    match contact {
+        Contact::ThirdParty => "third_party",
+        Contact::Resolver => "resolver",
+        Contact::TargetWeb => "target_web",
+        Contact::ThirdPartyScan => "third_party_scan",
+    }
+}
+
+/// The figures; counts are of the chosen modules, costs of the whole catalogue.
+#[derive(Serialize, Default)]
+struct Stats {
+    modules: usize,
+    enabled: usize,
+    by_type: BTreeMap<String, usize>,
+    by_category: BTreeMap<String, usize>,
+    by_evidence: BTreeMap<&'static str, usize>,
+    by_contact: BTreeMap<&'static str, usize>,
+    both_rules: usize,
+    with_metadata: usize,
+    with_known: usize,
+    nsfw: usize,
+    discovery: usize,
+    premium: usize,
+    with_key: usize,
+    load_ms: u128,
+    /// Memory that loading took, in KiB; null where the system does not tell.
+    load_kib: Option<u64>,
+}
+
+pub(super) fn stats(args: &StatsArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let (began, before) = (Instant::now(), resident_kib());
+    let catalog = load(&args.shared.catalog)?;
+    let (load_ms, after) = (began.elapsed().as_millis(), resident_kib());
+    let modules = args.choice.modules(&catalog)?;
+    let load_kib = before.zip(after).map(|(before, after)| after.saturating_sub(before));
+    let mut stats = Stats { load_ms, load_kib, ..Stats::default() };
+    for module in modules {
+        stats.count(module);
+    }
+    match args.format {
+        ListFormat::Json => write_json(out, &stats)?,
+        ListFormat::Table => write_table(out, &["FIGURE", "", "MODULES"], &stats.rows())?,
+    }
+    Ok(Exit::Done)
+}
+
+impl Stats {
+    fn count(&mut self, module: &Module) {
+        let entry = module.entry();
+        self.modules += 1;
+        *self.by_type.entry(module.search_type().to_string()).or_default() += 1;
+        *self.by_category.entry(entry.category.clone()).or_default() += 1;
+        *self.by_evidence.entry(module.evidence().as_str()).or_default() += 1;
+        *self.by_contact.entry(contact(entry.contact)).or_default() += 1;
+        for (count, holds) in [
+            (&mut self.enabled, entry.enabled),
+            (&mut self.both_rules, module.has_both_rules()),
+            (&mut self.with_metadata, !module.metadata_names().is_empty()),
+            (&mut self.with_known, !entry.known.is_empty()),
+            (&mut self.nsfw, entry.nsfw),
+            (&mut self.discovery, entry.discovery),
+            (&mut self.premium, module.is_premium()),
+            (&mut self.with_key, !entry.needs.is_empty()),
+        ] {
+            *count += usize::from(holds);
+        }
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |figure: &str, of: &str, count: String| vec![figure.to_owned(), of.to_owned(), count];
+        let mut rows = vec![row("modules", "", self.modules.to_string())];
+        for (figure, count) in [
+            ("switched on", self.enabled),
+            ("with hit and miss rule", self.both_rules),
+            ("with metadata", self.with_metadata),
+            ("with a known name", self.with_known),
+            ("with a key", self.with_key),
+            ("adult", self.nsfw),
+            ("discovery", self.discovery),
+            ("premium", self.premium),
+        ] {
+            rows.push(row(figure, "", count.to_string()));
+        }
+        let by_type = self.by_type.iter().map(|(name, count)| ("type", name.as_str(), count));
+        let by_evidence = Evidence::ALL.iter().filter_map(|evidence| {
+            Some(("evidence", evidence.as_str(), self.by_evidence.get(evidence.as_str())?))
+        });
+        let by_contact = self.by_contact.iter().map(|(name, count)| ("contact", *name, count));
+        let by_category = self.by_category.iter().map(|(name, count)| ("category", name.as_str(), count));
+        let all = by_type.chain(by_evidence).chain(by_contact).chain(by_category);
+        rows.extend(all.map(|(figure, of, count)| row(figure, &of.replace('_', " "), count.to_string())));
+        rows.push(row("load time", "", format!("{} ms", self.load_ms)));
+        rows.extend(self.load_kib.map(|kib| row("load memory", "", format!("{kib} KiB"))));
+        rows
+    }
+}
+
+/// Memory of this process; `None` where the system does not tell.
+fn resident_kib() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}

@@ -1,0 +1,117 @@
+//! What `catalog check` writes: for people what is not ok, for programs everything.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::check::Format;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::text::{write_json, write_table};
+use crate::runs::proof::{ModuleProof, Verdict};
+
+/// The report; JSON has all of it.
+#[derive(Serialize)]
+pub(super) struct Report {
+    /// The web was simulated: nothing of this says how the real one is.
+    simulated: bool,
+    /// `false`: it was stopped before everything was asked.
+    finished: bool,
+    elapsed_ms: u128,
+    /// Modules asked.
+    asked: usize,
+    /// Modules that are switched off, or touch a sign-in page.
+    left_out: usize,
+    counts: BTreeMap<&'static str, usize>,
+    modules: Vec<ModuleProof>,
+}
+
+impl Report {
+    pub(super) fn new(
+        modules: Vec<ModuleProof>,
+        simulated: bool,
+        finished: bool,
+        left_out: usize,
+        took: Duration,
+    ) -> Self {
+        let mut counts: BTreeMap<&'static str, usize> =
+            Verdict::ALL.iter().map(|verdict| (verdict.as_str(), 0)).collect();
+        for module in &modules {
+            *counts.entry(module.verdict.as_str()).or_default() += 1;
+        }
+        let elapsed_ms = took.as_millis();
+        Self { simulated, finished, elapsed_ms, asked: modules.len(), left_out, counts, modules }
+    }
+
+    pub(super) fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+        match format {
+            Format::Json => write_json(out, self)?,
+            Format::Text => {
+                let mut failing: Vec<&ModuleProof> =
+                    self.modules.iter().filter(|proof| proof.verdict != Verdict::Ok).collect();
+                failing.sort_by_key(|proof| std::cmp::Reverse(proof.verdict));
+                if !failing.is_empty() {
+                    let rows: Vec<Vec<String>> = failing.into_iter().map(row).collect();
+                    write_table(out, &["VERDICT", "MODULE", "WHY"], &rows)?;
+                }
+                writeln!(out, "{}", self.summary())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One line: how many modules, and how many of each verdict.
+    pub(super) fn summary(&self) -> String {
+        let counts = Verdict::ALL.iter().filter_map(|verdict| {
+            let count = self.count(*verdict);
+            (count > 0 || *verdict == Verdict::Ok).then(|| format!("{count} {}", verdict.as_str()))
+        });
+        let mut text = format!("{} modules: {}", self.asked, counts.collect::<Vec<_>>().join(", "));
+        if self.left_out > 0 {
+            text.push_str(&format!("; {} left out", self.left_out));
+        }
+        if !self.finished {
+            text.push_str("; stopped before all was asked");
+        }
+        if self.is_unreachable() {
+            text.push_str("; no site could be reached");
+        }
+        if self.simulated {
+            text.push_str("; SIMULATED: it shows that the rules work, not that they fit the real sites");
+        }
+        text
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        // On the simulated web no site is down, slow or in a bad mood.
+        let is_wrong = |verdict: Verdict| {
+            verdict.is_failing() || (self.simulated && !matches!(verdict, Verdict::Ok | Verdict::Unfinished))
+        };
+        if self.modules.iter().any(|proof| is_wrong(proof.verdict)) {
+            Exit::NothingFound
+        } else if !self.finished || self.is_unreachable() {
+            Exit::Failed
+        } else {
+            Exit::Done
+        }
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.counts.get(verdict.as_str()).copied().unwrap_or_default()
+    }
+
+    /// Something was asked, and every module ended without any answer: most likely there is no network.
+    fn is_unreachable(&self) -> bool {
+        let silent = self.count(Verdict::Error) + self.count(Verdict::Timeout);
+        let is_asked = |proof: &&ModuleProof| !proof.answers.is_empty();
+        silent > 0
+            && silent == self.modules.iter().filter(is_asked).count()
+            && self.modules.iter().flat_map(|proof| &proof.answers).all(|it| it.http_status.is_none())
+    }
+}
+
+fn row(proof: &ModuleProof) -> Vec<String> {
+    let why = proof.why.clone().unwrap_or_default();
+    vec![proof.verdict.as_str().to_owned(), proof.module.clone(), why]
+}

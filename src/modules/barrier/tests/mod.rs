@@ -1,0 +1,185 @@
+mod ordinary;
+mod pages;
+
+use super::*;
+use crate::modules::catalog::Catalog;
+use crate::modules::probe::Timing;
+use ordinary::ORDINARY;
+use pages::{HTML, WALLS as WALL_PAGES};
+
+fn module(extra: &str) -> std::sync::Arc<Module> {
+    let text = format!(
+        r#"[{{"id": "x", "platform": "X", "type": "username", "category": "test",
+        "probes": [{{"url": "https://x.org/u/{{query}}"}}],
+        "hit": [{{"status": [200]}}], "miss": [{{"status": [404]}}]{extra}}}]"#
+    );
+    Catalog::from_text("test", &text).unwrap().get("x").unwrap().clone()
+}
+
+fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
+    Response {
+        status,
+        final_url: url::Url::parse("https://x.org/u/bob").unwrap(),
+        headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        body: body.into(),
+        truncated: false,
+        timing: Timing::default(),
+    }
+}
+
+fn name(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static str> {
+    find(&module(""), &response(status, headers, body), None).map(|barrier| barrier.name)
+}
+
+#[test]
+fn every_wall_is_known_by_its_name() {
+    for (want, status, headers, body) in WALL_PAGES {
+        assert_eq!(name(*status, headers, body), Some(*want), "{status} {headers:?} {body}");
+        let found = find(&module(""), &response(*status, headers, body), None).unwrap();
+        let outcome = if want.ends_with("rate_limit") { Outcome::RateLimited } else { Outcome::Blocked };
+        assert_eq!(found.outcome, outcome, "{want}");
+    }
+    for wall in WALLS {
+        assert!(WALL_PAGES.iter().any(|(name, ..)| *name == wall.name), "no page for {}", wall.name);
+        assert!(wall.words().all(|word| word == word.to_lowercase() && word.len() >= 5), "{wall:?}");
+    }
+}
+
+#[test]
+fn every_line_of_the_list_is_needed_by_a_page() {
+    let lines = WALLS.iter().map(|wall| {
+        let holds = |(_, status, headers, body): &&pages::Page| {
+            let response = response(*status, headers, body);
+            holds(wall, &response, Kind::of(&response), &words_in(&response))
+        };
+        (wall, pages::WALLS.iter().filter(holds).count())
+    });
+    let unneeded: Vec<_> = lines.filter(|(_, pages)| *pages == 0).collect();
+    assert!(unneeded.is_empty(), "{unneeded:?}");
+}
+
+#[test]
+fn an_ordinary_page_is_no_wall() {
+    for (note, status, headers, body) in ORDINARY {
+        assert_eq!(name(*status, headers, body), None, "{note}");
+    }
+    // Inside a page that is large and has all of it, too.
+    let text = ORDINARY.iter().find(|(note, ..)| note.contains("writes")).unwrap().3;
+    assert_eq!(name(200, pages::HTML, &text.repeat(100)), None);
+}
+
+#[test]
+fn sign_in_pages_are_no_wall_for_modules_about_them() {
+    let page = response(200, HTML, "<title>Log in | Site</title>");
+    for (extra, want) in [
+        ("", Some("login_wall")),
+        (r#", "contact": "target_web""#, None),
+        (r#", "discovery": true"#, None),
+        // It speaks of where a redirect leads, not of this page.
+        (r#", "barrier": [{"header": {"Location": "/never"}}]"#, Some("login_wall")),
+    ] {
+        assert_eq!(find(&module(extra), &page, None).map(|it| it.name), want, "{extra}");
+    }
+}
+
+#[test]
+fn consent_and_sign_in_pages_are_seen_by_their_address() {
+    let at = |module: &Module, status: u16, final_url: &str, location: Option<&str>| {
+        let headers: Vec<(&str, &str)> = location.map(|it| ("location", it)).into_iter().collect();
+        let mut response = response(status, &headers, "<html>");
+        response.final_url = url::Url::parse(final_url).unwrap();
+        find(module, &response, None).map(|barrier| barrier.name)
+    };
+    let plain = module("");
+    assert_eq!(at(&plain, 200, "https://consent.google.com/ml?continue=x", None), Some("consent_wall"));
+    assert_eq!(
+        at(&plain, 302, "https://x.org/u/bob", Some("https://guce.yahoo.com/consent")),
+        Some("consent_wall")
+    );
+    assert_eq!(
+        at(&plain, 302, "https://x.org/u/bob", Some("http://x.org/cgi-sys/suspendedpage.cgi")),
+        Some("suspended_site")
+    );
+    assert_eq!(at(&plain, 200, "https://www.google.com/sorry/index?x", None), Some("captcha"));
+    assert_eq!(at(&plain, 200, "https://x.org/accounts/login/?next=/u/bob", None), Some("login_wall"));
+    assert_eq!(at(&plain, 302, "https://x.org/u/bob", Some("/Login?next=%2Fu%2Fbob")), Some("login_wall"));
+    assert_eq!(at(&plain, 200, "https://x.org/u/login_bob", None), None);
+    assert_eq!(at(&plain, 302, "https://x.org/u/bob", Some("/u/logins")), None);
+    let knowing = module(r#", "barrier": [{"header": {"Location": "/never"}}]"#);
+    assert_eq!(at(&knowing, 302, "https://x.org/u/bob", Some("/login")), None, "it has rules on addresses");
+    let discovery = module(r#", "discovery": true"#);
+    assert_eq!(at(&discovery, 200, "https://x.org/login", None), None);
+}
+
+#[test]
+fn walls_that_a_redirect_leads_to_are_seen_by_their_address() {
+    let plain = module("");
+    let led = |asked: &str, location: &str| {
+        let asked = url::Url::parse(asked).unwrap();
+        let mut response = response(302, &[("location", location)], "");
+        response.final_url = asked.clone();
+        let seen = find(&plain, &response, Some(&asked)).map(|barrier| barrier.name);
+        // The same where the redirect was followed.
+        let mut followed = self::response(200, &[], "<html>");
+        followed.final_url = asked.join(location).unwrap();
+        assert_eq!(find(&plain, &followed, Some(&asked)).map(|it| it.name), seen, "{location}");
+        seen
+    };
+    let bob = "https://x.org/u/bob";
+    for (location, want) in [
+        ("https://validate.perfdrive.com/?ssa=1", Some("radware")),
+        ("https://geo.captcha-delivery.com/captcha/?x", Some("datadome")),
+        ("/captcha?next=/u/bob", Some("captcha")),
+        ("/errors/validateCaptcha", Some("captcha")),
+        ("/challenge?u=/u/bob", Some("challenge")),
+        ("/checkpoint/rp", Some("challenge")),
+        ("https://x.org/_Incapsula_Resource?x", Some("imperva_challenge")),
+        ("/cdn-cgi/phish-bypass", Some("cloudflare_challenge")),
+        ("/blocked.html", Some("block_page")),
+        ("/account/login.php", Some("login_wall")),
+        ("/user/Login.html?next=x", Some("login_wall")),
+        ("/auth/login?next=x", Some("login_wall")),
+        // Pages of the site's own.
+        ("/u/bob/", None),
+        ("/challenges", None),
+        ("/blockedin/bob", None),
+        ("/logins.php", None),
+        ("/?captcha=1", None),
+        ("https://perfdrive.com.example/", None),
+        ("https://notcaptcha-delivery.com/", None),
+    ] {
+        assert_eq!(led(bob, location), want, "{location}");
+    }
+    // Who is called so.
+    for (asked, location) in [
+        ("https://x.org/u/captcha", "https://www.x.org/u/Captcha/"),
+        ("https://x.org/u/the-challenge", "/users/the-challenge"),
+        ("https://x.org/u/login", "/u/login/"),
+    ] {
+        assert_eq!(led(asked, location), None, "{asked}");
+    }
+    // Where nobody knows what was asked for, only a redirect that is seen tells what is new.
+    let mut unknown = response(200, &[], "<html>");
+    unknown.final_url = url::Url::parse("https://x.org/u/captcha").unwrap();
+    assert_eq!(find(&plain, &unknown, None), None);
+}
+
+#[test]
+fn retry_after_is_read_as_seconds_or_against_the_answers_date() {
+    let secs = |headers: &[(&str, &str)]| retry_after_secs(&response(429, headers, ""));
+    assert_eq!(secs(&[("retry-after", " 7 ")]), Some(7));
+    assert_eq!(secs(&[("retry-after", "99999999999")]), Some(86_400));
+    let date = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+    assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT"), date]), Some(60));
+    assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:48:37 GMT"), date]), None);
+    assert_eq!(secs(&[("retry-after", "soon")]), None);
+    assert_eq!(secs(&[]), None);
+}
+
+#[test]
+fn only_the_first_part_of_a_body_is_searched() {
+    let late = format!("{}<title>captcha</title>", " ".repeat(BARRIER_REACH));
+    assert_eq!(name(200, HTML, &late), None);
+    let huge = "<title>".repeat(200_000);
+    assert_eq!(name(200, HTML, &huge), None);
+}

@@ -1,0 +1,98 @@
+//! Lines: where in a file an entry begins, and where in an entry a field stands.
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+/// Counts the line of one place after the other, reading the text once.
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1 }
+    }
+
+    /// The line of a piece of the text that does not stand before the last one asked for.
+    pub(super) fn of(&mut self, piece: &str) -> usize {
+        let to = offset(self.text, piece).max(self.at);
+        self.line +=
+            memchr::memchr_iter(b'\n', self.text.as_bytes().get(self.at..to).unwrap_or_default()).count();
+        self.at = to;
+        self.line
+    }
+}
+
+/// Where a piece of a text begins in it.
+fn offset(text: &str, piece: &str) -> usize {
+    (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
+}
+
+/// How many lines below the entry's first one the field stands to which `path` leads (such as
+/// `probes[0].url`), or as much of the path as is there.
+pub(super) fn lines_down(entry: &str, path: &str) -> usize {
+    let (mut value, mut path) = (entry, path);
+    while let Some((part, rest)) = step(value, path) {
+        (value, path) = (part, rest);
+    }
+    memchr::memchr_iter(b'\n', &entry.as_bytes()[..offset(entry, value)]).count()
+}
+
+/// The part of `value` that the beginning of `path` names, and the rest of the path.
+fn step<'v, 'p>(value: &'v str, path: &'p str) -> Option<(&'v str, &'p str)> {
+    if let Some(rest) = path.strip_prefix('[') {
+        let (index, rest) = rest.split_once(']')?;
+        let elements: Vec<&RawValue> = serde_json::from_str(value).ok()?;
+        return Some((elements.get(index.parse::<usize>().ok()?)?.get(), rest));
+    }
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() {
+        return None;
+    }
+    let members: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
+    // Names may hold dots and brackets themselves: the longest that fits is meant.
+    let fits = |name: &&String| {
+        path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    let name = members.keys().filter(fits).max_by_key(|name| name.len())?;
+    Some((members.get(name)?.get(), &path[name.len()..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: &str =
+        "{\n \"id\": 1,\n \"a.b\": {\n  \"list\": [\n   2,\n   {\"x\": \"\\n\",\n    \"y\": 3}]}}";
+
+    #[test]
+    fn a_path_leads_to_its_line_as_far_as_it_goes() {
+        for (path, lines) in [
+            ("", 0),
+            ("id", 1),
+            ("a.b", 2),
+            ("a.b.list", 3),
+            ("a.b.list[0]", 4),
+            ("a.b.list[1]", 5),
+            ("a.b.list[1].y", 6),
+            ("a.b.list[1].z", 5),
+            ("a.b.list[7].y", 3),
+            ("none", 0),
+            ("id[0]", 1),
+            ("[0]", 0),
+        ] {
+            assert_eq!(lines_down(ENTRY, path), lines, "{path}");
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_on() {
+        let text = "a\nb\n\nc";
+        let mut lines = Lines::new(text);
+        assert_eq!([0, 2, 5].map(|at| lines.of(&text[at..])), [1, 2, 4]);
+        assert_eq!(lines.of(&text[5..]), 4);
+    }
+}

@@ -1,0 +1,69 @@
+//! Catalogue files as text.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The largest catalogue file that is read: 16 times the largest list there is.
+pub(super) const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Reads a file.
+///
+/// # Errors
+/// Why it cannot be read: it is too large, or no UTF-8.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let explain = |error: io::Error| format!("it cannot be read: {error}");
+    let mut bytes = Vec::new();
+    // The size that a file says it has may be any.
+    File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(explain)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("it has more than {MAX_FILE_BYTES} bytes, which is the most that is read"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let is_utf16 = matches!(error.as_bytes(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        let hint = if is_utf16 { " (it looks like UTF-16)" } else { "" };
+        format!("byte {at} is not UTF-8{hint}; save the file as UTF-8")
+    })
+}
+
+/// Whether it is to be read as a file of our own: an array. What begins as nothing at all counts too: it is
+/// told what is wrong with its form.
+pub(super) fn is_ours(text: &str) -> bool {
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    !start.starts_with('{')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_is_ours_with_or_without_a_mark() {
+        for (text, ours) in
+            [("[]", true), ("\u{feff} \n[", true), ("", true), ("\u{feff}{}", false), (" {", false)]
+        {
+            assert_eq!(is_ours(text), ours, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_is_refused_with_the_place() {
+        let path = std::env::temp_dir().join(format!("sightline-source-{}", std::process::id()));
+        let refused = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).unwrap();
+            read(&path).unwrap_err()
+        };
+        assert_eq!(refused(b"[\xff]"), "byte 1 is not UTF-8; save the file as UTF-8");
+        assert_eq!(
+            refused(b"\xff\xfe[\0]\0"),
+            "byte 0 is not UTF-8 (it looks like UTF-16); save the file as UTF-8"
+        );
+        let large = vec![b' '; usize::try_from(MAX_FILE_BYTES).unwrap() + 1];
+        assert!(refused(&large).contains("more than 16777216 bytes"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(read(&path).unwrap_err().starts_with("it cannot be read"));
+    }
+}

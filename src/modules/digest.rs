@@ -1,0 +1,188 @@
+//! Digests of a body.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use md5::Md5;
+use serde_json::Value;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::template::hex;
+
+/// Line length of the base64 text that `mmh3` is made of (as MIME has it).
+const LINE: usize = 76;
+
+/// How a digest is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algorithm {
+    Sha256,
+    Sha1,
+    Md5,
+    /// The favicon hash of the search engines for hosts.
+    Mmh3,
+}
+
+impl Algorithm {
+    /// All of them, for messages.
+    pub(crate) const NAMES: &'static str = "sha256, sha1, md5, mmh3";
+
+    /// The algorithm of that name.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "sha256" => Self::Sha256,
+            "sha1" => Self::Sha1,
+            "md5" => Self::Md5,
+            "mmh3" => Self::Mmh3,
+            _ => return None,
+        })
+    }
+
+    /// Hex digits in lower case; `mmh3`: a number.
+    pub(crate) fn digest(self, body: &[u8]) -> Value {
+        match self {
+            Self::Sha256 => Value::from(hex(&Sha256::digest(body))),
+            Self::Sha1 => Value::from(hex(&Sha1::digest(body))),
+            Self::Md5 => Value::from(hex(&Md5::digest(body))),
+            Self::Mmh3 => Value::from(favicon_hash(body)),
+        }
+    }
+}
+
+/// MurmurHash3 of the body in base64, with a line break after every 76 characters and at the end.
+fn favicon_hash(body: &[u8]) -> i32 {
+    let encoded = STANDARD.encode(body);
+    let mut text = Vec::with_capacity(encoded.len() + encoded.len() / LINE + 1);
+    for line in encoded.as_bytes().chunks(LINE) {
+        text.extend_from_slice(line);
+        text.push(b'\n');
+    }
+    murmur3(&text).cast_signed()
+}
+
+/// MurmurHash3, x86, 32 bits, seed 0.
+fn murmur3(bytes: &[u8]) -> u32 {
+    let (blocks, tail) = bytes.as_chunks::<4>();
+    let mut hash = blocks.iter().fold(0u32, |hash, block| {
+        let hash = hash ^ scramble(u32::from_le_bytes(*block));
+        hash.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+    });
+    // An empty tail is zero, which scrambles to zero.
+    hash ^= scramble(tail.iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte)));
+    #[expect(clippy::cast_possible_truncation, reason = "MurmurHash3 takes the length as 32 bits")]
+    let length = bytes.len() as u32;
+    hash ^= length;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+fn scramble(block: u32) -> u32 {
+    block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
+}
+
+/// A short body of ASCII characters with that [`Algorithm::Mmh3`] digest, for the simulated web: of
+/// two blocks of base64 the first is chosen freely, the second follows from the digest.
+pub(crate) fn favicon_preimage(hash: i32) -> Option<String> {
+    const LENGTH: u32 = 9;
+    let wanted = unfinished(hash.cast_unsigned()) ^ LENGTH ^ scramble(u32::from(b'\n'));
+    let behind_both = |hash: u32| hash.wrapping_sub(0xe654_6b64).wrapping_mul(inverse(5)).rotate_right(13);
+    (0..1u32 << 21).find_map(|number| {
+        let first = [number >> 14 & 127, number >> 7 & 127, number & 127].map(|part| part as u8);
+        let mut text = STANDARD.encode(first);
+        let between = murmur3_block(text.as_bytes().try_into().ok()?);
+        let second = unscrambled(behind_both(wanted) ^ between).to_le_bytes();
+        text.push_str(std::str::from_utf8(&second).ok()?);
+        let body = STANDARD.decode(&text).ok().filter(|body| body.is_ascii() && body.len() == 6)?;
+        String::from_utf8(body).ok()
+    })
+}
+
+/// The state behind the first block.
+fn murmur3_block(block: [u8; 4]) -> u32 {
+    scramble(u32::from_le_bytes(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+}
+
+/// What [`murmur3`] had before its last lines.
+fn unfinished(hash: u32) -> u32 {
+    let hash = (hash ^ hash >> 16).wrapping_mul(inverse(0xc2b2_ae35));
+    let hash = (hash ^ hash >> 13 ^ hash >> 26).wrapping_mul(inverse(0x85eb_ca6b));
+    hash ^ hash >> 16
+}
+
+fn unscrambled(block: u32) -> u32 {
+    block.wrapping_mul(inverse(0x1b87_3593)).rotate_right(15).wrapping_mul(inverse(0xcc9e_2d51))
+}
+
+/// The number that times this odd one is 1 modulo 2^32: each of Newton's steps doubles the right bits.
+fn inverse(odd: u32) -> u32 {
+    (0..5).fold(odd, |known, _| known.wrapping_mul(2u32.wrapping_sub(odd.wrapping_mul(known))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn murmur3_is_the_one_of_its_author() {
+        for (text, want) in [
+            ("", 0),
+            ("a", 0x3c25_69b2),
+            ("abc", 0xb3dd_93fa),
+            ("hello", 0x248b_fa47),
+            ("hello, world", 0x149b_bb7f),
+            ("The quick brown fox jumps over the lazy dog", 0x2e4f_f723_u32),
+        ] {
+            assert_eq!(murmur3(text.as_bytes()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_favicon_hash_is_of_base64_in_lines() {
+        assert_eq!(favicon_hash(b""), 0);
+        // 57 bytes fill one line of 76 characters.
+        let line = STANDARD.encode([7u8; 57]);
+        assert_eq!(favicon_hash(&[7; 57]), murmur3(format!("{line}\n").as_bytes()).cast_signed());
+        assert_eq!(favicon_hash(&[7; 58]), murmur3(format!("{line}\nBw==\n").as_bytes()).cast_signed());
+    }
+
+    #[test]
+    fn digests_are_hex_or_a_number() {
+        let digest = |name: &str| Algorithm::from_name(name).unwrap().digest(b"hello").to_string();
+        assert_eq!(digest("md5"), "\"5d41402abc4b2a76b9719d911017c592\"");
+        assert_eq!(digest("sha1"), "\"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d\"");
+        assert!(digest("sha256").starts_with("\"2cf24dba"));
+        assert_eq!(digest("mmh3"), favicon_hash(b"hello").to_string());
+        assert!(Algorithm::NAMES.split(", ").all(|name| Algorithm::from_name(name).is_some()));
+    }
+
+    /// The algorithm once more, byte by byte.
+    fn slowly(bytes: &[u8]) -> u32 {
+        let (mut hash, mut block) = (0u32, 0u32);
+        for (at, byte) in bytes.iter().enumerate() {
+            block |= u32::from(*byte) << (8 * (at % 4));
+            if at % 4 == 3 {
+                hash = (hash ^ scramble(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+                block = 0;
+            }
+        }
+        hash ^= scramble(block) ^ u32::try_from(bytes.len()).unwrap();
+        for (shift, factor) in [(16, 0x85eb_ca6b), (13, 0xc2b2_ae35), (16, 1u32)] {
+            hash = (hash ^ hash >> shift).wrapping_mul(factor);
+        }
+        hash
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_are_bytes(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
+            prop_assert_eq!(murmur3(&bytes), slowly(&bytes));
+        }
+
+        #[test]
+        fn a_body_is_found_for_every_favicon_hash(hash in any::<i32>()) {
+            let body = favicon_preimage(hash).unwrap();
+            prop_assert_eq!(favicon_hash(body.as_bytes()), hash);
+        }
+    }
+}

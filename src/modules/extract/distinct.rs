@@ -1,0 +1,90 @@
+//! Findings without those that say the same.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use serde_json::{Map, Value};
+
+use crate::modules::definition::ResultType;
+
+/// One found thing: type, value and metadata.
+pub(super) type Found = (ResultType, String, Map<String, Value>);
+
+/// Type, value, and the members of the metadata that are part of what it is.
+type Identity = (ResultType, String, Vec<Option<String>>);
+
+/// Findings in their order, those of one type, value and identifying members once. Whether two that are
+/// written in other ways are one entity is for the run to say: this only keeps repetitions away from it.
+#[derive(Debug, Default)]
+pub(super) struct Distinct {
+    found: Vec<Found>,
+    places: BTreeMap<Identity, usize>,
+}
+
+impl Distinct {
+    /// Adds a finding, or what its metadata has more than that of the first one like it.
+    pub(super) fn add(&mut self, (result_type, value, metadata): Found) {
+        let members = result_type.identifying().iter();
+        let members = members.map(|name| metadata.get(*name).map(Value::to_string)).collect();
+        match self.places.entry((result_type, value.clone(), members)) {
+            Entry::Vacant(place) => {
+                place.insert(self.found.len());
+                self.found.push((result_type, value, metadata));
+            }
+            Entry::Occupied(place) => {
+                let known = &mut self.found[*place.get()].2;
+                for (name, value) in metadata {
+                    known.entry(name).or_insert(value);
+                }
+            }
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    pub(super) fn into_found(self) -> impl Iterator<Item = Found> {
+        self.found.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn distinct(all: &[(ResultType, &str, Value)]) -> Vec<(String, Value)> {
+        let mut distinct = Distinct::default();
+        for (result_type, value, metadata) in all {
+            let Value::Object(metadata) = metadata.clone() else { panic!("no object") };
+            distinct.add((*result_type, (*value).to_owned(), metadata));
+        }
+        assert_eq!(distinct.len(), distinct.found.len());
+        distinct.into_found().map(|(_, value, metadata)| (value, Value::Object(metadata))).collect()
+    }
+
+    #[test]
+    fn a_repetition_adds_what_was_missing() {
+        let all = [
+            (ResultType::IpAddress, "192.0.2.1", json!({"seen": 1})),
+            (ResultType::Url, "192.0.2.1", json!({})),
+            (ResultType::IpAddress, "192.0.2.1", json!({"seen": 2, "asn": 3})),
+        ];
+        let wanted = [json!({"seen": 1, "asn": 3}), json!({})];
+        assert_eq!(distinct(&all), wanted.map(|metadata| ("192.0.2.1".to_owned(), metadata)));
+    }
+
+    #[test]
+    fn what_is_told_apart_by_its_metadata_stays() {
+        let types = [ResultType::DnsRecord, ResultType::Technology, ResultType::Certificate];
+        for (result_type, member) in
+            types.iter().flat_map(|of| of.identifying().iter().map(move |name| (*of, *name)))
+        {
+            let with = |text: &str| (result_type, "x", json!({ member: text, "also": text }));
+            let found = distinct(&[with("a"), with("b"), (result_type, "x", json!({})), with("a")]);
+            assert_eq!(found.len(), 3, "{result_type:?} {member}");
+        }
+    }
+}

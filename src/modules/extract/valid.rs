@@ -1,0 +1,162 @@
+//! What a value must look like to be an entity of its type.
+
+use std::net::IpAddr;
+
+use url::Url;
+
+use crate::modules::definition::ResultType;
+use crate::modules::query::{Query, SearchType};
+
+/// The most bytes of a host name, and of one of its labels (RFC 1035).
+const MAX_NAME: usize = 253;
+const MAX_LABEL: usize = 63;
+/// The most characters of a name of a person or an account.
+const MAX_NAME_CHARS: usize = 200;
+
+/// The value in the form in which it is shown; `None`: it is no such entity.
+///
+/// | type | is |
+/// |---|---|
+/// | `email` | an address that could be searched for; its normal form |
+/// | `domain` | a host name of two labels or more, lower case, without the last dot |
+/// | `subdomain` | the same, below the part of the query's domain that can be registered, if it has one |
+/// | `ip_address` | an IPv4 or IPv6 address in its usual form |
+/// | `url` | an absolute `http` or `https` address |
+/// | `phone` | digits and what is written between them, or in the place of some |
+/// | `username`, `person_name` | one line of at most 200 characters, no markup, no address |
+pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Option<String> {
+    let text = text.trim();
+    match result_type {
+        // A `*` may stand in an address; what sites show with one has letters hidden.
+        ResultType::Email if text.contains(['*', '•']) => None,
+        ResultType::Email => Query::parse(SearchType::Email, text).ok().map(|it| it.normal().to_owned()),
+        ResultType::Domain => host_name(text),
+        ResultType::Subdomain => {
+            // Whichever host of a zone was asked for: the zone's.
+            let zone = query.registrable().or(query.domain());
+            host_name(text).filter(|name| zone.is_none_or(|zone| is_below(name, zone)))
+        }
+        ResultType::IpAddress => text.parse::<IpAddr>().ok().map(|address| address.to_string()),
+        ResultType::Url => web_address(text),
+        ResultType::Phone => is_phone(text).then(|| text.to_owned()),
+        ResultType::Username => is_name(text).then(|| text.to_owned()),
+        ResultType::PersonName => {
+            (is_name(text) && text.chars().any(char::is_alphabetic)).then(|| text.to_owned())
+        }
+        _ => (!text.is_empty()).then(|| text.to_owned()),
+    }
+}
+
+/// Letters, digits, hyphens and underscores between dots; other scripts IDNA-encoded.
+fn host_name(text: &str) -> Option<String> {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    let name = if name.is_ascii() { name.to_ascii_lowercase() } else { idna::domain_to_ascii(name).ok()? };
+    let is_label = |label: &str| {
+        (1..=MAX_LABEL).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let fits = name.len() <= MAX_NAME
+        && name.contains('.')
+        && name.split('.').all(is_label)
+        && !last.bytes().all(|b| b.is_ascii_digit());
+    fits.then_some(name)
+}
+
+fn is_below(name: &str, zone: &str) -> bool {
+    name.strip_suffix(zone).is_some_and(|front| front.ends_with('.'))
+}
+
+fn web_address(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    // White space and the like are encoded; what can stand as it is stays as it was written.
+    let is_plain = text.is_ascii() && !text.bytes().any(|b| b <= b' ' || b"<>\"\\^`{|}".contains(&b));
+    is_web.then(|| if is_plain { text.to_owned() } else { url.into() })
+}
+
+fn is_phone(text: &str) -> bool {
+    text.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && text.chars().count() <= 40
+        && text.chars().all(|c| c.is_ascii_digit() || " +-./()*#xX•·\u{a0}".contains(c))
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().count() <= MAX_NAME_CHARS
+        && !text.contains(['\n', '<', '>'])
+        && !text.contains("://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_are_what_their_type_says() {
+        let query = Query::parse(SearchType::Domain, "example.com").unwrap();
+        let long = format!("{}.example.com", "a".repeat(64));
+        for (result_type, text, want) in [
+            (ResultType::Email, "Bob@Example.org", Some("Bob@example.org")),
+            (ResultType::Email, "b***@example.org", None),
+            (ResultType::Email, "bob", None),
+            (ResultType::Domain, "NS1.Example.NET.", Some("ns1.example.net")),
+            (ResultType::Domain, "_spf.example.net", Some("_spf.example.net")),
+            (ResultType::Domain, "bücher.example", Some("xn--bcher-kva.example")),
+            (ResultType::Domain, "localhost", None),
+            (ResultType::Domain, "192.0.2.1", None),
+            (ResultType::Domain, "a b.example", None),
+            (ResultType::Domain, "https://a.example/", None),
+            (ResultType::Subdomain, "WWW.example.com", Some("www.example.com")),
+            (ResultType::Subdomain, "a._b.example.com", Some("a._b.example.com")),
+            (ResultType::Subdomain, "example.com", None),
+            (ResultType::Subdomain, "*.example.com", None),
+            (ResultType::Subdomain, "notexample.com", None),
+            (ResultType::Subdomain, "example.com.evil.net", None),
+            (ResultType::Subdomain, "-a.example.com", None),
+            (ResultType::Subdomain, long.as_str(), None),
+            (ResultType::IpAddress, "192.0.2.1", Some("192.0.2.1")),
+            (ResultType::IpAddress, "2001:DB8:0::1", Some("2001:db8::1")),
+            (ResultType::IpAddress, "192.0.2.256", None),
+            (ResultType::IpAddress, "192.0.2.1:80", None),
+            (ResultType::Url, "https://a.example/B?c#d", Some("https://a.example/B?c#d")),
+            (ResultType::Url, "http://a.example/é b", Some("http://a.example/%C3%A9%20b")),
+            (ResultType::Url, "/u/bob", None),
+            (ResultType::Url, "javascript:alert(1)", None),
+            (ResultType::Url, "ftp://a.example/", None),
+            (ResultType::Phone, "+1 (202) 555-0101", Some("+1 (202) 555-0101")),
+            (ResultType::Phone, "+1 •••-••-01", Some("+1 •••-••-01")),
+            (ResultType::Phone, "call me", None),
+            (ResultType::PersonName, " Ana Rivera ", Some("Ana Rivera")),
+            (ResultType::PersonName, "<b>Ana</b>", None),
+            (ResultType::PersonName, "12345", None),
+            (ResultType::Username, "https://a.example/bob", None),
+            (ResultType::Username, "bob 1", Some("bob 1")),
+            (ResultType::Technology, "nginx", Some("nginx")),
+            (ResultType::Breach, "  ", None),
+        ] {
+            assert_eq!(valid(result_type, text, &query).as_deref(), want, "{result_type:?} {text}");
+        }
+        let host = Query::parse(SearchType::Domain, "www.example.co.uk").unwrap();
+        assert!(valid(ResultType::Subdomain, "mail.example.co.uk", &host).is_some(), "of the same zone");
+        assert!(valid(ResultType::Subdomain, "example.co.uk", &host).is_none());
+        let person = Query::parse(SearchType::Username, "bob").unwrap();
+        assert!(valid(ResultType::Subdomain, "a.example.net", &person).is_some(), "below what, nobody knows");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_valid_stays_as_it_is(text in "[a-zé]{0,3}[.@/:*1-]{0,2}[a-z]{0,4}(\\.example)?(\\.(com|org))?") {
+            let query = Query::parse(SearchType::Domain, "example.com").unwrap();
+            for result_type in [ResultType::Email, ResultType::Domain, ResultType::Subdomain, ResultType::IpAddress, ResultType::Url] {
+                if let Some(once) = valid(result_type, &text, &query) {
+                    let twice = valid(result_type, &once, &query);
+                    prop_assert_eq!(twice, Some(once));
+                }
+            }
+        }
+    }
+}

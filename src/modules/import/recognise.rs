@@ -1,0 +1,76 @@
+//! Which list a JSON document is.
+
+use serde_json::Value;
+
+use super::ListKind;
+use super::fields::type_name;
+
+/// Tells the list of a document by its form.
+///
+/// # Errors
+/// It is none of them: says of each what is missing.
+pub fn recognise(root: &Value) -> Result<ListKind, String> {
+    let mut reasons = Vec::new();
+    for kind in ListKind::ALL {
+        match why_not(kind, root) {
+            None => return Ok(kind),
+            Some(reason) => reasons.push(format!("{kind} has {reason}")),
+        }
+    }
+    Err(format!(
+        "it is in no format that is known: Sightline's own has an array of entries (here: {}); {}",
+        type_name(root),
+        reasons.join("; ")
+    ))
+}
+
+fn why_not(kind: ListKind, root: &Value) -> Option<String> {
+    let sites = root.get("sites");
+    let here = sites.map_or("none", type_name);
+    match kind {
+        ListKind::WhatsMyName => match sites {
+            Some(Value::Array(_)) => None,
+            _ => Some(format!("an array `sites` (here: {here})")),
+        },
+        ListKind::Sherlock => {
+            let members = root.as_object().into_iter().flatten();
+            let is_entry = |value: &&Value| value.get("errorType").is_some() && value.get("url").is_some();
+            let count = members.clone().filter(|(_, value)| is_entry(value)).count();
+            let all = members.count();
+            (count == 0).then(|| format!("entries with `url` and `errorType` (here: 0 of {all} members)"))
+        }
+        ListKind::Maigret => match sites {
+            Some(Value::Object(_)) => None,
+            _ => Some(format!("an object `sites` (here: {here})")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_is_told_by_its_form() {
+        for (root, kind) in [
+            (json!({"license": [], "sites": []}), ListKind::WhatsMyName),
+            (json!({"$schema": "x", "A": {"url": "u", "errorType": "message"}}), ListKind::Sherlock),
+            (json!({"sites": {}, "engines": {}}), ListKind::Maigret),
+        ] {
+            assert_eq!(recognise(&root), Ok(kind));
+        }
+    }
+
+    #[test]
+    fn what_is_no_list_is_told_why() {
+        assert_eq!(
+            recognise(&json!({"sites": 7, "a": {}})).unwrap_err(),
+            "it is in no format that is known: Sightline's own has an array of entries (here: an object); \
+             WhatsMyName has an array `sites` (here: a number); \
+             Sherlock has entries with `url` and `errorType` (here: 0 of 2 members); \
+             Maigret has an object `sites` (here: a number)"
+        );
+        assert!(recognise(&json!("x")).unwrap_err().contains("here: a text"));
+    }
+}

@@ -1,0 +1,59 @@
+//! The headers of a probe.
+
+use crate::modules::definition::ProbeEntry;
+use crate::modules::mistake::Mistakes;
+use crate::modules::scope::Scope;
+use crate::modules::template::{FillError, Kind, Template, Values};
+
+/// Headers that the program sets itself.
+pub(crate) const RESERVED: [&str; 6] =
+    ["host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect"];
+
+/// Compiles the headers of a probe, names as they were written.
+pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes) -> Vec<(String, Template)> {
+    let mut seen: Vec<String> = Vec::new();
+    mistakes.field("headers", |mistakes| {
+        let headers = entry.headers.iter().filter_map(|(name, text)| {
+            let lower = name.to_ascii_lowercase();
+            if !is_token(name) {
+                mistakes.add(format!("`{name}` is no header name"));
+            }
+            if RESERVED.contains(&lower.as_str()) {
+                mistakes.add(format!("`{name}` is set by the program"));
+            }
+            if seen.contains(&lower) {
+                mistakes.add(format!("`{name}` stands twice; upper and lower case are the same"));
+            }
+            seen.push(lower);
+            mistakes.field(name, |mistakes| {
+                let template = scope.template(text, Kind::Header, mistakes)?;
+                if template.texts().any(|text| text.chars().any(|c| c.is_control() || !c.is_ascii())) {
+                    mistakes.add("a header value holds printable ASCII only");
+                }
+                Some((name.clone(), template))
+            })
+        });
+        headers.collect()
+    })
+}
+
+/// A token of RFC 9110.
+fn is_token(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// The filled headers, without those that hold a missing optional key.
+pub(super) fn fill(
+    headers: &[(String, Template)],
+    values: &Values<'_>,
+) -> Result<Vec<(String, String)>, FillError> {
+    let mut filled = Vec::with_capacity(headers.len() + 2);
+    for (name, template) in headers {
+        match template.fill(values) {
+            Ok(value) => filled.push((name.clone(), value)),
+            Err(FillError::LeftOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

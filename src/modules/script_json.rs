@@ -1,0 +1,346 @@
+//! JSON inside the code of a page: `window.X = {…}`, `JSON.parse("…")`.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::json_size::{self, MAX_COST};
+
+/// The most documents that one page gives.
+const MAX_DOCUMENTS: usize = 100;
+/// The most bytes that are tried as JSON in one page: a page of nothing but beginnings costs no more.
+const MAX_TRIED: usize = 4 * 1024 * 1024;
+
+/// Collects the JSON documents of a page's scripts, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    list: Vec<Value>,
+    tried: usize,
+    /// What the documents cost so far.
+    cost: usize,
+    /// There may be more than was taken; from then on nothing is.
+    is_full: bool,
+}
+
+impl Documents {
+    /// The documents that were found; none is empty.
+    pub(crate) fn list(&self) -> &[Value] {
+        &self.list
+    }
+
+    /// Whether these are all that there are: of a page with too many, nobody knows what it does not have.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.is_full
+    }
+
+    /// Takes a script whose type says that it is JSON.
+    pub(crate) fn add_json(&mut self, script: &str) {
+        let script = script.trim();
+        let script = script.strip_prefix("<!--").unwrap_or(script);
+        let script = script.strip_suffix("-->").unwrap_or(script);
+        if let Some(value) = self.read(script) {
+            self.push(value);
+        }
+    }
+
+    /// Takes a script of code: what it assigns.
+    pub(crate) fn add_code(&mut self, code: &str) {
+        // Some put JSON into a script that does not say so.
+        if code.trim_start().starts_with(['{', '[']) {
+            let before = self.list.len();
+            self.add_json(code);
+            if self.list.len() > before {
+                return;
+            }
+        }
+        let mut at = 0;
+        while let Some(found) = memchr::memchr(b'=', &code.as_bytes()[at..]) {
+            at += found + 1;
+            if self.is_full {
+                return;
+            }
+            let value = code[at..].trim_start();
+            let start = code.len() - value.len();
+            if let Some(length) = self.assigned(value) {
+                at = start + length;
+            }
+        }
+    }
+
+    /// Takes the value at the beginning of `code`; how many bytes it has, if it is JSON.
+    fn assigned(&mut self, code: &str) -> Option<usize> {
+        if let Some(argument) = code.strip_prefix("JSON.parse(") {
+            return self.parsed(argument).map(|length| code.len() - argument.len() + length);
+        }
+        if !may_be_json(code) {
+            return None;
+        }
+        let length = self.balanced(code)?;
+        let value = self.read(&without_undefined(&code[..length]))?;
+        self.push(value);
+        Some(length)
+    }
+
+    /// `JSON.parse("…")` or with single quotes, behind the bracket.
+    fn parsed(&mut self, code: &str) -> Option<usize> {
+        let quote = code.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+        let length = string_length(code.as_bytes());
+        self.tried += length.unwrap_or(code.len());
+        let length = length?;
+        let text = unescaped(&code[1..length - 1], quote)?;
+        let value = self.read(&text)?;
+        self.push(value);
+        Some(length)
+    }
+
+    /// The document that this text is, as long as there is memory left for it.
+    fn read(&mut self, text: &str) -> Option<Value> {
+        let left = MAX_COST - self.cost;
+        let cost = json_size::cost(text, left);
+        self.is_full |= cost > left || self.tried > MAX_TRIED;
+        if self.is_full {
+            return None;
+        }
+        let value = serde_json::from_str(text).ok()?;
+        self.cost += cost;
+        Some(value)
+    }
+
+    fn push(&mut self, value: Value) {
+        let has_any = match &value {
+            Value::Object(members) => !members.is_empty(),
+            Value::Array(elements) => !elements.is_empty(),
+            _ => false,
+        };
+        if has_any {
+            self.is_full |= self.list.len() == MAX_DOCUMENTS;
+            if !self.is_full {
+                self.list.push(value);
+            }
+        }
+    }
+
+    /// How long the object or array at the beginning is, strings and brackets told apart.
+    fn balanced(&mut self, code: &str) -> Option<usize> {
+        let bytes = code.as_bytes();
+        let (mut depth, mut at) = (0usize, 0usize);
+        let end = loop {
+            let Some(byte) = bytes.get(at) else { break None };
+            if self.tried + at > MAX_TRIED {
+                self.is_full = true;
+                break None;
+            }
+            match byte {
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                b'"' => match string_length(&bytes[at..]) {
+                    Some(length) => {
+                        at += length;
+                        continue;
+                    }
+                    None => {
+                        at = bytes.len();
+                        break None;
+                    }
+                },
+                _ => {}
+            }
+            at += 1;
+            if depth == 0 {
+                break Some(at);
+            }
+        };
+        self.tried += at;
+        end
+    }
+}
+
+/// Whether JSON may begin here: code seldom quotes the names of members.
+fn may_be_json(code: &str) -> bool {
+    let Some(rest) = code.strip_prefix('{') else {
+        let Some(rest) = code.strip_prefix('[') else { return false };
+        let first = rest.trim_start().bytes().next();
+        return first.is_some_and(|byte| b"{[\"-tfn".contains(&byte) || byte.is_ascii_digit());
+    };
+    rest.trim_start().starts_with('"')
+}
+
+/// How many bytes the quoted string at the beginning has, quotes included.
+fn string_length(bytes: &[u8]) -> Option<usize> {
+    let quote = *bytes.first()?;
+    let mut at = 1;
+    loop {
+        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
+        if bytes[at] == quote {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// `undefined`, which code may hold where JSON has `null`.
+fn without_undefined(text: &str) -> Cow<'_, str> {
+    if !text.contains("undefined") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', 'u']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match string_length(rest.as_bytes()) {
+            Some(length) if rest.starts_with('"') => length,
+            _ if rest.starts_with("undefined") => {
+                out.push_str("null");
+                rest = &rest["undefined".len()..];
+                continue;
+            }
+            _ => 1,
+        };
+        out.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// The text that a string literal stands for; `None` where it is none.
+fn unescaped(literal: &str, quote: char) -> Option<String> {
+    let mut out = String::with_capacity(literal.len());
+    let mut chars = literal.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next()? {
+            'n' => out.push('\n'),
+            't' => out.push('\t'),
+            'r' => out.push('\r'),
+            'b' => out.push('\u{8}'),
+            'f' => out.push('\u{c}'),
+            'x' => out.push(char::from_u32(digits(&mut chars, 2)?)?),
+            // Both halves of a pair stand as escapes: JSON joins them again.
+            'u' => match digits(&mut chars, 4)? {
+                half @ 0xd800..=0xdfff => out.push_str(&format!("\\u{half:04x}")),
+                code => out.push(char::from_u32(code)?),
+            },
+            '\n' => {}
+            other if other == quote || other.is_ascii_punctuation() => out.push(other),
+            _ => return None,
+        }
+    }
+    Some(out)
+}
+
+fn digits(chars: &mut std::str::Chars<'_>, count: usize) -> Option<u32> {
+    (0..count).try_fold(0, |number, _| Some(number * 16 + chars.next()?.to_digit(16)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn found(code: &str) -> Value {
+        let mut documents = Documents::default();
+        documents.add_code(code);
+        Value::from(documents.list.clone())
+    }
+
+    #[test]
+    fn what_code_assigns_is_found() {
+        for (code, want) in [
+            (r#"window.X = {"a": 1};"#, json!([{"a": 1}])),
+            (r#"window["X"]={"a":"};{"}; var b = [1, {"c": 2}] ;"#, json!([{"a": "};{"}, [1, {"c": 2}]])),
+            (
+                r#"self.x={"a":undefined,"b":"undefined \" u","c":[undefined]}"#,
+                json!([{"a": null, "b": "undefined \" u", "c": [null]}]),
+            ),
+            (r#"X = JSON.parse("{\"a\":\"\\u00e9\u0041 \\\"q\\\"\"}")"#, json!([{"a": "éA \"q\""}])),
+            (r#"X=JSON.parse('{"a":"it\'s \ud83d\ude00 \x41"}')"#, json!([{"a": "it's 😀 A"}])),
+            (r#"{"props": {"a": 1}}"#, json!([{"props": {"a": 1}}])),
+            ("if (a == {} || b => {c}) x = {a: 1}; y = {}; z = [];", json!([])),
+            (r#"x = {"a": 1"#, json!([])),
+            (r#"x = {"a": 1]; y = {"b": 2}"#, json!([{"b": 2}])),
+            (r#"x = {"a": "= {"#, json!([])),
+            ("x = JSON.parse(\"", json!([])),
+        ] {
+            assert_eq!(found(code), want, "{code}");
+        }
+        let mut documents = Documents::default();
+        documents.add_json("<!-- {\"a\": 1} -->");
+        documents.add_json("{}");
+        documents.add_json("{");
+        assert_eq!(documents.list(), [json!({"a": 1})]);
+        assert!(documents.is_whole());
+    }
+
+    #[test]
+    fn code_of_any_shape_costs_little() {
+        for code in [
+            "={\"".repeat(300_000),
+            "={\"a\":".repeat(150_000),
+            "=[[".repeat(300_000),
+            "=JSON.parse(\"".repeat(70_000),
+            "={\"a\":\"\\\"".repeat(100_000),
+            "={\"\":undefined,".repeat(60_000),
+            "={\"a\":1}".repeat(100_000),
+        ] {
+            let started = Instant::now();
+            assert!(found(&code).as_array().unwrap().len() <= MAX_DOCUMENTS);
+            // Quadratic work on a megabyte takes minutes.
+            assert!(started.elapsed() < Duration::from_secs(20), "{}", &code[..12]);
+        }
+    }
+
+    #[test]
+    fn a_collection_that_is_full_is_not_whole() {
+        let objects = |count: usize| "={\"a\":1};".repeat(count);
+        for (code, taken, is_whole) in [
+            (objects(MAX_DOCUMENTS), MAX_DOCUMENTS, true),
+            (objects(MAX_DOCUMENTS) + "=[1]", MAX_DOCUMENTS, false),
+            (objects(MAX_DOCUMENTS) + "=[]; = 1; =", MAX_DOCUMENTS, true),
+            (format!("={{\"a\":1}};=[{}1];=[2]", "1,".repeat(MAX_COST)), 1, false),
+            (format!("=JSON.parse('[{}1]');=[2]", "1,".repeat(MAX_COST)), 0, false),
+            // Beginnings that are tried again and again.
+            ("=[[".repeat(30_000), 0, false),
+        ] {
+            let mut documents = Documents::default();
+            documents.add_code(&code);
+            assert_eq!((documents.list().len(), documents.is_whole()), (taken, is_whole), "{code:.30}");
+        }
+    }
+
+    fn documents() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            any::<String>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            Just(Value::Null)
+        ];
+        let object = |members: Vec<(String, Value)>| Value::Object(members.into_iter().collect());
+        let tree = leaf.prop_recursive(4, 20, 4, move |inner| {
+            prop::collection::vec((any::<String>(), inner), 1..4).prop_map(object)
+        });
+        prop::collection::vec((any::<String>(), tree), 1..4).prop_map(object)
+    }
+
+    proptest! {
+        #[test]
+        fn every_document_is_found_in_either_form(document in documents()) {
+            let text = document.to_string();
+            prop_assert_eq!(found(&format!("var x = {text};")), json!([document]));
+            let literal = Value::from(text).to_string();
+            prop_assert_eq!(found(&format!("var x = JSON.parse({literal});")), json!([document]));
+        }
+
+        #[test]
+        fn no_code_panics(code in r#"([={}\[\]"'\\a1:,u é]{0,4}|= ?|JSON\.parse\(|undefined|"|\\u12|\{|\}){0,20}"#) {
+            let _ = found(&code);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What a run has found and the store does not have yet: numbered, each entity once.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::entity::{EntityKey, merge};
+use super::journal::Batch;
+use super::live::LiveRun;
+use super::run::ResultRecord;
+use crate::modules::outcome::Finding;
+
+/// The entities of a run, and what has to be stored of them. Of the driver alone.
+pub(super) struct Findings {
+    known: HashMap<EntityKey, u32>,
+    next_id: u32,
+    pending: Batch,
+}
+
+impl Findings {
+    /// Goes on after what the run has published.
+    pub(super) fn of(run: &LiveRun) -> Self {
+        let (summary, results, _) = run.snapshot();
+        let mut known = HashMap::with_capacity(results.len());
+        for result in &results {
+            // An earlier version kept equal entities apart: the first one takes what is found from now on.
+            known.entry(EntityKey::of(&result.record)).or_insert(result.record.id);
+        }
+        Self {
+            known,
+            next_id: results.last().map_or(1, |last| last.record.id + 1),
+            pending: Batch { revision: summary.revision, ..Batch::default() },
+        }
+    }
+
+    /// Takes what a module found at `at`: a new result, or one more source of a known one.
+    pub(super) fn take(&mut self, run: &LiveRun, module: &str, finding: Finding, at: Timestamp) {
+        let mut record = number(finding, self.next_id, module, at);
+        merge::name_source(&mut record);
+        let key = EntityKey::of(&record);
+        match self.known.get(&key) {
+            Some(&id) => self.add_source(run, id, &record),
+            None => {
+                self.known.insert(key, self.next_id);
+                self.next_id += 1;
+                self.pending.added.push(record);
+            }
+        }
+    }
+
+    fn add_source(&mut self, run: &LiveRun, id: u32, found: &ResultRecord) {
+        let Batch { added, changed, .. } = &mut self.pending;
+        if let Ok(at) = added.binary_search_by_key(&id, |record| record.id) {
+            merge::merge(&mut added[at], found);
+            return;
+        }
+        match changed.binary_search_by_key(&id, |record| record.id) {
+            Ok(at) => {
+                merge::merge(&mut changed[at], found);
+            }
+            Err(at) => {
+                let Some(mut record) = run.result(id) else { return };
+                if merge::merge(&mut record, found) {
+                    changed.insert(at, record);
+                }
+            }
+        }
+    }
+
+    /// Whether the store has everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.added.is_empty() && self.pending.changed.is_empty()
+    }
+
+    /// What the store does not have, for one try. Each try has a revision of its own: one whose answer was
+    /// lost may have been taken and seen.
+    pub(super) fn next_try(&mut self) -> &Batch {
+        self.pending.revision += 1;
+        &self.pending
+    }
+
+    /// The store has it: hands it on.
+    pub(super) fn stored(&mut self) -> Batch {
+        let next = Batch { revision: self.pending.revision, ..Batch::default() };
+        std::mem::replace(&mut self.pending, next)
+    }
+}
+
+fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultRecord {
+    ResultRecord {
+        id,
+        result_type: finding.result_type.as_str().to_owned(),
+        entity_type: finding.result_type.as_str().to_owned(),
+        platform: finding.platform,
+        value: finding.value,
+        confidence: finding.confidence,
+        source: module.to_owned(),
+        metadata: finding.metadata,
+        created_at: now,
+    }
+}

@@ -1,0 +1,151 @@
+//! In one word how a module does, and what `GET /v1/modules` shows beside it.
+
+use jiff::{Timestamp, ToSpan};
+use serde::Serialize;
+
+use super::tally::Tally;
+use crate::base::clock::millis;
+use crate::modules::outcome::Outcome;
+
+/// Fewer checks than this say nothing.
+const LEAST_CHECKS: u64 = 3;
+/// Nor do checks of more than this many hours ago: 30 days.
+const FORGOTTEN_HOURS: i64 = 30 * 24;
+/// Share of conclusive checks from which on a module is in order.
+const OK: f64 = 0.8;
+/// Share of conclusive checks from which on it is of use.
+const OF_USE: f64 = 0.5;
+
+/// In one word how a module does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Fewer than 3 checks, or none within 30 days.
+    Unknown,
+    /// A hit or a miss in at least 80% of the last checks.
+    Ok,
+    /// In at least half of them.
+    Degraded,
+    /// In less than half, and most of the others were blocked or limited.
+    Blocked,
+    /// In less than half, and most of the others were errors, timeouts or unreliable.
+    Broken,
+}
+
+/// The health of one module, as `GET /v1/modules` shows it. Rates are 0.0 to 1.0, over about the last twenty
+/// checks; all are 0.0 where there was none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "rates are named after their outcomes")]
+pub struct ModuleHealth {
+    pub status: Verdict,
+    /// Checks since they are counted, over all processes and restarts.
+    pub checks: u64,
+    /// How many checks the rates rest on, at most twenty.
+    pub sample: u32,
+    pub hit_rate: f64,
+    pub miss_rate: f64,
+    /// Blocked, or limited by the site.
+    pub blocked_rate: f64,
+    /// Errors, timeouts, and a yes to made-up names.
+    pub error_rate: f64,
+    /// Moving mean over about the last five checks; null where there was none.
+    pub latency_ms: Option<u64>,
+    #[serde(with = "millis::option")]
+    pub last_checked_at: Option<Timestamp>,
+    #[serde(with = "millis::option")]
+    pub last_hit_at: Option<Timestamp>,
+    /// The last hit or miss.
+    #[serde(with = "millis::option")]
+    pub last_conclusive_at: Option<Timestamp>,
+}
+
+impl ModuleHealth {
+    /// What a tally says at `now`.
+    pub fn of(tally: &Tally, now: Timestamp) -> Self {
+        let rate = |outcomes: &[Outcome]| (tally.rate(outcomes) * 1000.0).round() / 1000.0;
+        let blocked_rate = rate(&[Outcome::Blocked, Outcome::RateLimited]);
+        let error_rate = rate(&[Outcome::Timeout, Outcome::Error, Outcome::Unreliable]);
+        let conclusive = rate(&[Outcome::Hit, Outcome::Miss]);
+        let forgotten = now.saturating_sub(FORGOTTEN_HOURS.hours()).unwrap_or(Timestamp::MIN);
+        let status = if tally.checks < LEAST_CHECKS || tally.last_checked < Some(forgotten) {
+            Verdict::Unknown
+        } else if conclusive >= OK {
+            Verdict::Ok
+        } else if conclusive >= OF_USE {
+            Verdict::Degraded
+        } else if blocked_rate >= error_rate {
+            Verdict::Blocked
+        } else {
+            Verdict::Broken
+        };
+        Self {
+            status,
+            checks: tally.checks,
+            sample: tally.sample().round() as u32,
+            hit_rate: rate(&[Outcome::Hit]),
+            miss_rate: rate(&[Outcome::Miss]),
+            blocked_rate,
+            error_rate,
+            latency_ms: tally.latency().map(|mean| u64::try_from(mean.as_millis()).unwrap_or(u64::MAX)),
+            last_checked_at: tally.last_checked,
+            last_hit_at: tally.last_hit,
+            last_conclusive_at: tally.last_conclusive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn health(outcomes: &[(Outcome, usize)], days_ago: i64) -> ModuleHealth {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+        let at = now - (days_ago * 24).hours();
+        let mut tally = Tally::default();
+        for (outcome, count) in outcomes {
+            for _ in 0..*count {
+                tally = tally.then(&Tally::one(*outcome, Duration::from_millis(100), at));
+            }
+        }
+        ModuleHealth::of(&tally, now)
+    }
+
+    #[test]
+    fn each_word_has_its_threshold() {
+        use Outcome::{Blocked, Error, Hit, Miss, RateLimited, Timeout, Unreliable};
+        for (outcomes, want) in [
+            (&[][..], Verdict::Unknown),
+            (&[(Miss, 2)], Verdict::Unknown),
+            (&[(Miss, 3)], Verdict::Ok),
+            (&[(Hit, 30), (Miss, 30)], Verdict::Ok),
+            (&[(Miss, 60), (Error, 6)], Verdict::Degraded),
+            (&[(Miss, 60), (Blocked, 6)], Verdict::Degraded),
+            (&[(Miss, 60), (Blocked, 8), (RateLimited, 8)], Verdict::Blocked),
+            (&[(Miss, 60), (Error, 8), (Timeout, 8)], Verdict::Broken),
+            (&[(Unreliable, 10)], Verdict::Broken),
+            (&[(Error, 60), (Miss, 40)], Verdict::Ok),
+        ] {
+            let health = health(outcomes, 0);
+            assert_eq!(health.status, want, "{outcomes:?}: {health:?}");
+        }
+        assert_eq!(health(&[(Miss, 60)], 29).status, Verdict::Ok);
+        assert_eq!(health(&[(Miss, 60)], 31).status, Verdict::Unknown, "nobody has asked for a month");
+    }
+
+    #[test]
+    fn it_is_shown_with_what_it_rests_on() {
+        let health = health(&[(Outcome::Hit, 1), (Outcome::Miss, 1), (Outcome::Error, 2)], 1);
+        assert_eq!((health.checks, health.sample, health.latency_ms), (4, 4, Some(100)));
+        let rates = [health.hit_rate, health.miss_rate, health.blocked_rate, health.error_rate];
+        assert!((rates.iter().sum::<f64>() - 1.0).abs() < 0.01, "{rates:?}");
+        let shown = serde_json::to_value(&health).unwrap();
+        for (field, want) in [
+            ("status", serde_json::json!("broken")),
+            ("last_hit_at", serde_json::json!("2026-02-28T12:00:00.000Z")),
+            ("last_conclusive_at", serde_json::json!("2026-02-28T12:00:00.000Z")),
+        ] {
+            assert_eq!(shown[field], want, "{field}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a reader gets next.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::cursor::Cursor;
+use super::state::{Event, State};
+use super::{LiveRun, Stopped};
+use crate::runs::event::Frame;
+
+/// Events that a reader takes out under one lock.
+const READ_EVENTS: usize = 256;
+
+/// What a reader gets.
+#[derive(Debug)]
+pub enum Next {
+    /// These frames, in this order.
+    Frames(Vec<Frame>),
+    /// All has been read, the `done` frame too.
+    End,
+    /// Nothing new until the given moment.
+    Quiet,
+    /// The run is no longer followed here.
+    Stopped(Stopped),
+}
+
+impl LiveRun {
+    /// What comes after `cursor`; waits for it until the given moment.
+    pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
+        let mut state = self.state.lock();
+        loop {
+            let before = cursor.next_event;
+            let frames = self.unread(&state, cursor);
+            if !frames.is_empty() {
+                return Next::Frames(frames);
+            }
+            if cursor.next_event != before {
+                // All that was read is what this reader left out: there may be more behind it.
+                continue;
+            }
+            if cursor.done_seen {
+                return Next::End;
+            }
+            if let Some(why) = state.stopped {
+                cursor.told = state.told();
+                return Next::Stopped(why);
+            }
+            if self.changed.wait_until(&mut state, until).timed_out() {
+                // One more look: the last moment may have brought something.
+                let frames = self.unread(&state, cursor);
+                return if frames.is_empty() { Next::Quiet } else { Next::Frames(frames) };
+            }
+        }
+    }
+
+    fn unread(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
+        let read = cursor.next_event.map(|next| state.ring.read(next, READ_EVENTS));
+        let mut frames = match read {
+            Some(Ok(events)) => take_events(state, events, cursor),
+            // A new reader, or one that the ring has passed by.
+            Some(Err(_)) | None => self.catch_up(state, cursor),
+        };
+        let at_the_end = cursor.next_event == Some(state.ring.next_number());
+        if let (Some(done), true, false) = (&state.done, at_the_end, cursor.done_seen) {
+            cursor.done_seen = true;
+            frames.push(Arc::clone(done));
+        }
+        frames
+    }
+
+    fn catch_up(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {
+        let first = state.results.partition_point(|result| result.record.id <= cursor.left_out);
+        let mut frames: Vec<Frame> = state.results[first..]
+            .iter()
+            .filter(|result| result.record.id > cursor.last_result || result.changed_at > cursor.revision)
+            .map(|result| Arc::clone(&result.frame))
+            .collect();
+        if let Some(last) = state.results.last() {
+            cursor.last_result = cursor.last_result.max(last.record.id);
+        }
+        cursor.revision = cursor.revision.max(state.revision);
+        if state.reports.len() > cursor.reports_seen {
+            frames.push(self.progress_since(state, cursor.reports_seen));
+            cursor.reports_seen = state.reports.len();
+        }
+        cursor.next_event = Some(state.ring.next_number());
+        frames
+    }
+}
+
+fn take_events(state: &State, events: Vec<Event>, cursor: &mut Cursor) -> Vec<Frame> {
+    let mut frames = Vec::with_capacity(events.len());
+    // As they are now: once in a reading is enough.
+    let mut told = HashSet::new();
+    for event in events {
+        cursor.next_event = cursor.next_event.map(|next| next + 1);
+        match event {
+            Event::Result(result) if result.record.id > cursor.last_result => {
+                cursor.last_result = result.record.id;
+                frames.push(Arc::clone(&result.frame));
+            }
+            Event::Result(_) => {}
+            Event::Changes { ids, revision } => {
+                let changed = ids
+                    .iter()
+                    .filter(|id| **id > cursor.left_out && told.insert(**id))
+                    .filter_map(|id| state.result(*id))
+                    .filter(|result| result.changed_at > cursor.revision);
+                frames.extend(changed.map(|result| Arc::clone(&result.frame)));
+                cursor.revision = cursor.revision.max(revision);
+            }
+            Event::Progress { frame, reports } => {
+                cursor.reports_seen = reports;
+                frames.push(frame);
+            }
+        }
+    }
+    frames
+}

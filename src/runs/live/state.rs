@@ -1,0 +1,159 @@
+//! What a run has published, and the ring of its last events.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use super::Stopped;
+use crate::runs::courtesy::Waker;
+use crate::runs::event::{self, Frame};
+use crate::runs::journal::Ending;
+use crate::runs::ring::Ring;
+use crate::runs::run::{Coverage, ModuleReport, ResultRecord, RunSummary, Status};
+
+/// Events that a ring keeps.
+pub const RING_EVENTS: usize = 1024;
+
+pub(super) struct State {
+    pub(super) status: Status,
+    pub(super) ending: Option<Ending>,
+    pub(super) credits_charged: u64,
+    /// By id.
+    pub(super) results: Vec<Arc<Published>>,
+    /// The newest write of the results.
+    pub(super) revision: u64,
+    /// Changed results of which readers have not been told.
+    unannounced: BTreeSet<u32>,
+    pub(super) reports: Vec<ModuleReport>,
+    pub(super) coverage: Coverage,
+    pub(super) ring: Ring<Event>,
+    pub(super) done: Option<Frame>,
+    pub(super) is_stored: bool,
+    pub(super) stopped: Option<Stopped>,
+    pub(super) wake_driver: Option<Waker>,
+    pub(super) ended_at: Option<Instant>,
+    pub(super) version: u64,
+}
+
+/// A result with its frame.
+#[derive(Debug)]
+pub struct Published {
+    /// The result.
+    pub record: ResultRecord,
+    pub(super) frame: Frame,
+    /// The write that changed it last; 0: none since it was first published here.
+    pub(super) changed_at: u64,
+}
+
+#[derive(Clone)]
+pub(super) enum Event {
+    Result(Arc<Published>),
+    /// These have changed. Ids, not results: a slow reader gets them as they are when it reads.
+    Changes {
+        ids: Arc<[u32]>,
+        revision: u64,
+    },
+    Progress {
+        frame: Frame,
+        reports: usize,
+    },
+}
+
+/// Versions are unique in the process: one that a reader remembers never fits another state, even of the
+/// same run after it was taken over and came back.
+pub(super) fn next_version() -> u64 {
+    static NEWEST: AtomicU64 = AtomicU64::new(1);
+    NEWEST.fetch_add(1, Ordering::Relaxed)
+}
+
+impl State {
+    pub(super) fn new(summary: &RunSummary, results: Vec<ResultRecord>, reports: Vec<ModuleReport>) -> Self {
+        Self {
+            status: Status::Running,
+            ending: None,
+            credits_charged: summary.credits_charged,
+            results: results.into_iter().map(Published::added).collect(),
+            revision: summary.revision,
+            unannounced: BTreeSet::new(),
+            coverage: Coverage::of(reports.iter().map(|report| report.status)),
+            reports,
+            ring: Ring::new(RING_EVENTS),
+            done: None,
+            is_stored: false,
+            stopped: None,
+            wake_driver: None,
+            ended_at: None,
+            version: next_version(),
+        }
+    }
+
+    fn place(&self, id: u32) -> Option<usize> {
+        self.results.binary_search_by_key(&id, |result| result.record.id).ok()
+    }
+
+    pub(super) fn result(&self, id: u32) -> Option<&Arc<Published>> {
+        self.place(id).map(|at| &self.results[at])
+    }
+
+    /// Takes what the write `revision` has stored.
+    pub(super) fn take(&mut self, added: Vec<Arc<Published>>, changed: Vec<Arc<Published>>, revision: u64) {
+        if !added.is_empty() || !changed.is_empty() {
+            self.revision = revision;
+        }
+        for result in added {
+            self.results.push(Arc::clone(&result));
+            self.ring.push(Event::Result(result));
+        }
+        for result in changed {
+            if let Some(at) = self.place(result.record.id) {
+                self.unannounced.insert(result.record.id);
+                self.results[at] = result;
+            }
+        }
+    }
+
+    /// Takes modules that ended; gives how many had ended before.
+    pub(super) fn take_reports(&mut self, reports: Vec<ModuleReport>) -> usize {
+        let seen = self.reports.len();
+        for report in reports {
+            self.coverage.add(report.status);
+            self.reports.push(report);
+        }
+        seen
+    }
+
+    pub(super) fn push_progress(&mut self, frame: Frame) {
+        let reports = self.reports.len();
+        self.ring.push(Event::Progress { frame, reports });
+    }
+
+    /// Hands readers what has changed. `false`: nothing.
+    pub(super) fn push_changes(&mut self) -> bool {
+        let ids: Arc<[u32]> = std::mem::take(&mut self.unannounced).into_iter().collect();
+        let is_any = !ids.is_empty();
+        if is_any {
+            self.ring.push(Event::Changes { ids, revision: self.revision });
+        }
+        is_any
+    }
+
+    /// The newest write of which a reader at the end of the ring has seen everything, as of all before it.
+    pub(super) fn told(&self) -> u64 {
+        let held_back = self.unannounced.iter().filter_map(|id| self.result(*id));
+        held_back.map(|result| result.changed_at - 1).min().unwrap_or(self.revision)
+    }
+}
+
+impl Published {
+    /// One that nobody has seen.
+    pub(super) fn added(record: ResultRecord) -> Arc<Self> {
+        Self::changed(record, 0)
+    }
+
+    /// One that the write `revision` has changed.
+    pub(super) fn changed(record: ResultRecord, changed_at: u64) -> Arc<Self> {
+        let frame = event::result_frame(&record);
+        Arc::new(Self { record, frame, changed_at })
+    }
+}

@@ -1,0 +1,207 @@
+//! Results with several sources, as clients see them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::support::databases::{databases, postgres};
+use crate::support::server::{Event, EventStream, Server, Setup};
+
+/// What a client has that goes by the README: the newest of each id.
+#[derive(Default)]
+struct Client {
+    results: BTreeMap<u64, Value>,
+    since_progress: BTreeSet<u64>,
+    again: usize,
+    /// Whether the run may change hands: what was written meanwhile comes at once then, progress or not.
+    hands_may_change: bool,
+}
+
+impl Client {
+    fn take(&mut self, event: &Event) {
+        match event.event.as_str() {
+            "progress" => self.since_progress.clear(),
+            "result" => {
+                let id = event.data["id"].as_u64().unwrap();
+                let is_first = self.since_progress.insert(id);
+                assert!(is_first || self.hands_may_change, "{id} came twice between two progress frames");
+                if let Some(before) = self.results.insert(id, event.data.clone()) {
+                    assert!(is_first || before != event.data, "{id} came again as it was");
+                    assert_grew(&before, &event.data);
+                    self.again += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn all(&self) -> Value {
+        self.results.values().cloned().collect()
+    }
+}
+
+fn sources(result: &Value) -> Vec<&str> {
+    let sources = result["metadata"]["sources"].as_array().unwrap_or_else(|| panic!("no sources: {result}"));
+    sources.iter().map(|source| source["module"].as_str().unwrap()).collect()
+}
+
+/// The later record is the earlier one with more sources, and surer.
+fn assert_grew(before: &Value, after: &Value) {
+    for field in ["id", "type", "entity_type", "platform", "value", "source", "created_at"] {
+        assert_eq!(before[field], after[field], "{field}");
+    }
+    let [was, is] = [before, after].map(sources);
+    assert_eq!(is[..was.len()], was, "sources keep their order");
+    assert!(before["confidence"].as_f64() <= after["confidence"].as_f64(), "{before} {after}");
+    for (name, value) in before["metadata"].as_object().unwrap().iter().filter(|(name, _)| *name != "sources")
+    {
+        assert_eq!(&after["metadata"][name], value, "{name} was overwritten");
+    }
+}
+
+/// What must hold of any ended run.
+fn assert_whole(server: &Server, run: &Value) {
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(run["total_results"], results.len());
+    let ids: Vec<u64> = results.iter().map(|result| result["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, (1..=results.len() as u64).collect::<Vec<_>>());
+    let path = format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap());
+    let modules = server.get(&path).json();
+    let hits: BTreeSet<&str> = modules["modules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|module| module["status"] == "hit")
+        .map(|module| module["module"].as_str().unwrap())
+        .collect();
+    let mut subdomains = BTreeSet::new();
+    for result in results {
+        let named = sources(result);
+        assert_eq!(named[0], result["source"], "the first source made the result");
+        assert_eq!(named.iter().collect::<BTreeSet<_>>().len(), named.len(), "each module once: {result}");
+        assert!(named.iter().all(|module| hits.contains(module)), "{named:?} of {hits:?}");
+        if result["type"] == "subdomain" {
+            assert!(subdomains.insert(result["value"].to_string().to_lowercase()), "{result} is there twice");
+        }
+    }
+    let most = results.iter().map(|result| sources(result).len()).max();
+    assert!(most >= Some(3), "nothing was found by several: {run}");
+}
+
+fn stream(server: &Server, method: &str, path: &str, body: Option<&Value>) -> EventStream {
+    let request = server.request(method, path).key(&server.key);
+    let stream = match body {
+        Some(body) => request.json(body).stream(),
+        None => request.stream(),
+    };
+    assert_eq!(stream.status, 200);
+    stream
+}
+
+fn search(server: &Server) -> (String, EventStream) {
+    let body = json!({"type": "domain", "query": "example.org", "stream": true});
+    let stream = stream(server, "POST", "/v1/searches", Some(&body));
+    (stream.header("x-run-id").unwrap().to_owned(), stream)
+}
+
+fn replay(server: &Server, run: &str, parameters: &str) -> Value {
+    let events = stream(server, "GET", &format!("/v1/searches/{run}/stream{parameters}"), None).all();
+    events.into_iter().filter(|event| event.event == "result").map(|event| event.data).collect()
+}
+
+#[test]
+fn an_entity_that_several_modules_name_is_one_result_with_all_of_them() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).realistic().start();
+        let (run_id, stream) = search(&server);
+        let mut client = Client::default();
+        stream.all().iter().for_each(|event| client.take(event));
+        let path = format!("/v1/searches/{run_id}");
+        let live = server.get(&path);
+        let run = live.json();
+        assert_whole(&server, &run);
+        assert_eq!(client.all(), run["results"], "{}", database.name);
+        assert!(client.again > 0, "no source came later: nothing was tried");
+        assert_eq!(replay(&server, &run_id, ""), run["results"], "a replay shows each once");
+        let rest: Value = run["results"].as_array().unwrap()[5..].iter().cloned().collect();
+        assert_eq!(replay(&server, &run_id, "?after=5"), rest);
+
+        let server = server.restart(&[]);
+        let stored = server.get(&path);
+        assert_eq!(
+            (stored.header("etag"), &stored.body),
+            (live.header("etag"), &live.body),
+            "{}",
+            database.name
+        );
+        assert_eq!(replay(&server, &run_id, ""), run["results"], "{}", database.name);
+    }
+}
+
+#[test]
+fn a_poll_sees_sources_as_they_come_under_another_etag() {
+    let server = Setup::new().realistic().start();
+    let run_id = server.search("domain", "example.org");
+    let (mut bodies, mut results): (BTreeMap<String, Vec<u8>>, BTreeMap<u64, Value>) = Default::default();
+    let mut grown = 0;
+    loop {
+        let answer = server.get(&format!("/v1/searches/{run_id}"));
+        let run = answer.json();
+        let known = bodies.entry(answer.header("etag").unwrap().to_owned()).or_insert(answer.body.clone());
+        assert_eq!(*known, answer.body, "one tag, two bodies");
+        for result in run["results"].as_array().unwrap() {
+            if let Some(before) = results.insert(result["id"].as_u64().unwrap(), result.clone()) {
+                assert_grew(&before, result);
+                grown += usize::from(before != *result);
+            }
+        }
+        if run["status"] != "running" {
+            break;
+        }
+    }
+    assert!(grown > 0, "no result was seen to grow");
+}
+
+#[test]
+fn a_killed_server_loses_no_source() {
+    for database in databases() {
+        let mut server = Setup::new().database(&database.url).realistic().start();
+        let (run_id, mut stream) = search(&server);
+        let mut before = Client::default();
+        while before.again == 0 {
+            before.take(&stream.next().expect("the stream goes on"));
+        }
+        server.kill();
+        if database.name == "postgres" {
+            // Its lease would hold for half a minute.
+            database.execute("UPDATE runs SET owner = NULL WHERE status = 'running'");
+        }
+        let server = server.restart(&[]);
+        let events = self::stream(&server, "GET", &format!("/v1/searches/{run_id}/stream"), None).all();
+        assert_eq!(events.last().unwrap().event, "done", "{}: {:?}", database.name, events.last());
+        let mut after = Client { hands_may_change: true, ..Client::default() };
+        events.iter().for_each(|event| after.take(event));
+        for (id, was) in &before.results {
+            assert_grew(was, &after.results[id]);
+        }
+        let run = server.finished(&run_id);
+        assert_eq!(after.all(), run["results"], "{}", database.name);
+        assert_whole(&server, &run);
+    }
+}
+
+#[test]
+fn another_server_on_the_same_database_tells_of_changes_too() {
+    let database = postgres();
+    let driving = Setup::new().database(&database.url).realistic().start();
+    let reading = Setup::new().database(&database.url).realistic().start();
+    let (run_id, own) = search(&driving);
+    let foreign = reading.request("GET", &format!("/v1/searches/{run_id}/stream")).key(&driving.key).stream();
+    assert_eq!(foreign.status, 200);
+    let [mut here, mut there] = [Client::default(), Client::default()];
+    foreign.all().iter().for_each(|event| there.take(event));
+    own.all().iter().for_each(|event| here.take(event));
+    let run = driving.finished(&run_id);
+    assert_eq!((here.all(), there.all()), (run["results"].clone(), run["results"].clone()));
+    assert!(there.again > 0, "no source came later: nothing was tried");
+}

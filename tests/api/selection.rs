@@ -1,0 +1,183 @@
+//! Choosing modules: in a request's body and on the command line.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::server::{Server, Setup};
+
+/// Runs a search with these further members to its end: the modules that it asked, and what it cost.
+fn asked(server: &Server, search_type: &str, query: &str, choice: &Value) -> BTreeSet<String> {
+    let mut body = json!({"type": search_type, "query": query, "wait": true});
+    body.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
+    let answer = server.post(&body);
+    assert_eq!(answer.status, 200, "{answer}");
+    let run = answer.json()["run_id"].as_str().unwrap().to_owned();
+    let total = server.finished(&run)["progress"]["modules_total"].as_u64().unwrap();
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let ids: BTreeSet<String> = reports["modules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|report| report["module"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids.len() as u64, total);
+    ids
+}
+
+/// The ids of the catalogue's modules for which this holds.
+fn catalogued(server: &Server, holds: impl Fn(&Value) -> bool) -> BTreeSet<String> {
+    server.get("/v1/modules").json()["modules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|module| holds(module))
+        .map(|module| module["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn set(ids: &[&str]) -> BTreeSet<String> {
+    ids.iter().map(|id| (*id).to_owned()).collect()
+}
+
+#[test]
+fn a_choice_decides_which_modules_are_asked() {
+    let server = Setup::new().start();
+    let standard = |kind: &'static str| {
+        move |module: &Value| {
+            module["type"] == kind
+                && module["enabled"] == true
+                && module["discovery"] == false
+                && module["premium"] == false
+        }
+    };
+    let by_default = catalogued(&server, |module| standard("username")(module) && module["nsfw"] == false);
+    assert_eq!(asked(&server, "username", "alice", &json!({})), by_default);
+
+    let two = json!({"modules": ["github", "gitlab", "github"]});
+    assert_eq!(asked(&server, "username", "alice", &two), set(&["github", "gitlab"]));
+    let one = json!({"modules": ["github", "gitlab"], "exclude_modules": ["gitlab", "crt_sh"]});
+    assert_eq!(asked(&server, "username", "alice", &one), set(&["github"]));
+
+    let coding = catalogued(&server, |module| standard("username")(module) && module["category"] == "coding");
+    assert!(coding.len() > 5 && coding.len() < by_default.len(), "{coding:?}");
+    assert_eq!(asked(&server, "username", "alice", &json!({"categories": ["coding"]})), coding);
+
+    let everything = catalogued(&server, standard("username"));
+    assert_eq!(asked(&server, "username", "alice", &json!({"nsfw": true})), everything);
+    let adult: BTreeSet<String> = everything.difference(&by_default).cloned().collect();
+    assert!(!adult.is_empty());
+    assert_eq!(asked(&server, "username", "alice", &json!({"modules": adult})), adult);
+
+    let passive =
+        catalogued(&server, |module| standard("domain")(module) && module["contact"] == "third_party");
+    assert!(passive.len() > 5 && passive.len() < catalogued(&server, standard("domain")).len());
+    assert_eq!(asked(&server, "domain", "example.com", &json!({"passive": true})), passive);
+}
+
+#[test]
+fn a_choice_that_cannot_be_met_is_refused_and_costs_nothing() {
+    let server = Setup::new().start();
+    let discovery = catalogued(&server, |module| module["discovery"] == true);
+    let premium = catalogued(&server, |module| module["premium"] == true);
+    let first = |ids: &BTreeSet<String>| ids.iter().next().unwrap().clone();
+    let many: Vec<String> = (0..1001).map(|number| format!("m{number}")).collect();
+    for (search_type, choice, field, names) in [
+        (
+            "username",
+            json!({"modules": ["github", "gitub", "no such"]}),
+            "modules",
+            json!(["gitub", "no such"]),
+        ),
+        ("username", json!({"modules": ["crt_sh"]}), "modules", json!(["crt_sh"])),
+        (
+            "username",
+            json!({"modules": ["nope", "crt_sh"], "categories": ["no\u{1b}"]}),
+            "modules",
+            json!(["nope", "crt_sh", "no\u{fffd}"]),
+        ),
+        ("username", json!({"categories": ["adult"]}), "categories", Value::Null),
+        ("username", json!({"modules": [first(&premium)]}), "modules", json!([first(&premium)])),
+        ("email", json!({"modules": [first(&discovery)]}), "modules", json!([first(&discovery)])),
+        ("username", json!({"exclude_modules": ["gitub"]}), "exclude_modules", json!(["gitub"])),
+        ("username", json!({"categories": ["coding", "dns"]}), "categories", json!(["dns"])),
+        ("username", json!({"modules": []}), "modules", Value::Null),
+        ("username", json!({"categories": []}), "categories", Value::Null),
+        ("username", json!({"modules": "github"}), "modules", Value::Null),
+        ("username", json!({"modules": ["github", 7]}), "modules", Value::Null),
+        ("username", json!({"modules": null}), "modules", Value::Null),
+        ("username", json!({"exclude_modules": many}), "exclude_modules", Value::Null),
+        ("username", json!({"modules": ["github"], "exclude_modules": ["github"]}), "modules", Value::Null),
+        ("domain", json!({"categories": ["dns"], "passive": true}), "categories", Value::Null),
+        ("username", json!({"nsfw": "yes"}), "nsfw", Value::Null),
+        ("username", json!({"passive": 1}), "passive", Value::Null),
+    ] {
+        let query = match search_type {
+            "email" => "alice@example.com",
+            "domain" => "example.com",
+            _ => "alice",
+        };
+        let mut body = json!({"type": search_type, "query": query, "stream": true});
+        body.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
+        let answer = server.post(&body);
+        let error = answer.is_error(400, "invalid_request");
+        assert_eq!(error["detail"]["field"], field, "{answer}");
+        assert_eq!(error["detail"]["names"], names, "{answer}");
+        assert!(!error["detail"]["allowed"].is_null(), "{answer}");
+    }
+    let adult = json!({"type": "username", "query": "alice", "categories": ["adult"]});
+    let message = server.post(&adult).json()["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("`nsfw`"), "{message}");
+    assert_eq!(server.get("/v1/credits").json()["credits_used"], 0);
+    assert_eq!(server.get("/v1/searches").json()["count"], 0);
+}
+
+#[test]
+fn a_run_that_a_kill_broke_off_goes_on_with_its_own_choice() {
+    let mut server = Setup::new().realistic().start();
+    let choice = json!(["github", "gitlab", "codeberg"]);
+    let body = json!({"type": "username", "query": "silent", "modules": choice});
+    let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
+    server.kill();
+    let server = server.restart(&[]);
+    let ended = server.finished(&run);
+    assert_eq!(ended["progress"]["modules_total"], 3, "{ended}");
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let asked: BTreeSet<&str> = reports["modules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|report| report["module"].as_str().unwrap())
+        .collect();
+    assert_eq!(json!(asked), json!(["codeberg", "github", "gitlab"]));
+}
+
+#[test]
+fn the_command_line_takes_the_same_choice() {
+    let search = |more: &[&str]| {
+        let args =
+            [&["search", "username", "everybody", "--sandbox=perfect", "--format=json"], more].concat();
+        Command::new(env!("CARGO_BIN_EXE_sightline")).args(args).env_clear().output().unwrap()
+    };
+    let total = |more: &[&str]| {
+        let run: Value = serde_json::from_slice(&search(more).stdout).unwrap();
+        run["progress"]["modules_total"].as_u64().unwrap()
+    };
+    assert_eq!(total(&["--module", "github,gitlab", "--modules", "codeberg"]), 3);
+    assert_eq!(total(&["--module=github,gitlab", "--exclude-module=gitlab"]), 1);
+    assert_eq!(total(&[]) - total(&["--exclude-module", "gitlab"]), 1);
+    assert!(total(&["--nsfw"]) > total(&[]));
+    assert!(total(&["--category", "coding"]) < total(&["--categories", "coding,social", "--passive"]));
+    for (flags, says) in [
+        (["--module", "gitub"], "modules: unknown modules: gitub"),
+        (["--category", "dns"], "categories: unknown categories of username modules: dns; allowed: "),
+        (["--exclude-module", "no_x"], "exclude_modules: unknown modules: no_x"),
+    ] {
+        let refused = search(&flags);
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+        assert!(error.contains(says), "{error}");
+        assert!(refused.stdout.is_empty());
+    }
+}

@@ -1,0 +1,116 @@
+//! What the entries say about themselves holds for all of them.
+
+use sightline::modules::definition::{Contact, Entry, Method};
+
+use super::*;
+
+const RESOLVERS: [&str; 3] = ["dns.google", "cloudflare-dns.com", "security.cloudflare-dns.com"];
+/// Third parties that go to the site when they are asked.
+const SCANNERS: [&str; 2] = ["observatory-api.mdn.mozilla.net", "federationtester.matrix.org"];
+
+fn entries() -> Vec<Entry> {
+    let catalog = Catalog::builtin().unwrap();
+    let modules = catalog.modules().iter().filter(|module| module.search_type() == SearchType::Domain);
+    modules.map(|module| module.entry().clone()).collect()
+}
+
+/// The host of a URL template.
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?']).next().unwrap_or_default()
+}
+
+/// Runs that must not touch the site leave out modules by this word.
+#[test]
+fn who_sees_the_traffic_follows_from_the_hosts() {
+    for entry in entries() {
+        let hosts: Vec<&str> = entry.probes.iter().map(|probe| host(&probe.url)).collect();
+        let wanted = if hosts.iter().any(|host| *host == "{domain}" || host.ends_with(".{domain}")) {
+            Contact::TargetWeb
+        } else if hosts.iter().any(|host| SCANNERS.contains(host)) {
+            Contact::ThirdPartyScan
+        } else if hosts.iter().all(|host| RESOLVERS.contains(host)) {
+            Contact::Resolver
+        } else {
+            Contact::ThirdParty
+        };
+        assert_eq!(entry.contact, wanted, "{}: {hosts:?}", entry.id);
+    }
+}
+
+/// A third party may send us on to the site that is looked up.
+#[test]
+fn redirects_of_tenant_hosts_are_not_followed_to_the_customer() {
+    for entry in entries().iter().filter(|entry| entry.id == "zendesk_help_center") {
+        assert!(entry.probes.iter().all(|probe| !probe.follow), "{}", entry.id);
+    }
+}
+
+#[test]
+fn every_source_can_say_yes_and_no_and_knows_a_domain_that_is_there() {
+    for entry in entries() {
+        assert!(!entry.miss.is_empty() && !entry.known.is_empty(), "{}", entry.id);
+        assert!(entry.result.is_some() || !entry.results.is_empty(), "{} finds nothing", entry.id);
+    }
+}
+
+/// A resolver that fails is replaced by the other one; chains that go on from an address are not.
+#[test]
+fn records_have_a_second_resolver() {
+    for entry in entries().iter().filter(|entry| matches!(&*entry.category, "dns" | "mail")) {
+        if entry.contact == Contact::Resolver {
+            let hosts: BTreeSet<&str> = entry.probes.iter().map(|probe| host(&probe.url)).collect();
+            assert_eq!(hosts, BTreeSet::from(["cloudflare-dns.com", "dns.google"]), "{}", entry.id);
+            assert!(entry.probes[1].fallback, "{}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn sources_are_many_and_of_many_kinds() {
+    let entries = entries();
+    let of = |is: &dyn Fn(&Entry) -> bool| entries.iter().filter(|entry| is(entry)).count();
+    assert!(entries.len() >= 116, "{}", entries.len());
+    assert!(of(&|entry| entry.enabled && entry.needs.is_empty()) >= 102);
+    assert!(of(&|entry| !entry.needs.is_empty()) >= 14);
+    for (category, least) in [
+        ("dns", 15),
+        ("mail", 9),
+        ("registration", 2),
+        ("certificates", 4),
+        ("subdomains", 17),
+        ("archive", 3),
+        ("web", 15),
+        ("network", 6),
+        ("tenant", 13),
+        ("fediverse", 7),
+        ("social", 5),
+        ("coding", 3),
+        ("people", 3),
+        ("reference", 2),
+        ("breach", 3),
+        ("reputation", 9),
+    ] {
+        let count = of(&|entry| entry.category == category);
+        assert!(count >= least, "{category}: {count}");
+    }
+}
+
+/// Nothing is written anywhere: what is sent with a body are questions to interfaces that want them so.
+#[test]
+fn only_known_interfaces_are_asked_with_a_body() {
+    let asked: BTreeSet<String> = entries()
+        .iter()
+        .filter(|entry| entry.probes.iter().any(|probe| probe.method != Method::Get))
+        .map(|entry| entry.id.clone())
+        .collect();
+    let known = [
+        "google_safe_browsing",
+        "intelx_domain",
+        "mdn_observatory",
+        "slack_workspace",
+        "threatfox",
+        "urlhaus",
+    ];
+    assert_eq!(asked, known.map(str::to_owned).into());
+}

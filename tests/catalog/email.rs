@@ -1,0 +1,119 @@
+//! The built-in email modules: how many there are, and what none of them may do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sightline::modules::definition::{Contact, Entry, Method};
+use sightline::modules::module::Module;
+
+use super::*;
+
+fn modules() -> Vec<Arc<Module>> {
+    let catalog = Catalog::builtin().unwrap();
+    catalog.modules().iter().filter(|it| it.search_type() == SearchType::Email).cloned().collect()
+}
+
+/// The built-in email files, by the word in their name.
+fn files() -> BTreeMap<String, Vec<Entry>> {
+    let files = super::loading::sites().into_iter().filter_map(|path| {
+        let kind = path.file_stem()?.to_str()?.strip_prefix("email-")?.to_owned();
+        Some((kind, serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()))
+    });
+    files.collect()
+}
+
+#[test]
+fn there_are_about_a_hundred_and_most_take_part_without_being_asked_for() {
+    let chosen = |discovery| {
+        let selection = Selection { search_type: SearchType::Email, premium: false, discovery, nsfw: false };
+        Catalog::builtin().unwrap().select(&selection)
+    };
+    let without_key = |list: &[Arc<Module>]| list.iter().filter(|it| it.entry().needs.is_empty()).count();
+    let (plain, all) = (chosen(false), chosen(true));
+    assert!(modules().len() >= 100, "{}", modules().len());
+    assert!(without_key(&plain) >= 70, "{}", without_key(&plain));
+    assert!(all.len() >= plain.len() + 15, "{} and {}", all.len(), plain.len());
+    let passive = plain.iter().filter(|it| it.entry().contact != Contact::TargetWeb).count();
+    assert!(passive >= 75, "{passive}");
+}
+
+#[test]
+fn what_touches_a_sign_in_page_is_off_unless_asked_for() {
+    for (kind, entries) in files() {
+        for entry in entries {
+            assert_eq!(entry.discovery, kind == "discovery", "{}", entry.id);
+            assert_eq!(!entry.domain_in.is_empty(), kind == "mailbox", "{}", entry.id);
+            // A page that hides its users says yes to every name.
+            assert!(kind != "discovery" || entry.control != Some(false), "{}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn no_module_recovers_registers_signs_in_or_sends_anything() {
+    const STEPS: [&str; 12] = [
+        "forgot",
+        "recover",
+        "reset",
+        "passwd",
+        "password",
+        "sendcode",
+        "send_code",
+        "sendverification",
+        "otp",
+        "magic",
+        "oobcode",
+        "invite",
+    ];
+    for module in modules() {
+        let entry = module.entry();
+        for probe in &entry.probes {
+            let sent = serde_json::to_string(&(&probe.url, &probe.form, &probe.json, &probe.text)).unwrap();
+            let sent = format!("{sent}{:?}", probe.multipart).to_lowercase();
+            // The name of a feature of the form, not a field of it.
+            let sent = sent.replace("no-password-reuse", "");
+            let step = STEPS.iter().find(|step| sent.contains(**step));
+            assert_eq!(step, None, "{}", entry.id);
+            assert!(probe.method != Method::Put || entry.id == "wondershare_email", "{}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn no_module_of_leaks_reads_a_value_that_leaked() {
+    const KNOWN: [&str; 25] = [
+        "accounts",
+        "added_at",
+        "addresses",
+        "bucket",
+        "company",
+        "corporate_services",
+        "data_classes",
+        "breached_on",
+        "published_at",
+        "domain",
+        "entries",
+        "industry",
+        "malware_family",
+        "media",
+        "password_risk",
+        "risk_score",
+        "score",
+        "sensitive",
+        "site",
+        "source",
+        "spam_list",
+        "stealer_log",
+        "title",
+        "user_services",
+        "verified",
+    ];
+    for entry in files().remove("breach").unwrap() {
+        assert!(entry.result.is_none(), "{}: names and dates stand in `results`", entry.id);
+        for list in &entry.results {
+            for name in list.metadata.keys().map(String::as_str) {
+                assert!(KNOWN.contains(&name), "{}: {name}", entry.id);
+            }
+        }
+    }
+}

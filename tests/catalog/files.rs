@@ -1,0 +1,117 @@
+//! Mistakes of files: no JSON, no entries, too much of everything; and the line of each mistake.
+
+use super::*;
+use crate::cli::Folder;
+
+fn told(text: &str) -> String {
+    Catalog::from_text("f.json", text).unwrap_err().to_string()
+}
+
+#[test]
+fn mistakes_of_files_name_file_and_line() {
+    let deep = format!("[{{\"id\": {}{}}}]", "[".repeat(200), "]".repeat(200));
+    for (text, want) in [
+        ("", "f.json:1: it is no JSON: EOF while parsing a value"),
+        ("{", "f.json:1: it is no JSON: EOF while parsing an object"),
+        ("[\n{},\n{\"id\": }]", "f.json:3: it is no JSON: expected value"),
+        ("[] []", "f.json:1: it is no JSON: trailing characters"),
+        ("\n[\n1\n2]", "f.json:4: it is no JSON: expected `,` or `]`"),
+        ("{}", "f.json: a catalogue file is a JSON array of entries"),
+        ("\"x\"", "f.json: a catalogue file is a JSON array of entries"),
+        ("[{\"id\": 1,\n \"id\": 2}]", "f.json:2: [0]: the name `id` stands twice in one object"),
+        ("[\n7]", "f.json:2: [0]: 7 is not allowed here; write an object"),
+        (&deep, "f.json:1: [0]: it is nested too deep; at most 127 levels are allowed"),
+        ("[{\"rank\": 1e999}]", "f.json:1: [0]: number out of range"),
+    ] {
+        assert_eq!(told(text), want, "{text}");
+    }
+}
+
+#[test]
+fn a_byte_order_mark_is_no_mistake() {
+    let text = format!("\u{feff}{}", json!([entry()]));
+    assert_eq!(Catalog::from_text("f.json", &text).unwrap().modules().len(), 1);
+    assert!(told(&format!("\u{feff}{text}")).contains("it is no JSON"), "one is enough");
+}
+
+#[test]
+fn every_mistake_has_the_line_of_its_field() {
+    let text = "[\n\n  {\n    \"id\": \"a\", \"platform\": \"A\",\n    \"type\": \"username\",\n    \
+                \"category\": \"c\",\n    \"rank\": 0,\n    \"probes\": [\n      \
+                {\"url\": \"https://a.example/{query}\",\n       \"headers\": {\n        \"X.Y\": \"{no}\"}}],\n    \
+                \"hit\": [{\"status\": [200]},\n      {\"regex\": \"(\"}]\n  },\n  {\"id\": \"b\",\n   \
+                \"plattform\": \"B\"}\n]";
+    let told = told(text);
+    let places: Vec<&str> = told.lines().map(|line| &line[..line.find(" ").unwrap()]).collect();
+    let wants = [
+        ("f.json:7:", "a: rank:"),
+        ("f.json:11:", "a: probes[0].headers.X.Y:"),
+        ("f.json:13:", "a: hit[1].regex:"),
+        ("f.json:15:", "b: unknown field `plattform`"),
+    ];
+    for (line, what) in wants {
+        assert!(told.contains(&format!("{line} {what}")), "{line} {what}\n{told}");
+    }
+    assert_eq!(places.iter().filter(|place| **place == "f.json:15:").count(), 6, "{told}");
+}
+
+#[test]
+fn an_id_that_is_there_already_is_told_with_both_places() {
+    let text = format!("[{},\n\n{}]", entry(), entry());
+    assert_eq!(
+        told(&text),
+        "f.json:3: site: id: f.json:1 has an entry of this id already (Site); ids are unique over all files"
+    );
+    let folder = Folder::new();
+    let mut github = entry();
+    github["id"] = json!("github");
+    let file = folder.file("own.json", &json!([github]).to_string());
+    let error = Catalog::load(true, &[PathBuf::from(&file)]).unwrap_err().to_string();
+    let (before, after) = error.split_once("username-coding-hosting.json:").unwrap();
+    assert_eq!(before, format!("{file}:1: github: id: "));
+    assert!(
+        after.ends_with("has an entry of this id already (GitHub); ids are unique over all files"),
+        "{error}"
+    );
+}
+
+#[test]
+fn files_that_are_no_text_are_told() {
+    let folder = Folder::new();
+    let path = folder.path().join("utf16.json");
+    std::fs::write(&path, [b'[', 0xff, 0xfe]).unwrap();
+    let error = Catalog::load(false, std::slice::from_ref(&path)).unwrap_err().to_string();
+    assert_eq!(error, format!("{}: byte 1 is not UTF-8; save the file as UTF-8", path.display()));
+    let error = Catalog::load(false, &[folder.path().to_owned()]).unwrap_err().to_string();
+    assert!(error.contains("it cannot be read: "), "{error}");
+}
+
+#[test]
+fn of_too_much_the_first_is_told_and_the_rest_counted() {
+    let entries = format!("[{}]", vec!["{}"; 20_001].join(","));
+    assert_eq!(told(&entries), "f.json: it has more than 20000 entries; split it into several files");
+
+    let mut large = entry();
+    large["note"] = json!("x".repeat(300_000));
+    let size = large.to_string().len();
+    let want = format!("f.json:1: [0]: it has {size} bytes; an entry has at most 262144");
+    assert_eq!(told(&json!([large]).to_string()), want);
+
+    // Within one entry.
+    let mut many = entry();
+    many["tags"] = json!(vec![1; 500]);
+    let error = Catalog::from_text("f.json", &json!([many]).to_string()).unwrap_err();
+    assert_eq!(error.faults().len(), 51);
+    assert_eq!(error.faults()[50].message, "450 more mistakes in this entry");
+
+    // Over all files.
+    let error = Catalog::from_text("f.json", &format!("[{}]", vec!["5"; 1000].join(","))).unwrap_err();
+    assert_eq!(error.faults().len(), 200);
+    assert!(error.to_string().ends_with("\n800 more mistakes"), "{error}");
+
+    // Each of them short, whatever was written.
+    let mut wild = entry();
+    wild["x".repeat(100_000)] = json!(1);
+    wild["type"] = json!("y".repeat(100_000));
+    assert!(told(&json!([wild]).to_string()).len() < 2_500);
+}

@@ -1,0 +1,143 @@
+//! Lists from anywhere: each mistake has a clear outcome, and nothing gets lost.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn refused(text: &str) -> String {
+    take_over("list.json", text).unwrap_err()
+}
+
+#[test]
+fn what_is_no_list_is_refused_with_the_reason_for_each_format() {
+    assert_eq!(refused("{"), "it is no JSON: EOF while parsing an object at line 1 column 1");
+    let reasons = refused("{\"sites\": 1}");
+    for part in [
+        "Sightline's own has an array",
+        "WhatsMyName has an array `sites` (here: a number)",
+        "Sherlock has entries",
+        "Maigret has",
+    ] {
+        assert!(reasons.contains(part), "{reasons}");
+    }
+    assert!(refused(&format!("{{\"sites\": {}", "[".repeat(1_000_000))).contains("recursion limit"));
+    let many = json!({"sites": vec![json!({}); 20_001]}).to_string();
+    assert_eq!(refused(&many), "it has 20001 entries; at most 20000 are taken over");
+}
+
+#[test]
+fn a_mark_at_the_start_changes_nothing() {
+    for list in samples() {
+        let (plain, marked) = (list.to_string(), format!("\u{feff}{list}"));
+        let taken = take_over("list.json", &marked).unwrap();
+        assert_eq!(taken.modules.len(), 1);
+        assert_eq!(taken.report.notes, take_over("list.json", &plain).unwrap().report.notes);
+    }
+}
+
+#[test]
+fn of_two_entries_of_one_name_the_last_counts_and_the_first_is_told() {
+    let site = sherlock::site();
+    let text = format!(
+        "{{\"Pond\": {{\"url\": 1, \"errorType\": 2}}, \"Pond\": {}}}",
+        site.to_string().replacen('{', "{\"urlMain\": \"https://lost.example/\",", 1)
+    );
+    let taken = take_over("list.json", &text).unwrap();
+    assert_eq!((taken.report.entries, taken.report.taken_over), (2, 1));
+    assert_eq!(
+        notes(&taken.report, NoteKind::LeftOut),
+        ["Pond: the list has a later entry of the same name"]
+    );
+    assert_eq!(
+        notes(&taken.report, NoteKind::Changed),
+        ["Pond: `urlMain` stands twice in one object: the last one counts"]
+    );
+    assert_eq!(taken.modules[0].entry().home.as_deref(), Some("http://site.example/"));
+
+    let text = format!("{{\"sites\": {{\"a/b\": 1, \"a/b\": {}}}, \"x\": 1, \"x\": 2}}", maigret::site());
+    let taken = take_over("list.json", &text).unwrap();
+    assert_eq!(notes(&taken.report, NoteKind::LeftOut), ["a/b: the list has a later entry of the same name"]);
+    assert_eq!(
+        notes(&taken.report, NoteKind::Changed),
+        [": `x` stands twice in one object: the last one counts"]
+    );
+}
+
+#[test]
+fn what_is_no_entry_is_told_by_its_place() {
+    let list = json!({"sites": [7, whatsmyname::site(), null, {"name": 1}, {}]});
+    let taken = take_over("list.json", &list.to_string()).unwrap();
+    assert_eq!(
+        notes(&taken.report, NoteKind::LeftOut),
+        [
+            "[0]: the entry is a number; an object is due",
+            "[2]: the entry is null; an object is due",
+            "[3]: `uri_check` is missing",
+            "[4]: `uri_check` is missing",
+        ]
+    );
+}
+
+#[test]
+fn names_cannot_play_tricks_with_a_terminal() {
+    let mut list = json!({"Fine": sherlock::site()});
+    list["Evil\u{1b}[2J\u{202e}\nok: all taken over"] = json!({"url": "\u{7}", "errorType": "a\u{1b}[31m"});
+    let name = "n".repeat(5_000);
+    list[&name] = json!(1);
+    let report = take_over("list.json", &list.to_string()).unwrap().report;
+    let lines: Vec<String> = report.lines(NoteKind::LeftOut).collect();
+    assert_eq!(lines.len(), 2);
+    for line in &lines {
+        assert!(
+            !line.contains(|c: char| c.is_control() || c == '\u{202e}') && line.len() < 1_000,
+            "{line:?}"
+        );
+    }
+}
+
+/// A value that may stand anywhere in a list.
+fn odd() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        r"[{}\[\]()\\*+?|a-c#/:. \u{0}\u{e9}\u{e000}]{0,12}".prop_map(Value::from),
+        Just(json!("https://{}.a.example/{username}{account}")),
+        Just(json!(["a", 1, null])),
+        Just(json!({"a": {"b": ["{"]}, "Cookie": "x"})),
+        Just(json!({})),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    /// Whatever an entry holds: it is taken over, or left out with a reason.
+    #[test]
+    fn no_entry_gets_lost(kind in 0..3usize, changes in prop::collection::vec((any::<prop::sample::Index>(), odd()), 0..4)) {
+        let members: &[&[&str]] = &[
+            &["name", "uri_check", "uri_pretty", "post_body", "headers", "strip_bad_char", "e_code", "e_string", "m_string", "m_code", "known", "cat", "valid", "protection", "new"],
+            &["url", "urlMain", "urlProbe", "errorType", "errorMsg", "errorCode", "regexCheck", "isNSFW", "tags", "headers", "request_method", "request_payload", "username_claimed", "__comment__"],
+            &["url", "urlMain", "urlProbe", "urlSubpath", "checkType", "presenseStrs", "absenceStrs", "errors", "regexCheck", "tags", "headers", "alexaRank", "activation", "ignore403", "requestMethod", "requestPayload", "usernameClaimed", "type", "protection", "engine", "getParams", "disabled"],
+        ];
+        let mut list = samples()[kind].clone();
+        let site = match kind {
+            0 => &mut list["sites"][0],
+            1 => &mut list["Pond"],
+            _ => &mut list["sites"]["Meadow"],
+        };
+        for (index, value) in changes {
+            site[*index.get(members[kind])] = value;
+        }
+        if let Ok(taken) = take_over("list.json", &list.to_string()) {
+            let report = taken.report;
+            prop_assert_eq!(report.entries, 1);
+            prop_assert_eq!(report.taken_over, taken.modules.len());
+            prop_assert_eq!(report.taken_over + report.count(NoteKind::LeftOut), 1, "{:?}", report.notes);
+            // What was taken over is an entry of ours: written and read again, it is the same.
+            let entries: Vec<_> = taken.modules.iter().map(|module| module.entry().clone()).collect();
+            let text = sightline::modules::catalog::format::write(entries.clone()).unwrap();
+            let again = Catalog::from_text("again.json", &text).unwrap();
+            prop_assert!(again.modules().iter().map(|module| module.entry()).eq(entries.iter()));
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Lists beside the built-in modules, files of one's own, and each other.
+
+use super::*;
+use crate::support::folder::Folder;
+
+fn own(id: &str, platform: &str, url: &str) -> Value {
+    json!([{
+        "id": id, "platform": platform, "type": "username", "category": "test",
+        "probes": [{"url": url}], "hit": [{"status": [200]}],
+    }])
+}
+
+fn write(folder: &Folder, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.path(name);
+    std::fs::write(&path, content).unwrap();
+    path.into()
+}
+
+fn list(folder: &Folder, name: &str, sites: &[(&str, &str)]) -> PathBuf {
+    let mut list = json!({});
+    for (site, url) in sites {
+        let mut entry = sherlock::site();
+        entry["url"] = json!(url);
+        entry["regexCheck"] = json!("(?=a)");
+        list[*site] = entry;
+    }
+    write(folder, name, list.to_string().replace("site.example", "pond.example"))
+}
+
+fn ids(catalog: &Catalog) -> Vec<String> {
+    catalog.modules().iter().map(|module| module.id().to_string()).collect()
+}
+
+#[test]
+fn each_format_is_recognised_whatever_the_file_is_called() {
+    let folder = Folder::new();
+    let files: Vec<PathBuf> = samples()
+        .iter()
+        .enumerate()
+        .map(|(index, list)| {
+            let text = list.to_string().replace("site.example", &format!("s{index}.example"));
+            write(&folder, &format!("{index}.txt"), text)
+        })
+        .collect();
+    let catalog = Catalog::load(false, &files).unwrap();
+    assert_eq!(ids(&catalog), ["wmn.lake-view", "sherlock.pond", "maigret.meadow"]);
+    let formats: Vec<String> = catalog.lists().iter().map(|list| list.format.to_string()).collect();
+    assert_eq!(formats, ["WhatsMyName", "Sherlock", "Maigret"]);
+    assert!(catalog.get("sherlock.pond").is_some());
+}
+
+#[test]
+fn a_list_leaves_a_site_to_the_module_that_asks_it_already() {
+    let folder = Folder::new();
+    let sites = [
+        ("GitHub", "https://www.github.com/{}"),
+        ("Pond", "https://pond.example/{}"),
+        ("Lake", "https://lake.example/{}"),
+    ];
+    let first = list(&folder, "first.json", &sites);
+    // Files of one's own win, wherever they stand.
+    let mine = write(&folder, "own.json", own("mine", "Mine", "https://lake.example/{query}/").to_string());
+    let second = list(
+        &folder,
+        "second.json",
+        &[("Second", "http://POND.example/{}"), ("New", "https://new.example/{}")],
+    );
+    let catalog = Catalog::load(true, &[first, second, mine]).unwrap();
+    let listed: Vec<String> = ids(&catalog).into_iter().filter(|id| id.starts_with("sherlock.")).collect();
+    assert_eq!(listed, ["sherlock.pond", "sherlock.new"]);
+    assert!(catalog.get("github").is_some() && catalog.get("mine").is_some());
+    let [first, second] = catalog.lists() else { panic!() };
+    assert_eq!(notes(first, NoteKind::AlreadyThere), ["GitHub: github", "Lake: mine"]);
+    assert_eq!(notes(second, NoteKind::AlreadyThere), ["Second: sherlock.pond"]);
+    // What is left to others has not changed anything.
+    assert_eq!(notes(first, NoteKind::Changed).len(), 1, "{first:?}");
+    assert_eq!((first.entries, first.taken_over, first.enabled_taken_over), (3, 1, 1));
+    let shown = first.summary();
+    assert!(shown.ends_with("list of Sherlock: 1 of 3 entries taken over, 2 there already"), "{shown}");
+}
+
+#[test]
+fn without_the_built_in_modules_nothing_is_left_to_them() {
+    let folder = Folder::new();
+    let file = list(&folder, "list.json", &[("GitHub", "https://www.github.com/{}")]);
+    let catalog = Catalog::load(false, std::slice::from_ref(&file)).unwrap();
+    assert_eq!(ids(&catalog), ["sherlock.github"]);
+    // The same list again adds nothing.
+    let catalog = Catalog::load(false, &[file.clone(), file]).unwrap();
+    assert_eq!(ids(&catalog), ["sherlock.github"]);
+    assert_eq!(notes(&catalog.lists()[1], NoteKind::AlreadyThere), ["GitHub: sherlock.github"]);
+}
+
+#[test]
+fn a_module_that_is_switched_off_does_nobodys_work() {
+    let folder = Folder::new();
+    let mut off = own("off", "Pond", "https://pond.example/{query}");
+    off[0]["enabled"] = json!(false);
+    let mine = write(&folder, "own.json", off.to_string());
+    let file = list(&folder, "list.json", &[("Pond", "https://pond.example/{}")]);
+    assert_eq!(ids(&Catalog::load(false, &[mine, file]).unwrap()), ["off", "sherlock.pond"]);
+}
+
+#[test]
+fn two_entries_of_one_list_both_stay() {
+    let folder = Folder::new();
+    let file = list(&folder, "list.json", &[("A", "https://a.example/{}"), ("a", "https://a.example/{}")]);
+    assert_eq!(ids(&Catalog::load(false, &[file]).unwrap()), ["sherlock.a", "sherlock.a-2"]);
+}
+
+#[test]
+fn a_file_that_is_no_list_refuses_the_whole_catalogue() {
+    let folder = Folder::new();
+    let good = list(&folder, "good.json", &[("A", "https://a.example/{}")]);
+    for (content, why) in [
+        (&b"{\"a\": 1}"[..], "it is in no format that is known"),
+        (b"{\"a\": ", "it is no JSON"),
+        (b"\xff\xfe{\0}\0", "byte 0 is not UTF-8 (it looks like UTF-16); save the file as UTF-8"),
+        (b"{\"A\": {\"url\": \"\xe9\"}}", "byte 15 is not UTF-8; save the file as UTF-8"),
+        (b"", "it is no JSON"),
+        (b"[{\"errorType\": 1}]", "unknown field `errorType`"),
+    ] {
+        let bad = write(&folder, "bad.json", content);
+        let error = Catalog::load(false, &[good.clone(), bad]).unwrap_err().to_string();
+        assert!(error.contains("bad.json:") && error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn our_own_formatter_says_what_to_do_with_a_list() {
+    for (list, kind) in samples().iter().zip(["WhatsMyName", "Sherlock", "Maigret"]) {
+        let error = Catalog::format("f.json", &list.to_string()).unwrap_err().to_string();
+        assert!(error.contains(&format!("a list of {kind}")) && error.contains("catalog convert"), "{error}");
+    }
+}

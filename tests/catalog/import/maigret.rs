@@ -1,0 +1,278 @@
+//! Maigret.
+
+use super::*;
+use crate::net::site::to;
+
+pub(super) fn site() -> Value {
+    json!({
+        "url": "{urlMain}u/{username}", "urlMain": "http://site.example/", "checkType": "message",
+        "presenseStrs": ["since"], "absenceStrs": ["no such {member}"],
+        "usernameClaimed": "ann", "usernameUnclaimed": "noone",
+    })
+}
+
+/// The site with these members changed (`null`: taken out).
+fn with(changes: &Value) -> Value {
+    let mut site = site();
+    for (member, value) in changes.as_object().unwrap() {
+        if value.is_null() {
+            site.as_object_mut().unwrap().remove(member);
+        } else {
+            site[member] = value.clone();
+        }
+    }
+    site
+}
+
+fn list(entries: &[(&str, Value)]) -> Value {
+    let sites: serde_json::Map<String, Value> =
+        entries.iter().map(|(name, changes)| ((*name).to_owned(), with(changes))).collect();
+    json!({"sites": sites, "engines": {}, "tags": ["forum"]})
+}
+
+fn meadow(request: &Received) -> Vec<u8> {
+    match request.path().rsplit('/').next().unwrap_or_default() {
+        "ann" => status(200, "since 1999"),
+        "moved" => to(302, "/members/ann"),
+        "both" => status(200, "since ever no such {member}"),
+        "neither" => status(200, "<p>welcome</p>"),
+        "404" => status(404, "lost"),
+        "404since" => status(404, "since"),
+        "403" => status(403, "no such {member}"),
+        "403since" => status(403, "since 1999"),
+        "wall" => status(200, "since 1999 <i>prove {it}</i>"),
+        "500" => status(500, "no such {member}"),
+        _ => status(200, "no such {member}"),
+    }
+}
+
+#[test]
+fn presence_and_absence_tell_a_hit_from_a_miss() {
+    let list = list(&[
+        ("Both", json!({"errors": {"prove {it}": "Captcha", "": "?"}})),
+        (
+            "Presence",
+            json!({"absenceStrs": null, "presenseStrs": null, "presenceStrs": ["since", "member for"]}),
+        ),
+        ("Absence", json!({"presenseStrs": []})),
+        ("Forbidden", json!({"ignore403": true})),
+        ("Status", json!({"checkType": "status_code", "presenseStrs": null, "absenceStrs": null})),
+        ("Redirect", json!({"checkType": "response_url", "absenceStrs": null})),
+    ]);
+    let lab = Lab::new(&list, meadow);
+    let unknown = "error unrecognized";
+    let blocked = "blocked forbidden";
+    let table = [
+        ("name", ["both", "presence", "absence", "forbidden", "status", "redirect"]),
+        ("ann", ["hit"; 6]),
+        ("nobody", ["miss", unknown, "miss", "miss", "hit", unknown]),
+        ("both", ["miss", "hit", "miss", "miss", "hit", "hit"]),
+        ("neither", [unknown, unknown, "hit", unknown, "hit", unknown]),
+        ("404", ["miss", "miss", unknown, "miss", "miss", "miss"]),
+        ("404since", [unknown, unknown, unknown, unknown, "miss", "miss"]),
+        ("moved", ["hit", "hit", "hit", "hit", "hit", "miss"]),
+        ("403", [blocked, blocked, blocked, "miss", blocked, blocked]),
+        ("403since", [blocked, blocked, blocked, "hit", blocked, blocked]),
+        ("wall", ["blocked barrier", "hit", "hit", "hit", "hit", "hit"]),
+        ("500", ["error server_error"; 6]),
+    ];
+    for (name, outcomes) in &table[1..] {
+        for (id, want) in table[0].1.iter().zip(outcomes) {
+            // Where everybody is there, the control check says so.
+            let is_lax = *id == "status" && *want == "hit";
+            let want = if is_lax { "unreliable control_hit" } else { want };
+            assert_eq!(lab.outcome(&format!("maigret.{id}"), name), want, "{id} {name}");
+        }
+    }
+}
+
+#[test]
+fn an_engine_is_merged_into_its_sites() {
+    let mut list = list(&[
+        (
+            "One",
+            json!({
+                "engine": "Fo/rum", "url": "http://lost.example/", "checkType": null, "urlSubpath": "/board",
+                "absenceStrs": ["gone"], "presenseStrs": ["please prove it"], "errors": {"prove it": "Captcha"}, "tags": ["us"],
+            }),
+        ),
+        (
+            "Two",
+            json!({"engine": ["Fo/rum", "More"], "checkType": null, "absenceStrs": null, "presenseStrs": null}),
+        ),
+        ("Three", json!({"engine": "Lost"})),
+        ("Four", json!({"engine": "Hollow"})),
+    ]);
+    list["engines"] = json!({
+        "Fo/rum": {
+            "name": "Fo/rum", "presenseStrs": ["not the site's"],
+            "site": {
+                "url": "{urlMain}{urlSubpath}//members/?u={username}", "checkType": "message",
+                "absenceStrs": ["no such {member}"], "presenseStrs": ["since"], "errors": {"banned": "IP ban"},
+            },
+        },
+        "More": {"site": {"absenceStrs": ["never"], "ignore403": true}},
+        "Hollow": {},
+    });
+    let imported =
+        take_over("list.json", &list.to_string().replace("site.example", "meadow.example")).unwrap();
+    assert_eq!(
+        notes(&imported.report, NoteKind::LeftOut),
+        [
+            "Three: its engine `Lost` is not among the list's `engines`",
+            "Four: its engine `Hollow` has no object `site`",
+        ]
+    );
+    let entries: Vec<Value> =
+        imported.modules.iter().map(|module| serde_json::to_value(module.entry()).unwrap()).collect();
+    let (one, two) = (&entries[0], &entries[1]);
+    // Slashes as the tool tidies them.
+    assert_eq!(one["probes"][0]["url"], "http://meadow.example/board/members/?u={query}");
+    assert_eq!(two["probes"][0]["url"], "http://meadow.example/members/?u={query}");
+    assert_eq!(one["hit"][0]["any_word"], json!(["since"]));
+    assert_eq!(one["hit"][0]["no_word"], json!(["gone", "no such {{member}}"]));
+    assert_eq!(one["barrier"], json!([{"any_word": ["prove it", "banned"]}]));
+    assert_eq!(one["tags"], json!(["maigret", "us", "fo-rum"]));
+    assert_eq!(two["hit"][0]["no_word"], json!(["no such {{member}}", "never"]));
+    assert_eq!(two["hit"][0]["status"], json!(["2xx", 403]));
+}
+
+#[test]
+fn the_probe_is_what_the_entry_says() {
+    let list = list(&[
+        (
+            "Api",
+            json!({
+                "url": "https://meadow.example/{username}", "urlProbe": "{urlMain}/api//graph", "requestMethod": "post",
+                "requestPayload": {"query": "{{ user(n: \"{username}\") {{ id }} }}", "deep": ["{username}"], "n": 5},
+                "headers": {"Content-Type": "application/json", "X-Brace": "{username}"},
+            }),
+        ),
+        (
+            "Form",
+            json!({
+                "url": "{urlMain}form", "requestMethod": "POST", "requestPayload": {"u{}": "{username}", "n": 5},
+                "headers": {"Content-Type": "application/x-www-form-urlencoded"},
+            }),
+        ),
+        ("Head", json!({"checkType": "status_code", "requestHeadOnly": true, "requestPayload": {"a": "b"}})),
+        ("Params", json!({"url": "{urlMain}?u={username}", "getParams": {"a": "1", "b": 2}})),
+        (
+            "Walled",
+            json!({"checkType": "status_code", "requestHeadOnly": true, "errors": {"wall": "Captcha"}}),
+        ),
+    ]);
+    let lab = Lab::new(&list, |_| status(404, ""));
+    for id in ["api", "form", "head", "params", "walled"] {
+        lab.check(&format!("maigret.{id}"), "bob");
+    }
+    let received = lab.site.received();
+    let lines: Vec<&str> = received.iter().map(Received::line).collect();
+    assert_eq!(
+        lines,
+        [
+            "POST //api//graph HTTP/1.1",
+            "POST /form HTTP/1.1",
+            "HEAD /u/bob HTTP/1.1",
+            "GET /?u=bob&a=1&b=2 HTTP/1.1",
+            "GET /u/bob HTTP/1.1",
+        ]
+    );
+    let body: Value = serde_json::from_slice(&received[0].body).unwrap();
+    assert_eq!(body, json!({"query": "{ user(n: \"bob\") { id } }", "deep": ["{username}"], "n": 5}));
+    assert_eq!(received[0].header("x-brace").as_deref(), Some("{username}"));
+    assert_eq!(received[1].body, b"n=5&u%7B%7D=bob");
+    assert_eq!(received[1].header("content-type").as_deref(), Some("application/x-www-form-urlencoded"));
+}
+
+#[test]
+fn what_an_entry_says_beside_its_rules_is_kept() {
+    let entry = only_entry(&list(&[(
+        "Meadow [EU]",
+        json!({
+            "url": "https://{username}.meadow.example/#top", "urlMain": "https:/meadow.example", "disabled": true,
+            "tags": ["us", "Q&A", "porn"], "alexaRank": 12, "protection": ["ip_reputation"], "checkType": "status_code",
+            "regexCheck": "^[a-z]+$", "presenseStrs": null, "absenceStrs": null, "source": "Elsewhere",
+        }),
+    )]));
+    let want = json!({
+        "id": "maigret.meadow-eu", "platform": "Meadow [EU]", "type": "username", "category": "adult",
+        "tags": ["maigret", "us", "q-a", "porn"], "rank": 12, "enabled": false, "nsfw": true,
+        "home": "https://meadow.example/", "profile": "https://{query}.meadow.example/", "accepts": "^[a-z]+$",
+        "probes": [{"url": "https://{query}.meadow.example/", "follow": true}],
+        "hit": [{"status": ["2xx"]}], "miss": [{"status": [400, 404, 410, 422]}], "known": ["ann"],
+        "note": "protection: ip_reputation",
+    });
+    assert_eq!(entry, want);
+}
+
+#[test]
+fn what_is_lost_of_an_entry_is_told() {
+    let list = list(&[
+        (
+            "Fragment",
+            json!({"url": "https://meadow.example/#/{username}", "urlProbe": "https://meadow.example/api/{username}"}),
+        ),
+        (
+            "Words",
+            json!({"encoding": "gbk", "mirrors": ["https://m.example/"], "newThing": 1, "usernameClaimed": "a b"}),
+        ),
+        ("More", json!({"newThing": 2, "alexaRank": 0})),
+    ]);
+    let imported =
+        take_over("list.json", &list.to_string().replace("site.example", "meadow.example")).unwrap();
+    assert_eq!(
+        notes(&imported.report, NoteKind::Changed),
+        [
+            "Fragment: its page has the name behind a `#`, which no link of ours holds: `https://meadow.example/#/NAME`",
+            "Words: it forces the encoding `gbk`; the answer's own is read",
+            "Words: its `mirrors` are not asked",
+            "Words: its known name `a b` is none that could be asked here",
+            ": `newThing` is not known here and passed over (2 entries)",
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_is_left_out_with_the_reason() {
+    let list = list(&[
+        ("Id", json!({"type": "gaia_id"})),
+        ("Tor", json!({"protocol": "tor"})),
+        ("Dns", json!({"protocol": "dns", "url": "{username}.com"})),
+        ("Token", json!({"activation": {"method": "x"}, "disabled": true})),
+        ("Similar", json!({"similarSearch": true})),
+        ("Texts", json!({"presenseStrs": null, "absenceStrs": null})),
+        ("Type", json!({"checkType": "smell"})),
+        ("None", json!({"checkType": null})),
+        ("Field", json!({"url": "{urlMain}{userId}"})),
+        ("Brace", json!({"url": "{urlMain}{username"})),
+        ("Nobody", json!({"url": "{urlMain}"})),
+        ("Null", json!({"url": null})),
+        ("Same", json!({"absenceStrs": ["since"]})),
+        ("Wrong", json!({"errors": ["x"]})),
+        ("Walled", json!({"errors": {"sin": "?"}})),
+    ]);
+    let imported =
+        take_over("list.json", &list.to_string().replace("site.example", "meadow.example")).unwrap();
+    assert_eq!((imported.modules.len(), imported.report.off), (0, 1));
+    assert_eq!(
+        notes(&imported.report, NoteKind::LeftOut),
+        [
+            "Id: it takes a `gaia_id`, no username",
+            "Tor: it is reached over `tor`, and only the open web is asked",
+            "Dns: it asks the DNS for a domain of that name: a domain is no account",
+            "Token: it needs a token that Maigret's own code fetches first (`activation`) (the list has switched it off, too)",
+            "Similar: what it finds are accounts of similar names (`similarSearch`)",
+            "Texts: its type is `message`, but it has neither presence nor absence texts",
+            "Type: the type `smell`; message, status_code and response_url are known",
+            "None: `checkType` is missing",
+            "Field: `{userId}` is no variable of this list",
+            "Brace: a `{` without its partner in `{urlMain}{username`",
+            "Nobody: neither its address nor its `requestPayload` holds `{username}`",
+            "Null: `url` is missing",
+            "Same: hit[0]: `miss[0]` holds wherever it does: it would always be a conflict",
+            "Wrong: `errors` is an array; an object is due",
+            "Walled: each of its presence texts is among its own `errors`",
+        ]
+    );
+}

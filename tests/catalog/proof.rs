@@ -1,0 +1,322 @@
+//! `catalog check`: the built-in catalogue proves itself on the simulated web; what is wrong with a module
+//! shows, on a site of the test's own and on the simulated one.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+
+use super::*;
+use crate::cli::{Folder, Ran, ran, sightline};
+use crate::net::site::{Site, hold};
+
+fn report_of(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out))
+}
+
+fn list_of<'v>(report: &'v Value, what: &str) -> &'v Vec<Value> {
+    report[what].as_array().unwrap()
+}
+
+/// How often each kind of question was put to a module.
+fn asked(module: &Value) -> BTreeMap<&str, usize> {
+    list_of(module, "answers").iter().fold(BTreeMap::new(), |mut asked, answer| {
+        *asked.entry(answer["asks"].as_str().unwrap()).or_default() += 1;
+        asked
+    })
+}
+
+#[test]
+fn every_built_in_module_hits_misses_and_takes_no_trouble_for_an_answer() {
+    let ran = ran(&["catalog", "check", "--sandbox", "--faults", "--format", "json"], &[]);
+    let report = report_of(&ran);
+    let modules = list_of(&report, "modules");
+    let wrong: Vec<String> = modules
+        .iter()
+        .filter(|module| module["verdict"] != "ok" || module["unread"] != json!([]))
+        .map(|module| {
+            format!("{}: {} {} {}", module["module"], module["verdict"], module["why"], module["unread"])
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{} modules:\n{}", wrong.len(), wrong.join("\n"));
+    let ran = ran.code_is(0);
+    assert!(ran.err.contains("SIMULATED"), "{}", ran.err);
+
+    let catalog = Catalog::builtin().unwrap();
+    let enabled = catalog.modules().iter().filter(|module| module.entry().enabled).count();
+    assert!(enabled > 100 && modules.len() == enabled, "{} of {enabled}", modules.len());
+    for module in modules {
+        let (id, asked) = (&module["module"], asked(module));
+        let real = asked.get("known").or(asked.get("stand_in"));
+        assert!(real.is_some_and(|count| *count > 0) && asked["made_up"] > 0, "{id}: {asked:?}");
+        for trouble in
+            ["challenge", "empty_page", "server_error", "connection_reset", "rate_limit", "silence"]
+        {
+            assert_eq!(asked.get(trouble), Some(&1), "{id}: {trouble}");
+        }
+        let entry = catalog.get(id.as_str().unwrap()).unwrap().entry();
+        let reads_the_target = entry.contact == sightline::modules::definition::Contact::TargetWeb;
+        assert_eq!(asked.contains_key("login_wall"), !reads_the_target, "{id}");
+        let is_guarded = entry.control.unwrap_or(entry.search_type != SearchType::Domain);
+        assert_eq!(asked.contains_key("yes_to_all"), is_guarded, "{id}");
+        let is_feed = entry.probes.iter().all(|probe| probe.feed.is_some());
+        for answer in list_of(module, "answers") {
+            // A feed that one check fetched is at hand for the next.
+            let is_sent = answer["requests"].as_u64().unwrap() > 0 || is_feed;
+            assert!(is_sent && answer["is_as_wanted"] == true, "{id}: {answer}");
+        }
+    }
+    let twice = modules.iter().filter(|module| asked(module)["made_up"] == 2).count();
+    assert!(twice * 10 > enabled * 9, "only {twice} of {enabled} take two forms of made-up names");
+}
+
+/// A site with a part for each kind of module: `/PART/NAME`. Counts how many it serves at once.
+fn site(most_at_once: &Arc<AtomicUsize>) -> Site {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most_at_once));
+    Site::start(move |stream, request| {
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        let path = request.path().to_owned();
+        let mut parts = path.trim_start_matches('/').split('/');
+        let (part, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        match part {
+            "silent" => {
+                // Before the wait: whoever waits for nothing takes no place of others.
+                now.fetch_sub(1, Ordering::SeqCst);
+                return hold(stream);
+            }
+            "walled" => say(stream, 403, "<title>Just a moment...</title> /cdn-cgi/challenge-platform/"),
+            "broken_site" => say(stream, 500, "oops"),
+            "yes" => say(stream, 200, "profile"),
+            "odd" => say(stream, 418, "teapot"),
+            "stranger_s" => say(stream, 200, "<link rel=canonical href=/stranger_s/carol><h1>Carol</h1>"),
+            "" => say(stream, 200, "welcome"),
+            "empty" => say(stream, 200, ""),
+            "led_home" => {
+                let _ = stream.write_all(
+                    b"HTTP/1.1 302 X\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                );
+            }
+            "renamed" => say(stream, 404, "nobody"),
+            _ if name == "alice" => say(stream, 200, "profile of alice"),
+            _ => say(stream, 404, "nobody"),
+        }
+        now.fetch_sub(1, Ordering::SeqCst);
+    })
+}
+
+fn say(stream: &mut TcpStream, status: u16, body: &str) {
+    let cloudflare = if status == 403 { "Server: cloudflare\r\nCF-Mitigated: challenge\r\n" } else { "" };
+    let length = body.len();
+    // Whoever asked may have gone.
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status} X\r\n{cloudflare}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+}
+
+/// A module that asks `/ID/NAME`, with these fields changed.
+fn part(site: &Site, id: &str, changes: &Value) -> Value {
+    let mut entry = entry();
+    entry["id"] = json!(id);
+    entry["known"] = json!(["alice"]);
+    entry["probes"][0]["url"] = json!(site.url(&format!("/{id}/{{query}}")));
+    for (name, value) in changes.as_object().unwrap() {
+        entry[name] = value.clone();
+    }
+    entry
+}
+
+fn check(file: &str, more: &[&str]) -> Ran {
+    let args = ["catalog", "check", "--no-builtin", "--catalog", file, "--format", "json"];
+    ran(&args.iter().chain(more).collect::<Vec<_>>(), &[])
+}
+
+#[test]
+fn each_verdict_is_told_with_what_was_seen_and_no_host_is_asked_more_than_twice_at_once() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let site = site(&most);
+    let folder = Folder::new();
+    let key = json!({"needs": ["config.k"], "probes": [{"url": site.url("/key/{query}?k={config.k}")}]});
+    let home = json!({"probes": [{"url": site.url("/led_home/{query}"), "follow": true}]});
+    let cases = [
+        ("good", json!({}), "ok", ""),
+        ("second", json!({"known": ["alice"]}), "ok", ""),
+        (
+            "renamed",
+            json!({}),
+            "broken",
+            "the known name `alice` is not found: miss by miss[0]: status 404; status 404 of 127.0.0.1, 6 bytes",
+        ),
+        (
+            "odd",
+            json!({}),
+            "broken",
+            "gives no conclusion: error unrecognized status 418 of 127.0.0.1, 6 bytes",
+        ),
+        ("stranger_s", json!({}), "broken", "gives no conclusion: error other_account by hit[0]"),
+        ("led_home", home, "broken", "gives no conclusion: error front_page by hit[0]"),
+        ("empty", json!({}), "broken", "gives no conclusion: error empty status 200"),
+        ("yes", json!({}), "unreliable", "a made-up name is found as well as `alice`"),
+        ("yes", json!({"id": "unguarded", "control": false}), "unreliable", "the made-up name `"),
+        (
+            "walled",
+            json!({}),
+            "blocked",
+            "blocked cloudflare_challenge by barrier: cloudflare_challenge; status 403",
+        ),
+        ("broken_site", json!({}), "error", "error server_error status 500 of 127.0.0.1, 4 bytes"),
+        ("silent", json!({}), "timeout", "timeout_first_byte"),
+        ("stranger", json!({"known": []}), "unproven", "it has no `known` name"),
+        ("key", key, "unproven", "it needs --key k=…"),
+    ];
+    let entries: Vec<Value> = cases.iter().map(|(id, changes, ..)| part(&site, id, changes)).collect();
+    let file = folder.file("own.json", &Value::from(entries.clone()).to_string());
+    let flags = ["--allow-private-targets", "--timeout", "1s"];
+    let report = report_of(&check(&file, &flags).code_is(1));
+    assert_eq!(report["finished"], true);
+    for (entry, (_, _, verdict, why)) in entries.iter().zip(&cases) {
+        let id = &entry["id"];
+        let module = list_of(&report, "modules").iter().find(|it| it["module"] == *id).unwrap();
+        let told = module["why"].as_str().unwrap_or_default();
+        assert!(module["verdict"] == *verdict && told.contains(why), "{id}: {module:#}");
+    }
+    let counts = json!({"ok": 2, "broken": 5, "unreliable": 2, "blocked": 1, "error": 1, "timeout": 1,
+        "unproven": 2, "unfinished": 0});
+    assert_eq!(report["counts"], counts);
+    let most = most.load(Ordering::SeqCst);
+    assert!((1..=2).contains(&most), "{most} at once");
+
+    // For people: what is not ok, the worst first, and one line with the counts.
+    let args =
+        ["catalog", "check", "--no-builtin", "--catalog", &file, "--module", "good", "--module", "renamed"];
+    let args: Vec<&str> = args.into_iter().chain(flags).collect();
+    let text = ran(&args, &[]).code_is(1).out;
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() == 3 && lines[1].starts_with("broken   renamed  the known name `alice`"), "{text}");
+    assert_eq!(lines[2], "2 modules: 1 ok, 1 broken");
+    ran(&[&args[..5], &["--module", "good"], &flags].concat(), &[]).code_is(0);
+}
+
+#[test]
+fn a_module_that_is_switched_off_is_asked_where_it_is_named() {
+    let site = site(&Arc::default());
+    let folder = Folder::new();
+    let off = part(&site, "off", &json!({"enabled": false}));
+    let file = folder.file("own.json", &json!([part(&site, "on", &json!({})), off]).to_string());
+    let report = report_of(&check(&file, &["--allow-private-targets"]).code_is(0));
+    assert_eq!((&report["asked"], &report["left_out"]), (&json!(1), &json!(1)));
+    let report = report_of(&check(&file, &["--allow-private-targets", "--module", "off"]).code_is(0));
+    assert_eq!(report["modules"][0]["verdict"], "ok", "{report}");
+}
+
+#[test]
+fn where_no_site_can_be_reached_nothing_is_proved() {
+    let folder = Folder::new();
+    let mut entry = entry();
+    entry["known"] = json!(["alice"]);
+    entry["probes"][0]["url"] =
+        json!(format!("http://127.0.0.1:{}/{{query}}", crate::net::site::closed_port()));
+    let file = folder.file("own.json", &json!([entry]).to_string());
+    check(&file, &["--allow-private-targets"]).code_is(3).err_has("no site could be reached");
+}
+
+#[test]
+fn ctrl_c_ends_with_a_report_of_what_is_known() {
+    let (tell, told) = channel();
+    let site = Site::start(move |stream, _| {
+        let _ = tell.send(());
+        hold(stream);
+    });
+    let folder = Folder::new();
+    let file = folder.file("own.json", &json!([part(&site, "silent", &json!({}))]).to_string());
+    let args = [
+        "catalog",
+        "check",
+        "--no-builtin",
+        "--catalog",
+        &file,
+        "--allow-private-targets",
+        "--timeout",
+        "10m",
+    ];
+    let child = sightline(&args, &[]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It is under way: the signal meets the handler.
+    told.recv().unwrap();
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let ended = child.wait_with_output().unwrap();
+    let out = String::from_utf8(ended.stdout).unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{out}");
+    assert!(out.contains("unfinished  silent") && out.contains("stopped before all was asked"), "{out}");
+}
+
+#[test]
+fn a_report_goes_into_a_file_whole_or_not_at_all() {
+    let site = site(&Arc::default());
+    let folder = Folder::new();
+    let file = folder.file("own.json", &json!([part(&site, "good", &json!({}))]).to_string());
+    let path = folder.path().join("report.json").display().to_string();
+    let written = check(&file, &["--allow-private-targets", "--output", &path]).code_is(0);
+    assert_eq!(written.out, "");
+    written.err_has("1 modules: 1 ok");
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(report["counts"]["ok"], 1);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is left beside it");
+
+    let before = site.received().len();
+    for nowhere in [folder.path().join("no/report.json"), folder.path().to_owned()] {
+        let nowhere = nowhere.display().to_string();
+        check(&file, &["--allow-private-targets", "--output", &nowhere])
+            .code_is(3)
+            .err_has("cannot be written");
+    }
+    assert_eq!(site.received().len(), before, "a report that cannot be written costs no request");
+}
+
+/// The verdict on one module on the simulated web with all its troubles, and why.
+fn simulated(changes: &Value) -> (String, String) {
+    let folder = Folder::new();
+    let mut entry = entry();
+    entry["hit"] = json!([{"status": [200], "words": ["{query}"]}]);
+    for (name, value) in changes.as_object().unwrap() {
+        entry[name] = value.clone();
+    }
+    let file = folder.file("own.json", &json!([entry]).to_string());
+    let ran = check(&file, &["--sandbox", "--faults"]);
+    let report = report_of(&ran);
+    let module = &report["modules"][0];
+    ran.code_is(i32::from(module["verdict"] != "ok"));
+    (module["verdict"].as_str().unwrap().to_owned(), module["why"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn the_simulated_web_shows_rules_that_take_trouble_for_an_answer() {
+    for (changes, verdict, why) in [
+        (json!({}), "ok", ""),
+        (
+            json!({"miss": [{"status": [500]}]}),
+            "broken",
+            "server_error is taken for miss by miss[0]: status 500;",
+        ),
+        (json!({"miss": [{"status": [404]}, {"body_is": ""}]}), "broken", "empty_page is taken for miss"),
+        (json!({"hit": [{"status": [200]}], "control": false}), "ok", ""),
+        (
+            json!({"hit": [{"status": [200], "words": ["a"]}], "miss": [{"status": [404], "words": ["b"]}, {"status": ["3xx"], "header": {"Location": "login"}}]}),
+            "broken",
+            "login_wall is taken for miss",
+        ),
+        (
+            json!({"hit": [{"words": ["gone"]}], "miss": [{"regex": "gone"}]}),
+            "broken",
+            "its rules cannot be played: none of",
+        ),
+        (json!({"hit": [{"words": ["{query}"]}], "miss": []}), "broken", "it has no `miss` rule"),
+        (json!({"accepts": "[0-9]{3}"}), "unproven", "no name that it would take is known"),
+    ] {
+        let (found, told) = simulated(&changes);
+        assert!(found == verdict && told.contains(why), "{changes}: {found}: {told}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Mistakes of multipart bodies, optional keys, feeds and pages; what is right loads.
+
+use super::*;
+
+fn probe(more: &Value) -> Value {
+    let mut probe = json!({"url": URL});
+    for (name, value) in more.as_object().unwrap() {
+        probe[name] = value.clone();
+    }
+    json!({"probes": [probe]})
+}
+
+#[test]
+fn mistakes_of_multipart_bodies_and_optional_keys() {
+    assert_faults(&[
+        (
+            probe(&json!({"method": "POST", "multipart": {"a": "b"}, "form": {"a": "b"}})),
+            "f.json: site: probes[0]: `form`, `multipart`, `json` and `text` exclude each other: one body a probe",
+        ),
+        (
+            probe(&json!({"multipart": {"a": "b"}})),
+            "f.json: site: probes[0].method: GET has no body; say POST or PUT",
+        ),
+        (
+            probe(
+                &json!({"method": "POST", "multipart": {"a": "b"}, "headers": {"content-type": "text/plain"}}),
+            ),
+            "f.json: site: probes[0].headers: the `Content-Type` of `multipart` is set by the program",
+        ),
+        (
+            probe(&json!({"method": "POST", "multipart": {"a": "{page}"}})),
+            "f.json: site: probes[0].multipart.a: `{page}` stands in the `url` of `pages` only",
+        ),
+        (
+            probe(&json!({"url": "https://site.example/{config.k?}/{query}"})),
+            "f.json: site: probes[0].url: `{config.k?}` may be missing: in a URL it can stand in a parameter of the query only",
+        ),
+        (
+            probe(
+                &json!({"method": "POST", "text": "{config.k?}", "headers": {"Content-Type": "text/plain"}}),
+            ),
+            "f.json: site: probes[0].text: a key that may be missing (`{config.NAME?}`) has no place here: nothing can be left out of a text",
+        ),
+        (
+            json!({
+                "needs": ["config.k"],
+                "probes": [{"url": URL, "headers": {"A": "{config.k}", "B": "{config.k?}"}}],
+            }),
+            "f.json: site: probes[0].headers.B: `{config.k?}` may be missing, but \"config.k\" stands in `needs`; take the `?` or the need away",
+        ),
+        (
+            json!({"hit": [{"words": ["{config.k?}"]}]}),
+            "f.json: site: hit[0].words[0]: `{config.k}` must not stand here: keys are for requests only",
+        ),
+        (
+            json!({"needs": ["config.k"], "probes": [
+                {"url": URL, "headers": {"A": "{config.k}"}, "save": {"a": "template:{config.k}"}},
+            ]}),
+            "f.json: site: probes[0].save.a: `{config.k}` must not stand here: keys are for requests only",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_of_feeds() {
+    let feed = |more: Value| {
+        let mut feed = json!({"url": "https://site.example/list", "feed": {"keep_s": 3600}});
+        for (name, value) in more.as_object().unwrap() {
+            feed[name] = value.clone();
+        }
+        probe(&feed)
+    };
+    let query = "a feed is fetched once for all queries: its request holds no `{query}`, `{local}`, `{domain}` or `{saved.NAME}`";
+    assert_faults(&[
+        (feed(json!({"url": URL})), &format!("f.json: site: probes[0].url: {query}")),
+        (
+            feed(json!({"url": "https://site.example/{query|md5}"})),
+            &format!("f.json: site: probes[0].url: {query}"),
+        ),
+        (feed(json!({"headers": {"A": "{query}"}})), &format!("f.json: site: probes[0].headers.A: {query}")),
+        (
+            json!({"probes": [
+                {"url": URL, "save": {"a": "title:"}},
+                {"url": "https://site.example/{saved.a}", "feed": {"keep_s": 60}},
+            ]}),
+            &format!("f.json: site: probes[1].url: {query}"),
+        ),
+        (
+            feed(json!({"method": "HEAD"})),
+            "f.json: site: probes[0].feed: a feed is fetched with GET over HTTP, without a body",
+        ),
+        (
+            feed(json!({"method": "POST", "form": {"a": "b"}})),
+            "f.json: site: probes[0].feed: a feed is fetched with GET over HTTP, without a body",
+        ),
+        (
+            feed(json!({"via": "browser"})),
+            "f.json: site: probes[0].feed: a feed is fetched with GET over HTTP, without a body",
+        ),
+        (
+            feed(json!({"feed": {"keep_s": 59}})),
+            "f.json: site: probes[0].feed.keep_s: allowed are 60 to 604800 (a week)",
+        ),
+        (
+            feed(json!({"feed": {"keep_s": 604_801}})),
+            "f.json: site: probes[0].feed.keep_s: allowed are 60 to 604800 (a week)",
+        ),
+        (feed(json!({"feed": {}})), "f.json: site: probes[0].feed: the field `keep_s` is missing"),
+        (
+            feed(json!({"feed": true})),
+            "f.json: site: probes[0].feed: true is not allowed here; write an object",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_of_pages() {
+    let paged = |pages: Value, more: Value| {
+        let mut changes = probe(&json!({"pages": pages}));
+        for (name, value) in more.as_object().unwrap() {
+            changes["probes"][0][name] = value.clone();
+        }
+        changes["results"] = json!([{"type": "url", "each": "json:/links/*"}]);
+        changes
+    };
+    let next = |more: Value| {
+        let mut pages = json!({"next": "json:/next"});
+        for (name, value) in more.as_object().unwrap() {
+            pages[name] = value.clone();
+        }
+        paged(pages, json!({}))
+    };
+    assert_faults(&[
+        (paged(json!({"most": 3}), json!({})), "f.json: site: probes[0].pages: the field `next` is missing"),
+        (
+            next(json!({"most": 1})),
+            "f.json: site: probes[0].pages.most: allowed are 2 to 20, the first page included",
+        ),
+        (
+            next(json!({"most": 21})),
+            "f.json: site: probes[0].pages.most: allowed are 2 to 20, the first page included",
+        ),
+        (
+            next(json!({"next": {"from": ["json:/next"], "probe": 0}})),
+            "f.json: site: probes[0].pages.next: it reads the page itself: leave `probe` out",
+        ),
+        (
+            next(json!({"url": "https://site.example/{query}?page=2"})),
+            "f.json: site: probes[0].pages.url: it holds no `{page}`: it would lead to one page again and again",
+        ),
+        (
+            next(json!({"url": "https://other.example/{query}?page={page}"})),
+            "f.json: site: probes[0].pages.url: it leads to another host than the probe's `url`",
+        ),
+        (
+            next(json!({"url": "https://{page}.example/{query}"})),
+            "f.json: site: probes[0].pages.url: `{page}` must not stand in the host: an answer does not choose who is asked",
+        ),
+        (
+            next(json!({"url": "{page}"})),
+            "f.json: site: probes[0].pages.url: a URL begins with `https://`, `http://` or `{saved.NAME}`",
+        ),
+        (
+            paged(json!({"next": "json:/next"}), json!({"method": "POST", "form": {"a": "b"}})),
+            "f.json: site: probes[0].pages: pages are asked for with GET over HTTP, without a body; so must be the first one",
+        ),
+        (
+            paged(
+                json!({"next": "json:/next"}),
+                json!({"url": "https://site.example/", "feed": {"keep_s": 60}}),
+            ),
+            "f.json: site: probes[0].pages: `feed` and `pages` exclude each other: a feed is one document",
+        ),
+        (
+            probe(&json!({"url": "https://site.example/{query}/{page}"})),
+            "f.json: site: probes[0].url: `{page}` stands in the `url` of `pages` only",
+        ),
+        (
+            probe(&json!({"pages": {"next": "json:/next"}})),
+            "f.json: site: probes[0].pages: no `results` read this probe's answer: its further pages are of no use",
+        ),
+        (
+            json!({"hit": [{"words": ["{page}"]}]}),
+            "f.json: site: hit[0].words[0]: `{page}` stands in the `url` of `pages` only",
+        ),
+    ]);
+}
+
+#[test]
+fn mistakes_of_excluded_domains() {
+    let email = |more: Value| {
+        let mut changes = json!({"type": "email"});
+        for (name, value) in more.as_object().unwrap() {
+            changes[name] = value.clone();
+        }
+        changes
+    };
+    assert_faults(&[
+        (json!({"domain_not_in": ["a.example"]}), "f.json: site: domain_not_in: it is for email modules"),
+        (
+            email(json!({"domain_not_in": ["a.example", "example"]})),
+            "f.json: site: domain_not_in[1]: `example` is no domain in lower case",
+        ),
+        (
+            email(json!({"domain_in": ["a.example"], "domain_not_in": ["b.example"]})),
+            "f.json: site: domain_not_in: `domain_in` says which domains are asked; leave one of the two out",
+        ),
+        (
+            email(json!({"domain_not_in": ["example.org"], "known": ["bob@example.org"]})),
+            "f.json: site: known[0]: the module itself would skip it: other_domain",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_right_loads() {
+    for changes in [
+        probe(&json!({"method": "POST", "multipart": {"name": "{query}", "{config.k?}": "x"}})),
+        probe(
+            &json!({"url": "https://site.example/{query}?a=1&k={config.k?}", "headers": {"A": "{config.k?}"}}),
+        ),
+        probe(&json!({"method": "POST", "json": {"q": "{query}", "k": "{config.k?}"}})),
+        json!({
+            "type": "domain",
+            "probes": [{"url": "https://site.example/list?k={config.k?}", "feed": {"keep_s": 604_800},
+                        "save": {"row": {"from": ["json:/rows/*"], "where": [{"at": "", "equals_query": true}]}}}],
+        }),
+        json!({
+            "results": [{"type": "url", "each": "json:/links/*"}],
+            "probes": [{"url": URL, "pages": {"next": "json:/next", "url": "https://site.example/{query}?p={page}", "most": 20}}],
+        }),
+        json!({
+            "results": [{"type": "url", "probe": 0, "each": "css:a@href"}],
+            "probes": [{"url": URL, "pages": {"next": "css:a.next@href"}}, {"url": URL, "fallback": true}],
+        }),
+        json!({"type": "email", "domain_not_in": ["a.example"]}),
+    ] {
+        assert_eq!(faults(&changes), Vec::<String>::new(), "{changes}");
+    }
+}
+
+#[test]
+fn keys_go_to_whom_the_entry_names_and_into_no_result() {
+    let keyed = |more: &Value| {
+        let mut all = json!({"needs": ["config.k"]});
+        for (name, value) in more.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        all
+    };
+    let chain = |url: &str| {
+        keyed(&json!({"probes": [
+            {"url": URL, "save": {"next": "json:/next"}},
+            {"url": url, "headers": {"Authorization": "Bearer {config.k}"}},
+        ]}))
+    };
+    let foreign = "f.json: site: probes[1].url: an earlier answer says which host is asked, and it would get `{config.k}`; spell the host out, or leave the key away";
+    let told = "`final_url:` and `absolute_url` tell the address that was asked, in which a key stands; send the key in a header, or make the address with `format`";
+    let first = format!("f.json: site: probes[0].url: {told}");
+    let saved = format!("f.json: site: probes[0].save: `a`: {told}");
+    let in_url = |more: &Value| {
+        let mut all = keyed(more);
+        let mut probe = json!({"url": "https://site.example/{query}?k={config.k}"});
+        if let Some(save) = all.as_object_mut().unwrap().remove("save") {
+            probe["save"] = save;
+        }
+        all["probes"] = json!([probe]);
+        all
+    };
+    assert_faults(&[
+        (chain("{saved.next}"), foreign),
+        (chain("https://{saved.next}/a"), foreign),
+        (chain("https://a.{saved.next}/{query}"), foreign),
+        (
+            keyed(&json!({"type": "domain", "probes": [{"url": "https://{domain}/?k={config.k}"}]})),
+            "f.json: site: probes[0].url: the query says which host is asked, and it would get `{config.k}`; spell the host out, or leave the key away",
+        ),
+        (in_url(&json!({"result": {"type": "account", "metadata": {"a": "final_url:"}}})), &first),
+        (
+            in_url(&json!({"results": [{"type": "technology", "each": "json:/l/*",
+                "metadata": {"a": {"from": ["value:"], "transform": ["absolute_url"]}}}]})),
+            &first,
+        ),
+        (in_url(&json!({"save": {"a": "final_url:"}})), &saved),
+    ]);
+    for fine in [
+        chain("https://api.site.example/{saved.next}"),
+        chain("https://{saved.next}.site.example/"),
+        in_url(&json!({"result": {"type": "account", "metadata": {"a": "json:/a"}}})),
+    ] {
+        assert_eq!(faults(&fine), [""; 0], "{fine}");
+    }
+}

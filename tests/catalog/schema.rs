@@ -1,0 +1,172 @@
+//! The JSON Schema of catalogue files, with a validator that is not ours.
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use sightline::modules::catalog::json_schema;
+
+use super::loading::sites;
+use super::*;
+use crate::cli::ran;
+
+struct Schema {
+    schemas: Schemas,
+    index: SchemaIndex,
+}
+
+impl Schema {
+    /// Compiling checks it against the schema of schemas.
+    fn new() -> Self {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        let name = "https://sightline.example/catalogue.json";
+        compiler.add_resource(name, json_schema()).unwrap();
+        let index = compiler.compile(name, &mut schemas).unwrap_or_else(|error| panic!("{error:#}"));
+        Self { schemas, index }
+    }
+
+    fn refuses(&self, file: &Value) -> Option<String> {
+        self.schemas.validate(file, self.index).err().map(|error| format!("{error:#}"))
+    }
+}
+
+#[test]
+fn every_built_in_file_fits_the_schema() {
+    let schema = Schema::new();
+    for path in sites() {
+        let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let refused = schema.refuses(&file);
+        assert!(refused.is_none(), "{}: {}", path.display(), refused.unwrap_or_default());
+    }
+    assert!(schema.refuses(&json!({})).is_some() && schema.refuses(&json!([])).is_none());
+}
+
+#[test]
+fn the_command_prints_it() {
+    let printed: Value = serde_json::from_str(&ran(&["catalog", "schema"], &[]).code_is(0).out).unwrap();
+    assert_eq!(printed, json_schema());
+    assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
+}
+
+#[test]
+fn the_schema_refuses_what_it_can_see() {
+    let schema = Schema::new();
+    let mut cases: Vec<Value> =
+        super::form::mistakes_of_form().into_iter().map(|(changes, _)| changes).collect();
+    let probe = |more: Value| {
+        let mut probe = json!({"url": URL});
+        for (name, value) in more.as_object().unwrap() {
+            probe[name] = value.clone();
+        }
+        json!({"probes": [probe]})
+    };
+    let rule = |rule: Value| json!({"hit": [rule]});
+    let meta = |extractor: Value| json!({"result": {"type": "profile", "metadata": {"m": extractor}}});
+    cases.extend([
+        json!({"id": "Site!"}),
+        json!({"id": "x".repeat(65)}),
+        json!({"platform": " Site"}),
+        json!({"platform": ""}),
+        json!({"category": "Social"}),
+        json!({"tags": ["ok", "Ä"]}),
+        json!({"rank": 0}),
+        json!({"home": "site.example"}),
+        json!({"every_ms": 0}),
+        json!({"every_ms": 86_400_001}),
+        json!({"per_day": 0}),
+        json!({"strip": ""}),
+        json!({"type": "email", "domain_in": ["A.example"]}),
+        json!({"needs": ["k"]}),
+        json!({"probes": []}),
+        json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
+        json!({"hit": []}),
+        json!({"known": (0..51).map(|n| format!("name{n}")).collect::<Vec<_>>()}),
+        probe(json!({"url": "site.example/{query}"})),
+        probe(json!({"headers": {"X A": "x"}})),
+        probe(json!({"save": {"A": "title:"}})),
+        probe(json!({"save": {"a": "title"}})),
+        rule(json!({})),
+        rule(json!({"status": [99]})),
+        rule(json!({"status": [600]})),
+        rule(json!({"status": ["6xx"]})),
+        rule(json!({"regex": ""})),
+        rule(json!({"final_url": ""})),
+        rule(json!({"words": [""]})),
+        rule(json!({"any_word": [""]})),
+        rule(json!({"no_word": [""]})),
+        rule(json!({"json": [{"at": "a", "exists": true}]})),
+        rule(json!({"json": [{"at": "/a"}]})),
+        rule(json!({"css": [{"select": ""}]})),
+        meta(json!("title")),
+        meta(json!({"from": []})),
+        meta(json!({"from": ["title"]})),
+        meta(json!({"from": ["title:"], "limit": 0})),
+        json!({"result": {"type": "profile", "metadata": {"A": "title:"}}}),
+        json!({"results": [{"type": "url", "each": "json:/*", "limit": 1001}]}),
+    ]);
+    for changes in cases {
+        assert!(schema.refuses(&changed(&changes)).is_some(), "the schema takes {changes}");
+        assert!(!faults(&changes).is_empty(), "the loader takes {changes}");
+    }
+}
+
+/// The places of all values in a document.
+fn places(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Array(elements) => {
+            elements.iter().enumerate().for_each(|(index, it)| places(it, &format!("{at}/{index}"), found));
+        }
+        Value::Object(members) => {
+            members.iter().for_each(|(name, it)| {
+                places(it, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+            });
+        }
+        _ => {}
+    }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Value::from),
+        (-2..700_i64).prop_map(Value::from),
+        Just(json!(0.5)),
+        "[a-zA-Z0-9:/ .{}_-]{0,9}".prop_map(Value::from),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!([{"status": [200]}])),
+        Just(json!({"from": ["title:"]})),
+    ]
+}
+
+#[test]
+fn what_the_schema_refuses_the_loader_refuses() {
+    let schema = Schema::new();
+    let entries: Vec<Value> = sites()
+        .iter()
+        .flat_map(|path| {
+            let file: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+            file.into_iter().step_by(7)
+        })
+        .collect();
+    assert!(entries.len() > 20);
+    let change = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), any_value());
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(1500));
+    let told = std::cell::Cell::new(0);
+    let result = runner.run(&change, |(which, place, value)| {
+        let mut file = json!([which.get(&entries).clone()]);
+        let mut all = Vec::new();
+        places(&file[0], "/0", &mut all);
+        let place: &String = place.get(&all);
+        *file.pointer_mut(place).unwrap() = value;
+        if let Some(why) = schema.refuses(&file) {
+            told.set(told.get() + 1);
+            prop_assert!(
+                Catalog::from_text("f.json", &file.to_string()).is_err(),
+                "the loader takes what the schema refuses: {}",
+                why
+            );
+        }
+        Ok(())
+    });
+    result.unwrap_or_else(|error| panic!("{error}"));
+    assert!(told.get() > 200, "only {} changes were mistakes", told.get());
+}

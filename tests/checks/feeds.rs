@@ -1,0 +1,223 @@
+//! Feeds: one fetch for all checks.
+
+use super::*;
+
+/// A module that looks its query up in a list.
+fn listed(id: &str, more: &Value) -> Arc<Module> {
+    let mut fields = json!({
+        "id": id, "type": "domain",
+        "probes": [{"url": "https://site.example/list.json", "feed": {"keep_s": 3600}}],
+        "hit": [{"status": [200], "json": [{"at": "/*/name", "equals_query": true}]}],
+        "miss": [{"status": [200], "json": [{"at": "/0/name", "exists": true}], "no_word": ["\"{query}\""]}],
+        "control": true,
+        "results": [{"type": "breach", "each": "json:/*", "where": [{"at": "/name", "equals_query": true}], "value": "json:/title"}],
+    });
+    for (name, value) in more.as_object().unwrap() {
+        fields[name] = value.clone();
+    }
+    module(&fields)
+}
+
+fn list() -> Response {
+    let list = json!([{"name": "example.org", "title": "One"}, {"name": "example.net", "title": "Two"}]);
+    respond(200, &[("content-type", "application/json")], list.to_string())
+}
+
+fn domain(name: &str) -> Query {
+    Query::parse(SearchType::Domain, name).unwrap()
+}
+
+#[test]
+fn a_feed_is_fetched_once_for_all_checks_and_controls() {
+    let bench = Bench::new(|_| Ok(list()));
+    let (one, two) = (listed("one", &json!({})), listed("two", &json!({})));
+    let first = bench.check(&one, &domain("example.org"));
+    assert_eq!((first.outcome, first.evidence.requests), (Outcome::Hit, 1), "{first:?}");
+    assert_eq!(first.findings[0].value.as_deref(), Some("One"));
+    assert!(first.evidence.bytes_read > 0);
+    for (site, name, want) in [
+        (&one, "example.net", Outcome::Hit),
+        (&two, "example.org", Outcome::Hit),
+        (&two, "example.com", Outcome::Miss),
+    ] {
+        let report = bench.check(site, &domain(name));
+        let Evidence { requests, bytes_read, timing, http_status, .. } = report.evidence;
+        assert_eq!((report.outcome, requests, bytes_read), (want, 0, 0), "{name}");
+        assert_eq!((timing, http_status), (Timing::default(), Some(200)));
+    }
+    assert_eq!(bench.asked(), ["https://site.example/list.json"]);
+    assert_eq!(bench.prober.asked.lock()[0].body_limit, MAX_FEED_BYTES);
+}
+
+#[test]
+fn other_headers_are_another_feed_and_a_missing_optional_key_leaves_its_header_out() {
+    let keyed = listed(
+        "keyed",
+        &json!({"probes": [{
+            "url": "https://site.example/list.json?a=1&key={config.k?}", "feed": {"keep_s": 60}, "headers": {"X-Key": "{config.k?}"},
+        }]}),
+    );
+    for (keys, url, header) in [
+        (&[][..], "https://site.example/list.json?a=1", None),
+        (&[("k", "v")][..], "https://site.example/list.json?a=1&key=v", Some("v")),
+    ] {
+        let bench = Bench::with_keys(keys, |_| Ok(list()));
+        assert_eq!(bench.check(&keyed, &domain("example.org")).outcome, Outcome::Hit);
+        let asked = bench.prober.asked.lock();
+        let found =
+            asked[0].headers.iter().find(|(name, _)| name == "X-Key").map(|(_, value)| value.as_str());
+        assert_eq!((asked[0].url.as_str(), found, asked.len()), (url, header, 1));
+    }
+    let bench = Bench::new(|_| Ok(list()));
+    let other = listed(
+        "other",
+        &json!({"probes": [{
+            "url": "https://site.example/list.json", "feed": {"keep_s": 60}, "headers": {"X-A": "b"},
+        }]}),
+    );
+    bench.check(&listed("one", &json!({})), &domain("example.org"));
+    bench.check(&other, &domain("example.org"));
+    assert_eq!(bench.asked().len(), 2);
+}
+
+#[test]
+fn checks_at_the_same_time_share_one_fetch() {
+    // The list comes once all checks have asked for it, as far as that can be seen from outside.
+    let started = Arc::new((Mutex::new(0), parking_lot::Condvar::new()));
+    let seen = started.clone();
+    let bench = Bench::new(move |_| {
+        let mut count = seen.0.lock();
+        seen.1.wait_while(&mut count, |count| *count < 8);
+        Ok(list())
+    });
+    let site = listed("one", &json!({}));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                *started.0.lock() += 1;
+                started.1.notify_all();
+                assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit);
+            });
+        }
+    });
+    assert_eq!(bench.asked().len(), 1);
+}
+
+#[test]
+fn a_check_waits_for_another_ones_fetch_no_longer_than_its_own_deadline() {
+    let gate = Arc::new((Mutex::new((false, false)), parking_lot::Condvar::new()));
+    let held = gate.clone();
+    let bench = Bench::new(move |_| {
+        let mut state = held.0.lock();
+        state.0 = true;
+        held.1.notify_all();
+        held.1.wait_while(&mut state, |(_, is_open)| !*is_open);
+        Ok(list())
+    });
+    let site = listed("one", &json!({}));
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit));
+        gate.1.wait_while(&mut gate.0.lock(), |(is_asked, _)| !*is_asked);
+        let late =
+            bench.checker.check(&site, &domain("example.org"), Instant::now() + Duration::from_millis(50));
+        assert_eq!((late.outcome, late.reason.as_deref()), (Outcome::Timeout, Some("timeout_first_byte")));
+        assert_eq!(late.evidence.requests, 0);
+        gate.0.lock().1 = true;
+        gate.1.notify_all();
+    });
+    assert_eq!(bench.asked().len(), 1);
+}
+
+#[test]
+fn a_failure_is_every_checks_own_and_is_remembered_for_a_while() {
+    type Failing = fn() -> Result<Response, ProbeError>;
+    let cases: [(Failing, Outcome, &str, usize); 5] = [
+        (|| Err(ProbeError::Dns("no such name".into())), Outcome::Error, "dns", 1),
+        (|| Err(ProbeError::Connect("refused".into())), Outcome::Error, "connect", 2),
+        (|| Ok(respond(500, &[], "")), Outcome::Error, "server_error", 1),
+        (|| Ok(respond(429, &[("retry-after", "30")], "")), Outcome::RateLimited, "rate_limit", 1),
+        (
+            || Ok(respond(403, &[("cf-mitigated", "challenge")], "")),
+            Outcome::Blocked,
+            "cloudflare_challenge",
+            1,
+        ),
+    ];
+    for (answer, outcome, reason, requests) in cases {
+        let bench = Bench::new(move |_| answer());
+        let site = listed("one", &json!({}));
+        let (first, second) =
+            (bench.check(&site, &domain("example.org")), bench.check(&site, &domain("example.net")));
+        for report in [&first, &second] {
+            assert_eq!(report.outcome, outcome, "{reason}: {report:?}");
+        }
+        assert_eq!(first.reason, second.reason);
+        assert_eq!(first.reason.as_deref(), Some(reason));
+        assert_eq!((bench.asked().len(), second.evidence.requests), (requests, 0), "{reason}");
+        // Who was not asked, asked for no pause.
+        let is_limited = outcome == Outcome::RateLimited;
+        assert_eq!((!first.pauses.is_empty(), second.pauses.len()), (is_limited, 0));
+    }
+}
+
+#[test]
+fn a_fetch_that_had_no_time_proves_nothing() {
+    let bench = Bench::new(|request| {
+        if request.trace.query.starts_with("hurried") {
+            Err(ProbeError::Timeout(Phase::Body))
+        } else {
+            Ok(list())
+        }
+    });
+    let site = listed("one", &json!({}));
+    assert_eq!(bench.check(&site, &domain("hurried.org")).outcome, Outcome::Timeout);
+    assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit);
+}
+
+#[test]
+fn a_feed_that_is_at_hand_takes_no_place_at_its_host() {
+    let bench = Bench::new(|_| Ok(list()));
+    let two = listed(
+        "two",
+        &json!({"probes": [
+            {"url": "https://site.example/list.json", "feed": {"keep_s": 3600}},
+            {"url": "https://other.example/{query}", "fallback": true},
+        ]}),
+    );
+    let one = listed("one", &json!({}));
+    let query = domain("example.org");
+    let hosts = |site: &Module| bench.checker.hosts(site, &query);
+    assert_eq!(
+        (hosts(&one), hosts(&two)),
+        (
+            vec![vec!["site.example".to_owned()]],
+            vec![vec!["site.example".into()], vec!["other.example".into()]]
+        )
+    );
+    assert!(!bench.checker.asks_nobody(&one, &query));
+    bench.check(&one, &query);
+    assert_eq!((hosts(&one), hosts(&two)), (vec![vec![]], vec![vec![], vec!["other.example".to_owned()]]));
+    assert!(bench.checker.asks_nobody(&one, &query) && !bench.checker.asks_nobody(&two, &query));
+}
+
+#[test]
+fn a_feed_knows_no_cookies_of_a_check_and_gives_none() {
+    let bench = Bench::new(|request| {
+        if request.url.path() == "/list.json" {
+            let mut list = list();
+            list.headers.push(("set-cookie".into(), "feed=1".into()));
+            return Ok(list);
+        }
+        Ok(respond(200, &[("set-cookie", "own=1")], "page"))
+    });
+    let site = listed(
+        "one",
+        &json!({"control": false, "hit": [{"status": [200]}], "miss": [], "note": "n", "probes": [
+            {"url": "https://site.example/{query}"},
+            {"url": "https://site.example/list.json", "feed": {"keep_s": 3600}},
+            {"url": "https://site.example/{query}/more"},
+        ]}),
+    );
+    assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit);
+    assert_eq!(*bench.prober.cookies.lock(), [None, None, Some("own=1".to_owned())]);
+}

@@ -1,0 +1,210 @@
+//! Whose page a hit is.
+
+use super::*;
+
+fn page(final_url: &str, head: &str) -> Response {
+    let body = format!("<html><head>{head}</head><body>profile</body></html>");
+    Response { final_url: final_url.parse().unwrap(), ..respond(200, &[("content-type", "text/html")], body) }
+}
+
+fn ends(module: &Module, name: &str, response: Response) -> (Outcome, Option<&'static str>) {
+    let verdict = judge(module, &username(name), &[Some(response)]);
+    (verdict.outcome, verdict.reason)
+}
+
+const HIT: (Outcome, Option<&str>) = (Outcome::Hit, None);
+const OTHER: (Outcome, Option<&str>) = (Outcome::Error, Some("other_account"));
+const FRONT: (Outcome, Option<&str>) = (Outcome::Error, Some("front_page"));
+const LOGIN: (Outcome, Option<&str>) = (Outcome::Blocked, Some("login_wall"));
+
+/// A module that asks `url` and takes every 200 for a hit.
+fn asking(url: &str) -> Arc<Module> {
+    module(&json!({"probes": [{"url": url, "follow": true}]}))
+}
+
+#[test]
+fn a_page_that_names_another_account_is_no_hit() {
+    for (url, name, named, want) in [
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/alice", OTHER),
+        ("https://s.example/u/{query}", "bob", "/u/alice", OTHER),
+        ("https://s.example/u/{query}", "john.doe", "https://s.example/u/johndoe", OTHER),
+        ("https://s.example/u/{query}", "bob.smith", "https://s.example/u/bob", OTHER),
+        ("https://s.example/@{query}/", "bob", "https://www.s.example/@Alice", OTHER),
+        ("https://s.example/u/{query}.html", "bob", "https://s.example/u/alice.html", OTHER),
+        ("https://s.example/{query}", "b\u{f6}b", "https://s.example/%C3%A4l", OTHER),
+        // The same account, written another way.
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/Bob/", HIT),
+        ("https://s.example/u/{query}", "BOB", "https://S.example/U/bob?ref=x", HIT),
+        ("https://s.example/u/{query}", "b\u{f6}b", "https://s.example/u/B%C3%96B", HIT),
+        ("https://s.example/u/{query}", "john_doe", "https://s.example/u/john-doe", HIT),
+        ("https://s.example/{query}", "bob", "https://s.example/@bob", HIT),
+        ("https://s.example/{query}", "bob", "https://m.s.example/bob#about", HIT),
+        // Another kind of address for it.
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/12345", HIT),
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/12345-bob", HIT),
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/bob-smith.7", HIT),
+        (
+            "https://s.example/u/{query}",
+            "bob",
+            "https://s.example/u/3f2a9c0d-11aa-4b2c-9d1e-aabbccddeeff",
+            HIT,
+        ),
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/UCx2k9Zb81QpLm", HIT),
+        ("https://s.example/u/{query}", "bob", "https://s.example/channel/alice", HIT),
+        ("https://s.example/u/{query}", "bob", "https://s.example/de/u/alice", HIT),
+        ("https://s.example/u/{query}", "bob", "https://alice.s.example/", HIT),
+        ("https://s.example/u/{query}", "bob", "https://other.example/u/alice", HIT),
+        ("https://s.example/{query}", "bob", "https://s.example/", HIT),
+        ("https://s.example/{query}", "bob", "https://s.example/profile", HIT),
+        ("https://s.example/{query}", "bob", "https://s.example/index.php", HIT),
+        ("https://s.example/u/{query}", "bob", "https://s.example/u/{username}", HIT),
+        ("https://s.example/u/{query}", "bob", "not an address", HIT),
+        // Not in the path: nobody knows what the place is.
+        ("https://s.example/?u={query}", "bob", "https://s.example/?u=alice", HIT),
+        ("https://{query}.s.example/", "bob", "https://alice.s.example/", HIT),
+        ("https://s.example/{query}/u/{query}", "bob", "https://s.example/alice/u/alice", HIT),
+    ] {
+        let fields = json!({"probes": [{"url": url}], "scripts": "any"});
+        let site = module(&fields);
+        let asked = url.replace("{query}", name);
+        for head in [
+            format!("<link rel='alternate canonical' href='{named}'>"),
+            format!("<meta property=og:url content='{named}'>"),
+            format!(
+                "<title>Site</title><link rel=canonical href='{asked}'><meta property=og:url content='{named}'>"
+            ),
+        ] {
+            assert_eq!(ends(&site, name, page(&asked, &head)), want, "{url} {name}: {head}");
+        }
+    }
+}
+
+#[test]
+fn what_the_page_proves_otherwise_counts() {
+    let head = "<title>bob on Site</title><link rel=canonical href='/u/alice'>";
+    let asked = "https://site.example/u/bob";
+    assert_eq!(ends(&module(&json!({})), "bob", page(asked, head)), HIT, "the title speaks of bob");
+    assert_eq!(ends(&module(&json!({})), "bob", page(asked, &head.replace("bob", "bobby"))), OTHER);
+    let head = "<h1>bob</h1><link rel=canonical href='/u/alice'>";
+    let proven = json!({"hit": [{"css": [{"select": "h1", "equals_query": true}]}]});
+    assert_eq!(ends(&module(&proven), "bob", page(asked, head)), HIT);
+    let echoed = json!({"hit": [{"words": ["{query}"]}]});
+    assert_eq!(ends(&module(&echoed), "bob", page(asked, head)), OTHER, "a word may stand in a search field");
+    let other_type = module(&json!({"type": "domain", "probes": [{"url": "https://site.example/{query}"}]}));
+    let domain = Query::parse(SearchType::Domain, "a.com").unwrap();
+    let answer = page("https://site.example/a.com", "<link rel=canonical href=/b.com>");
+    assert_eq!(judge(&other_type, &domain, &[Some(answer)]).outcome, Outcome::Hit);
+    let miss = json!({"hit": [{"words": ["never"]}], "miss": [{"words": ["profile"]}]});
+    assert_eq!(ends(&module(&miss), "bob", page(asked, head)).0, Outcome::Miss, "only hits are questioned");
+}
+
+#[test]
+fn what_was_led_elsewhere_is_no_hit() {
+    let plain = asking("https://s.example/u/{query}");
+    for (landed, want) in [
+        ("https://s.example/u/bob", HIT),
+        ("http://www.s.example/U/Bob/", HIT),
+        ("https://s.example/", FRONT),
+        ("https://www.s.example/de/", FRONT),
+        ("https://s.example/index.php?ref=u", FRONT),
+        ("https://elsewhere.example/home", FRONT),
+        ("https://bob.s.example/", HIT),
+        ("https://s.example/?user=Bob", HIT),
+        ("https://s.example/u/alice", OTHER),
+        ("https://s.example/u/4711", HIT),
+        ("https://s.example/profile/4711/bob", HIT),
+        ("https://s.example/login?next=/u/bob", LOGIN),
+        ("https://s.example/users/sign_in", LOGIN),
+    ] {
+        assert_eq!(ends(&plain, "bob", page(landed, "")), want, "{landed}");
+    }
+    // A module with a rule on addresses knows what they mean where the rule says so, not elsewhere.
+    let fields = json!({
+        "probes": [{"url": "https://s.example/u/{query}", "follow": true}],
+        "hit": [{"words": ["profile"]}, {"final_url": "/$"}], "miss": [{"final_url": "/gone$"}],
+    });
+    assert_eq!(ends(&module(&fields), "bob", page("https://s.example/", "")), FRONT, "the first rule fired");
+    assert_eq!(ends(&module(&fields), "bob", page("https://s.example/login", "")), LOGIN);
+    let fields = json!({
+        "probes": [{"url": "https://s.example/u/{query}", "follow": true}], "hit": [{"final_url": "/$"}], "miss": [{"status": [404]}],
+    });
+    assert_eq!(ends(&module(&fields), "bob", page("https://s.example/", "")), HIT, "it says so itself");
+    let front = asking("https://s.example/{query}");
+    assert_eq!(ends(&front, "home", page("https://s.example/", "")), HIT, "a front page was asked for");
+}
+
+#[test]
+fn a_redirect_that_is_not_followed_is_judged_by_its_target() {
+    let site = module(&json!({"hit": [{"status": [302]}]}));
+    let to = |location: &str| {
+        let mut response = respond(302, &[("location", location)], "");
+        response.final_url = "https://site.example/u/bob".parse().unwrap();
+        ends(&site, "bob", response)
+    };
+    assert_eq!(to("/"), FRONT);
+    assert_eq!(to("/login?next=%2Fu%2Fbob"), LOGIN);
+    assert_eq!(to("/u/alice"), OTHER);
+    assert_eq!(to("/u/Bob"), HIT);
+    assert_eq!(to("/profiles/17"), HIT);
+}
+
+#[test]
+fn an_answer_that_is_none_speaks_for_nothing() {
+    let absent = json!({"hit": [{"json": [{"at": "/id", "exists": true}]}], "miss": [{"status": [200], "no_word": ["id\":"]}, {"status": [404]}]});
+    let html = &[("content-type", "text/html")];
+    let unrecognized = (Outcome::Error, Some("unrecognized"));
+    for (fields, response, want) in [
+        (json!({}), respond(200, &[], ""), (Outcome::Error, Some("empty"))),
+        (json!({}), respond(200, html, " \n"), (Outcome::Error, Some("empty"))),
+        (json!({"hit": [{"no_word": ["gone"]}]}), respond(200, &[], ""), (Outcome::Error, Some("empty"))),
+        (json!({"hit": [{"status": [204]}]}), respond(204, &[], ""), HIT),
+        (json!({"hit": [{"body_is": ""}]}), respond(200, &[], ""), HIT),
+        (json!({"hit": [{"header": {"x-id": "."}}]}), respond(200, &[("x-id", "7")], ""), HIT),
+        (
+            json!({"probes": [{"url": "https://site.example/{query}", "method": "HEAD"}]}),
+            respond(200, &[], ""),
+            HIT,
+        ),
+        (json!({}), respond(404, &[], ""), (Outcome::Miss, None)),
+        (absent.clone(), respond(200, &[], ""), (Outcome::Error, Some("empty"))),
+        // A page where JSON is due.
+        (absent.clone(), respond(200, html, "<p>Welcome</p>"), unrecognized),
+        (absent.clone(), respond(200, &[("content-type", "application/json")], "{}"), (Outcome::Miss, None)),
+        (absent, respond(404, html, "<p>Not found</p>"), (Outcome::Miss, None)),
+        (
+            json!({"hit": [{"json": [{"at": "/id", "exists": true}]}], "miss": [{"words": ["No such user"]}]}),
+            respond(200, html, "<p>No such user</p>"),
+            (Outcome::Miss, None),
+        ),
+    ] {
+        assert_eq!(ends(&module(&fields), "bob", response), want, "{fields}");
+    }
+}
+
+#[test]
+fn a_redirect_to_a_wall_or_to_the_same_page_is_no_miss() {
+    let fields = json!({"hit": [{"status": ["2xx"]}], "miss": [{"status": ["3xx", 404]}]});
+    let (unseeing, blocked) = (module(&fields), |reason| (Outcome::Blocked, Some(reason)));
+    let odd = (Outcome::Error, Some("unrecognized"));
+    let led =
+        |module: &Module, location: &str| ends(module, "bob", respond(302, &[("location", location)], ""));
+    for (location, want) in [
+        ("/", (Outcome::Miss, None)),
+        ("/u/alice", (Outcome::Miss, None)),
+        ("https://www.site.example/u/bob/", odd),
+        ("http://site.example/u/bob", odd),
+        ("/u/Bob", odd),
+        ("/u/b%6Fb", odd),
+        ("/captcha?next=/u/bob", blocked("captcha")),
+        ("https://geo.captcha-delivery.com/?x", blocked("datadome")),
+        ("/account/login.php", blocked("login_wall")),
+    ] {
+        assert_eq!(led(&unseeing, location), want, "{location}");
+    }
+    // A rule that looks at the target knows what it means, and so does a form that is sent.
+    let fields = json!({"miss": [{"status": [302], "header": {"Location": "/$"}}]});
+    assert_eq!(led(&module(&fields), "/u/bob/").0, Outcome::Miss);
+    let post = json!([{"url": "https://site.example/ask", "method": "POST", "form": {"name": "{query}"}}]);
+    let form = module(&json!({"probes": post, "miss": [{"status": [302]}]}));
+    assert_eq!(led(&form, "https://site.example/ask").0, Outcome::Miss);
+}

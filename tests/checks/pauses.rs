@@ -1,0 +1,197 @@
+//! Hosts that ask to be left alone, and those that are.
+
+use super::*;
+
+/// A module with a second source.
+fn two_sources() -> Arc<Module> {
+    module(&json!({"probes": [
+        {"url": "https://a.example/u/{query}"}, {"url": "https://b.example/u/{query}", "fallback": true},
+    ]}))
+}
+
+/// An answer from the host that was asked.
+fn from_host(request: &Request, status: u16) -> Response {
+    let headers: &[(&str, &str)] = if status == 429 { &[("retry-after", "300")] } else { &[] };
+    Response { final_url: request.url.clone(), ..respond(status, headers, "page") }
+}
+
+fn on_a(request: &Request) -> bool {
+    request.url.host_str() == Some("a.example")
+}
+
+fn hosts(bench: &Bench) -> Vec<String> {
+    let asked = bench.prober.asked.lock();
+    asked.iter().map(|request| request.url.host_str().unwrap_or_default().to_owned()).collect()
+}
+
+struct Paused(&'static [&'static str]);
+
+impl PausedHosts for Paused {
+    fn is_paused(&self, host: &str) -> bool {
+        self.0.contains(&host)
+    }
+}
+
+#[test]
+fn whoever_asked_for_a_pause_is_named_however_the_check_ends() {
+    type Answering = fn(&Request) -> Result<Response, ProbeError>;
+    let cases: [(Answering, Outcome, &[&str]); 6] = [
+        // The control is kept out.
+        (
+            |request| Ok(from_host(request, if request.trace.control { 429 } else { 200 })),
+            Outcome::Hit,
+            &["a.example", "b.example"],
+        ),
+        // The second source concludes.
+        (
+            |request| Ok(from_host(request, if on_a(request) { 429 } else { 404 })),
+            Outcome::Miss,
+            &["a.example"],
+        ),
+        // It does not come, or knows nothing.
+        (
+            |request| match on_a(request) {
+                true => Ok(from_host(request, 429)),
+                false => Err(ProbeError::Dns("no such name".into())),
+            },
+            Outcome::RateLimited,
+            &["a.example"],
+        ),
+        (
+            |request| Ok(from_host(request, if on_a(request) { 429 } else { 500 })),
+            Outcome::Error,
+            &["a.example"],
+        ),
+        // Both want it.
+        (|request| Ok(from_host(request, 429)), Outcome::RateLimited, &["a.example", "b.example"]),
+        // Sent on to another host.
+        (
+            |request| {
+                let moved = "https://login.example/wait".parse().unwrap();
+                Ok(Response { final_url: moved, ..from_host(request, if on_a(request) { 429 } else { 404 }) })
+            },
+            Outcome::Miss,
+            &["a.example", "login.example"],
+        ),
+    ];
+    for (index, (answer, outcome, named)) in cases.into_iter().enumerate() {
+        let bench = Bench::new(answer);
+        let report = bench.check(&two_sources(), &username("bob"));
+        let named: Vec<Pause> = named.iter().map(|host| pause(host, 300)).collect();
+        assert_eq!((report.outcome, report.pauses), (outcome, named), "case {index}");
+    }
+}
+
+#[test]
+fn a_site_below_which_names_live_is_paused_as_one() {
+    let site = module(&json!({"probes": [{"url": "https://{query}.site.example/"}]}));
+    let report = Bench::new(|request| Ok(from_host(request, 429))).check(&site, &username("bob"));
+    assert_eq!(
+        (report.pauses, site.hosts(&username("bob"))),
+        (vec![pause("site.example", 300)], vec!["site.example".to_owned()])
+    );
+}
+
+#[test]
+fn a_source_that_kept_us_out_says_more_than_one_that_does_not_come() {
+    for (status, outcome, reason) in [
+        (429, Outcome::RateLimited, "rate_limit"),
+        (403, Outcome::Blocked, "forbidden"),
+        (500, Outcome::Error, "dns"),
+    ] {
+        let bench = Bench::new(move |request| match on_a(request) {
+            true => Ok(from_host(request, status)),
+            false => Err(ProbeError::Dns("no such name".into())),
+        });
+        let report = bench.check(&two_sources(), &username("bob"));
+        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{status}");
+        assert_eq!((report.evidence.http_status, hosts(&bench).len()), (Some(status), 2));
+    }
+    // The second source breaks in its middle: its first answer is not what kept us out.
+    let long = module(&json!({"probes": [
+        {"url": "https://a.example/u/{query}"},
+        {"url": "https://b.example/{query}", "fallback": true}, {"url": "https://c.example/{query}"},
+    ]}));
+    let bench = Bench::new(|request| match request.url.host_str() {
+        Some("a.example") => Ok(from_host(request, 429)),
+        Some("b.example") => Ok(from_host(request, 200)),
+        _ => Err(ProbeError::Timeout(Phase::Body)),
+    });
+    let report = bench.check(&long, &username("bob"));
+    let Evidence { http_status, final_host, requests, .. } = report.evidence;
+    assert_eq!((report.outcome, http_status, requests), (Outcome::RateLimited, Some(429), 3));
+    assert_eq!(final_host.as_deref(), Some("a.example"));
+}
+
+#[test]
+fn a_host_that_wants_to_be_left_alone_is_not_asked_and_another_source_is() {
+    let limited = (Outcome::RateLimited, Some("retry_after"));
+    for (paused, a_status, asked, want) in [
+        (Paused(&["a.example"]), 200, &["b.example", "b.example"][..], (Outcome::Hit, None)),
+        (Paused(&["a.example"]), 404, &["b.example"], (Outcome::Miss, None)),
+        (Paused(&["b.example"]), 500, &["a.example"], (Outcome::Error, Some("server_error"))),
+        (Paused(&["b.example"]), 429, &["a.example"], (Outcome::RateLimited, Some("rate_limit"))),
+        (Paused(&["b.example"]), 404, &["a.example"], (Outcome::Miss, None)),
+        (Paused(&["a.example", "b.example"]), 200, &[], limited),
+        (Paused(&["c.example"]), 404, &["a.example"], (Outcome::Miss, None)),
+    ] {
+        let bench = Bench::new(move |request| {
+            Ok(from_host(request, if request.trace.control { 404 } else { a_status }))
+        });
+        let terms = Terms { paused: &paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        let report = bench.checker.check(&two_sources(), &username("bob"), terms);
+        assert_eq!((report.outcome, report.reason.as_deref()), want, "{:?} {a_status}", paused.0);
+        assert_eq!(hosts(&bench), asked, "{:?} {a_status}", paused.0);
+    }
+}
+
+#[test]
+fn a_paused_source_whose_second_does_not_come_is_rate_limited() {
+    let bench = Bench::new(|_| Err(ProbeError::Dns("no such name".into())));
+    let terms =
+        Terms { paused: &Paused(&["a.example"]), ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+    let report = bench.checker.check(&two_sources(), &username("bob"), terms);
+    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::RateLimited, Some("retry_after")));
+    assert_eq!((hosts(&bench), report.evidence.http_status), (vec!["b.example".to_owned()], None));
+}
+
+#[test]
+fn a_host_that_only_an_answer_names_is_left_alone_too_and_a_list_at_hand_is_read() {
+    let site = module(&json!({
+        "type": "domain", "control": false,
+        "probes": [
+            {"url": "https://list.example/all", "feed": {"keep_s": 3600}, "save": {"base": "json:/base"}},
+            {"url": "{saved.base}{query}"},
+        ],
+        "result": {"type": "domain"},
+    }));
+    let bench = Bench::new(|request| {
+        let body = r#"{"base": "https://named.example/"}"#;
+        Ok(Response { final_url: request.url.clone(), ..respond(200, &[], body) })
+    });
+    let check = |paused: &Paused| {
+        let terms = Terms { paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        let query = Query::parse(SearchType::Domain, "example.org").unwrap();
+        bench.checker.check(&site, &query, terms).outcome
+    };
+    assert_eq!(check(&Paused(&["list.example"])), Outcome::RateLimited);
+    assert_eq!(check(&Paused(&["named.example"])), Outcome::RateLimited);
+    assert_eq!(hosts(&bench), ["list.example"]);
+    assert_eq!(check(&Paused(&["list.example"])), Outcome::Hit, "the list is at hand");
+}
+
+#[test]
+fn pages_of_a_host_that_sent_the_control_away_are_not_asked_for() {
+    let site = module(&json!({
+        "probes": [{"url": "https://a.example/u/{query}", "pages": {"next": "json:/next"}}],
+        "results": [{"type": "url", "each": "json:/links/*"}],
+    }));
+    let bench = Bench::new(|request| {
+        let body = r#"{"links": ["https://l.example/a"], "next": "?p=2"}"#;
+        let answer = from_host(request, if request.trace.control { 429 } else { 200 });
+        Ok(Response { body: body.into(), ..answer })
+    });
+    let report = bench.check(&site, &username("bob"));
+    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, Some("pages_incomplete")));
+    assert_eq!((hosts(&bench).len(), report.pauses), (2, vec![pause("a.example", 300)]));
+}

@@ -1,0 +1,104 @@
+//! The real service at the limits that it starts with.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+
+use super::kit::{run_alone, wait_until};
+use crate::support::server::{PATIENCE, Server, Setup};
+
+/// `--max-streams` of a server that was told nothing.
+const STREAMS: usize = 2000;
+
+/// An attached stream, its head and first frame read.
+struct Attached(BufReader<TcpStream>);
+
+impl Attached {
+    fn new(server: &Server, run: &str) -> Self {
+        let mut socket = TcpStream::connect(server.address).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let key = &server.key;
+        let request =
+            format!("GET /v1/searches/{run}/stream HTTP/1.1\r\nHost: a\r\nX-API-Key: {key}\r\n\r\n");
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut stream = Self(BufReader::new(socket));
+        assert!(stream.lines_to("event: run").starts_with("HTTP/1.1 200 "));
+        stream
+    }
+
+    fn lines_to(&mut self, wanted: &str) -> String {
+        let mut seen = String::new();
+        loop {
+            let mut line = String::new();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "no {wanted:?} in {seen:?}");
+            seen.push_str(&line);
+            if line.trim_end() == wanted {
+                return seen;
+            }
+        }
+    }
+}
+
+fn open_streams(server: &Server) -> u64 {
+    let health = server.request("GET", "/v1/health").send();
+    assert_eq!(health.status, 200, "{health}");
+    health.json()["load"]["streams_open"].as_u64().unwrap()
+}
+
+#[test]
+fn the_default_number_of_streams_is_served_and_one_more_is_told_to_come_back() {
+    run_alone("capacity::two_thousand_streams_of_the_service");
+}
+
+#[test]
+#[ignore = "raises the limit on descriptors of its process: run by the_default_number_of_streams_…"]
+fn two_thousand_streams_of_the_service() {
+    let (soft, hard) = rlimit::Resource::NOFILE.get().unwrap();
+    let needed = STREAMS as u64 + 200;
+    assert!(
+        hard >= needed * 2,
+        "the hard limit on open files is {hard}; a server with {STREAMS} streams needs more"
+    );
+    rlimit::Resource::NOFILE.set(soft.max(needed), hard).unwrap();
+    // Sites that do not answer keep the run going.
+    let server = Setup::new()
+        .realistic()
+        .flag("--check-timeout=600s")
+        .flag("--run-timeout=600s")
+        // A reader that left is noticed when something is sent to it.
+        .flag("--keep-alive=2s")
+        .start();
+    let run = server.search("username", "silent");
+    let mut attached: Vec<Attached> = (0..STREAMS).map(|_| Attached::new(&server, &run)).collect();
+    assert_eq!(open_streams(&server), STREAMS as u64);
+
+    for path in [format!("/v1/searches/{run}/stream"), "/v1/searches".to_owned()] {
+        let body = serde_json::json!({"type": "username", "query": "silent.too", "wait": true});
+        let request = match path.as_str() {
+            "/v1/searches" => server.request("POST", &path).json(&body),
+            _ => server.request("GET", &path),
+        };
+        let refused = request.key(&server.key).send();
+        let error = refused.is_error(503, "overloaded");
+        assert_eq!((refused.header("retry-after"), &error["detail"]["retry_after"]), (Some("5"), &5.into()));
+    }
+    let me = server.get("/v1/me");
+    assert_eq!(
+        (me.status, &me.json()["credits"]["used"]),
+        (200, &1.into()),
+        "a refused wait is not charged: {me}"
+    );
+    let load = server.request("GET", "/v1/health").send().json()["load"].clone();
+    assert_eq!((&load["streams_max"], &load["refused_total"]), (&STREAMS.into(), &2.into()), "{load}");
+
+    // A place that comes free is had by the next one, and those who stayed hear of the run's end.
+    attached.pop();
+    wait_until("a place comes free", || {
+        let path = format!("/v1/searches/{run}/stream");
+        server.request("GET", &path).key(&server.key).stream().status == 200
+    });
+    assert_eq!(server.request("DELETE", &format!("/v1/searches/{run}")).key(&server.key).send().status, 204);
+    for stream in &mut attached {
+        stream.lines_to("event: error");
+    }
+    wait_until("all streams end", || open_streams(&server) == 0);
+}

@@ -1,0 +1,214 @@
+//! Damaged requests in random pieces, held against a second reading of the same bytes.
+//!
+//! `SIGHTLINE_TEST_FUZZ_SECONDS` sets how long it runs (20 by default), `SIGHTLINE_TEST_FUZZ_SEED` where it begins:
+//! a failure names its own.
+
+use std::io::Write;
+use std::net::Shutdown;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use sightline::http::{Handler, Refusal, Reply, Request, Response, Server, ServerConfig};
+
+use super::chance::{Chance, setting};
+use super::fuzz_model::{Reading, Seen, read_all};
+use super::kit::{Client, get};
+
+/// Remembers what reached it.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<Seen>>);
+
+impl Handler for Recorder {
+    fn handle(&self, request: Request) -> Reply {
+        let Request { method, path, body, .. } = request;
+        self.0.lock().unwrap().push(Seen { method, path: Some(path), body });
+        Reply::Now(Response::new(200, "text/plain", *b"seen"))
+    }
+
+    fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {
+        let status = match refusal {
+            Refusal::BodyTooLarge => 413,
+            _ => 400,
+        };
+        Response::new(status, "text/plain", format!("{refusal:?}").into_bytes())
+    }
+}
+
+/// A sound request. Its body may hold what looks like another one.
+fn request(chance: &mut Chance) -> Vec<u8> {
+    const INNER: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    let method = chance.pick(&["GET", "POST", "PUT", "DELETE", "brew"]);
+    let target = chance.pick(&["/", "/a", "/v1/searches", "/a/b?c=d", "/%41%20", "/a?b=%zz"]);
+    let mut head =
+        format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", chance.pick(&["a", "localhost", "a.b"]));
+    for _ in 0..chance.below(3) {
+        head += chance.pick(&[
+            "Accept: */*\r\n",
+            "X-Y: z\r\n",
+            "Connection: keep-alive\r\n",
+            "Cookie: a=b; c\r\n",
+        ]);
+    }
+    let body = match chance.below(5) {
+        0 => String::new(),
+        1 => INNER.to_owned(),
+        2 => "x".repeat(chance.below(40)),
+        // Not so many that they would be a flood if they were taken for requests.
+        3 => INNER.repeat(1 + chance.below(3)),
+        _ => "y".repeat(1000 + chance.below(3000)),
+    };
+    match chance.below(5) {
+        0 if body.is_empty() => head += "\r\n",
+        4 => {
+            head += "Transfer-Encoding: chunked\r\n\r\n";
+            let mut rest = body.as_str();
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at(1 + chance.below(rest.len()));
+                head += &format!("{:x}\r\n{piece}\r\n", piece.len());
+                rest = after;
+            }
+            head += "0\r\n\r\n";
+        }
+        _ => head += &format!("Content-Length: {}\r\n\r\n{body}", body.len()),
+    }
+    head.into_bytes()
+}
+
+fn damage(bytes: &mut Vec<u8>, chance: &mut Chance) {
+    const PIECES: [&[u8]; 16] = [
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\0",
+        b" ",
+        b"\t",
+        b":",
+        b"%",
+        b"\xff",
+        b"\r\n\r\n",
+        b"0\r\n\r\n",
+        b"Content-Length: 5\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Connection: close\r\n",
+        b"Host: b\r\n",
+        b"HTTP/1.0",
+    ];
+    if bytes.is_empty() {
+        return;
+    }
+    // Most of the bytes are bodies; most of what matters is near the front.
+    let reach = if chance.below(2) == 0 { bytes.len() } else { bytes.len().min(120) };
+    let place = chance.below(reach);
+    let byte = u8::try_from(chance.below(256)).unwrap();
+    match chance.below(6) {
+        0 => bytes[place] = byte,
+        1 => bytes.insert(place, byte),
+        2 => drop(bytes.drain(place..bytes.len().min(place + 1 + usize::from(byte % 16)))),
+        3 => bytes.truncate(place),
+        4 => {
+            let copied = bytes[place..bytes.len().min(place + 1 + usize::from(byte % 64))].to_vec();
+            bytes.splice(place..place, copied);
+        }
+        _ => {
+            let piece: &[u8] = chance.pick(&PIECES);
+            bytes.splice(place..place, piece.iter().copied());
+        }
+    }
+}
+
+/// The bytes of one client.
+fn bytes_of(chance: &mut Chance) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..1 + chance.below(4)).flat_map(|_| request(chance)).collect();
+    if chance.below(4) > 0 {
+        for _ in 0..1 + chance.below(3) {
+            damage(&mut bytes, chance);
+        }
+    }
+    // Would deadlock its connection's thread in tiny_http: one thing that only a proxy stops.
+    for later in [b"HTTP/2.0", b"HTTP/3.0"] {
+        assert!(!bytes.windows(8).any(|window| window == later), "no piece makes it");
+    }
+    bytes
+}
+
+/// Sends them in pieces and gives the statuses that come back.
+fn statuses(client: &mut Client, bytes: &[u8], chance: &mut Chance) -> Vec<u16> {
+    let mut rest = bytes;
+    for _ in 0..chance.below(6) {
+        let (piece, after) = rest.split_at(chance.below(rest.len() + 1));
+        let _ = client.reader.get_mut().write_all(piece);
+        std::thread::yield_now();
+        rest = after;
+    }
+    let _ = client.reader.get_mut().write_all(rest);
+    let _ = client.stream().shutdown(Shutdown::Write);
+    let said = client.until_closed();
+    let mut statuses = Vec::new();
+    let mut rest = said.as_slice();
+    while !rest.is_empty() {
+        let end = rest.windows(4).position(|end| end == b"\r\n\r\n").expect("a whole head") + 4;
+        let head = std::str::from_utf8(&rest[..end]).unwrap();
+        statuses.push(head.strip_prefix("HTTP/1.").unwrap()[2..5].parse().unwrap());
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+        rest = &rest[end + length.map_or(0, |length| length.parse::<usize>().unwrap())..];
+    }
+    statuses
+}
+
+fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed: u64) {
+    let mut chance = Chance::new(seed);
+    let bytes = bytes_of(&mut chance);
+    let shown = String::from_utf8_lossy(&bytes).into_owned();
+    let statuses = statuses(&mut Client::connect(server.local_addr()), &bytes, &mut chance);
+    let mut seen = std::mem::take(&mut *recorder.0.lock().unwrap());
+    let Reading { requests: mut expected, ends_in_chunks } = read_all(&bytes);
+    if ends_in_chunks && seen.len() < expected.len() {
+        expected.pop();
+    }
+    for (seen, expected) in seen.iter_mut().zip(&expected) {
+        if expected.path.is_none() {
+            seen.path = None;
+        }
+    }
+    assert_eq!(seen, expected, "seed {seed}: {shown:?} is answered {statuses:?}");
+    let known = [100, 200, 400, 413, 417];
+    assert!(statuses.iter().all(|status| known.contains(status)), "seed {seed}: {statuses:?} to {shown:?}");
+    // The connection's last answers may be lost with a reset, never one too many come.
+    let answered = statuses.iter().filter(|status| **status == 200).count();
+    assert!(answered <= expected.len(), "seed {seed}: {statuses:?} to {shown:?}");
+    // Nothing follows a refusal but, perhaps, the HTTP library's own to what it read meanwhile.
+    let refused = statuses.iter().position(|status| *status >= 400);
+    assert!(
+        refused.is_none_or(|at| matches!(statuses[at + 1..], [] | [400])),
+        "seed {seed}: {statuses:?} to {shown:?}"
+    );
+}
+
+#[test]
+fn damaged_requests_are_read_one_way_and_hurt_nobody() {
+    let until = Instant::now() + Duration::from_secs(setting("SIGHTLINE_TEST_FUZZ_SECONDS", 20));
+    let first = setting("SIGHTLINE_TEST_FUZZ_SEED", 1);
+    let clients: u64 = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..4)
+            .map(|lane| {
+                scope.spawn(move || {
+                    let config =
+                        ServerConfig { listen: ([127, 0, 0, 1], 0).into(), ..ServerConfig::default() };
+                    let recorder = Arc::new(Recorder::default());
+                    let server = Server::bind(&config).unwrap().start(Arc::clone(&recorder) as _).unwrap();
+                    let mut clients = 0;
+                    while Instant::now() < until {
+                        one_client(&server, &recorder, first + lane + clients * 4);
+                        clients += 1;
+                    }
+                    let mut client = Client::connect(server.local_addr());
+                    client.send(get("/sound"));
+                    assert_eq!(client.answer().status, 200);
+                    clients
+                })
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).sum()
+    });
+    println!("{clients} clients");
+}

@@ -1,0 +1,213 @@
+//! Behind a real nginx, with the configuration that `scripts/nginx.conf` recommends.
+
+use std::io::copy;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use sightline::http::StreamEnd;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::kit::{Client, House, get, post, wait_until};
+use crate::support::nginx::{Nginx, NginxSetup};
+use crate::support::server::Setup;
+
+fn through(nginx: &Nginx) -> Client {
+    Client::over(nginx.connect())
+}
+
+#[test]
+fn all_three_modes_work_under_tls() {
+    let mut server = Setup::new().flag("--trusted-proxy=127.0.0.1").start();
+    let nginx = NginxSetup::before(server.address).with_tls().start();
+    let direct = server.get("/v1/me");
+    server.ask_through(&nginx);
+    assert_eq!(server.get("/v1/me").json()["user_id"], direct.json()["user_id"]);
+
+    let polled = server.finished(&server.search("username", "everybody"));
+    assert_eq!(polled["status"], "completed");
+
+    let waited = server.post(&json!({"type": "domain", "query": "everybody.org", "wait": true}));
+    assert_eq!((waited.status, &waited.json()["status"]), (200, &json!("completed")), "{waited}");
+
+    let body = json!({"type": "username", "query": "everybody.else", "stream": true});
+    let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    assert_eq!((stream.status, stream.header("content-type")), (200, Some("text/event-stream")));
+    let run = stream.header("x-run-id").unwrap().to_owned();
+    let events = stream.all();
+    assert_eq!((events[0].event.as_str(), events.last().unwrap().event.as_str()), ("run", "done"));
+    assert!(events.len() > 10);
+    let attached =
+        server.request("GET", &format!("/v1/searches/{run}/stream")).key(&server.key).stream().all();
+    assert_eq!(attached.last(), events.last());
+
+    let path = format!("/v1/searches/{run}");
+    let packed = server.request("GET", &path).key(&server.key).header("Accept-Encoding", "gzip").send();
+    assert_eq!((packed.status, packed.header("content-encoding")), (200, Some("gzip")), "{}", packed.status);
+    let tag = packed.header("etag").unwrap();
+    let again = server.request("GET", &path).key(&server.key).header("If-None-Match", tag).send();
+    assert_eq!(again.status, 304, "{again}");
+}
+
+#[test]
+fn frames_arrive_one_by_one() {
+    let house = House::new();
+    let nginx = NginxSetup::before(house.address).start();
+    let pieces = house.product.next_stream();
+    let mut client = through(&nginx);
+    client.send(get("/stream"));
+    let head = client.head();
+    assert_eq!((head.status, head.header("Transfer-Encoding")), (200, Some("chunked")));
+    for number in 0..20 {
+        // Each is sent after the one before has come: nothing on the way waits for more.
+        let piece = format!("event: result\ndata: {number}\n\n").into_bytes();
+        pieces.send(piece.clone()).unwrap();
+        assert_eq!(client.piece().unwrap(), piece);
+    }
+    drop(pieces);
+    assert_eq!(client.piece(), None);
+}
+
+#[test]
+fn a_reader_that_leaves_the_proxy_ends_its_stream() {
+    let house = House::new();
+    let nginx = NginxSetup::before(house.address).start();
+    let pieces = house.product.next_stream();
+    let mut client = through(&nginx);
+    client.send(get("/stream"));
+    client.head();
+    drop(client);
+    wait_until("the stream notices", || {
+        let _ = pieces.send(b"anyone?".to_vec());
+        *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
+    });
+}
+
+/// Passes bytes on and counts the connections that were opened.
+fn counting_relay(to: SocketAddr) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for near in listener.incoming() {
+            let near = near.unwrap();
+            counter.fetch_add(1, Ordering::SeqCst);
+            let far = TcpStream::connect(to).unwrap();
+            for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                std::thread::spawn(move || {
+                    let _ = copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    (address, count)
+}
+
+#[test]
+fn connections_to_the_server_are_kept() {
+    let house = House::new();
+    let (relay, opened) = counting_relay(house.address);
+    let nginx = NginxSetup::before(relay).start();
+    for number in 0..30 {
+        // The clients' own connections are new ones.
+        let mut client = through(&nginx);
+        client.send(get(&format!("/{number}")));
+        let answer = client.answer();
+        assert_eq!(answer.header("X-Path"), Some(format!("/{number}").as_str()));
+        client.send(post("/body", 5000, &"x".repeat(5000)));
+        assert_eq!(client.answer().body.len(), 5000);
+    }
+    assert_eq!(opened.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_restart_behind_the_proxy_costs_no_request_of_its_own() {
+    let mut house = House::new();
+    let nginx = NginxSetup::before(house.address).start();
+    let mut client = through(&nginx);
+    client.send(get("/before"));
+    assert_eq!(client.answer().status, 200);
+    house.server.take().unwrap().shutdown(super::kit::LONG);
+    client.send("GET /without HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine\r\n\r\n");
+    let without = client.answer();
+    assert_eq!((without.status, without.header("Retry-After")), (503, Some("5")));
+    assert_eq!(without.header("X-Request-Id"), Some("mine"));
+    let body: serde_json::Value = serde_json::from_slice(&without.body).unwrap();
+    assert_eq!((&body["error"], &body["detail"]["request_id"]), (&json!("unavailable"), &json!("mine")));
+    let _again = House::with(|config| config.listen = house.address);
+    client.send(get("/after"));
+    assert_eq!(client.answer().header("X-Path"), Some("/after"));
+}
+
+#[test]
+fn a_request_id_is_passed_on_or_made() {
+    let house = House::new();
+    let nginx = NginxSetup::before(house.address).start();
+    let mut client = through(&nginx);
+    let mut seen_with = |header: &str| {
+        client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n"));
+        client.answer().header("X-Seen-Request-Id").unwrap().to_owned()
+    };
+    assert_eq!(seen_with("X-Request-Id: my.id_1-2\r\n"), "my.id_1-2");
+    for header in ["", "X-Request-Id: \"},\r\n", &format!("X-Request-Id: {}\r\n", "x".repeat(65))] {
+        let made = seen_with(header);
+        assert!(made.len() == 32 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{header:?}: {made}");
+    }
+}
+
+/// A client whose address is not the proxy's.
+fn client_from(address: [u8; 4], nginx: &Nginx) -> Client {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
+    socket.bind(&SocketAddr::from((address, 0)).into()).unwrap();
+    socket.connect(&nginx.address.into()).unwrap();
+    Client::over(socket.into())
+}
+
+#[test]
+fn the_clients_address_is_believed_from_a_configured_proxy_alone() {
+    let trusting = House::with(|config| config.trusted_proxies = vec!["127.0.0.1".parse().unwrap()]);
+    let doubting = House::new();
+    for (house, client_address) in [(&trusting, "127.0.0.9"), (&doubting, "127.0.0.1")] {
+        let nginx = NginxSetup::before(house.address).start();
+        let mut client = client_from([127, 0, 0, 9], &nginx);
+        for header in ["", "X-Forwarded-For: 6.6.6.6\r\n", "X-Forwarded-For: 127.0.0.1, 127.0.0.1\r\n"] {
+            client.send(format!("GET / HTTP/1.1\r\nHost: a\r\n{header}\r\n"));
+            assert_eq!(client.answer().header("X-Client"), Some(client_address), "{header:?}");
+        }
+    }
+}
+
+/// What the README says that a proxy is needed for.
+#[test]
+fn what_only_a_proxy_can_stop_is_stopped() {
+    let house = House::new();
+    let nginx = NginxSetup::before(house.address)
+        .with("client_header_timeout       10s", "client_header_timeout 1s")
+        .start();
+    let endless = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(100_000));
+    for (what, sent, statuses) in [
+        ("another version", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", &[505][..]),
+        ("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &[400, 405, 505]),
+        ("no request line", "NONSENSE\r\n\r\n", &[400]),
+        ("a header without end", &endless, &[400]),
+        ("a line without end", &format!("GET /{}", "x".repeat(100_000)), &[414]),
+        ("a large body", &post("/", 100_000, ""), &[413]),
+        ("a head that stops coming", "GET / HTTP/1.1\r\nHo", &[408, 0]),
+    ] {
+        let mut client = through(&nginx);
+        client.try_send(sent);
+        let said = String::from_utf8(client.until_closed()).unwrap();
+        let status = said.get(9..12).map_or(0, |status| status.parse().unwrap());
+        assert!(statuses.contains(&status), "{what}: {said}");
+        if status == 413 {
+            assert!(said.contains(r#"{"error":"payload_too_large","#), "{said}");
+        }
+    }
+    assert!(house.product.seen.lock().unwrap().is_empty());
+    let mut client = through(&nginx);
+    client.send(get("/sound"));
+    assert_eq!(client.answer().status, 200);
+}

@@ -1,0 +1,63 @@
+//! What a run teaches of the sites, and what it is worth, when our own network or time fails.
+
+use sightline::runs::run::RunError;
+
+use super::*;
+
+/// A module that reads a list of which every module has the same.
+fn feed(id: &str) -> Value {
+    let mut entry = module(id, "lists.example.com");
+    entry["probes"] = json!([{"url": "https://lists.example.com/all.json", "feed": {"keep_s": 3600}}]);
+    entry
+}
+
+impl Bench {
+    fn checks(&self, module: &str) -> u64 {
+        self.runs.module_health().of(module, SystemClock.now()).checks
+    }
+
+    fn asks(&self, modules: &[&str]) -> RunSummary {
+        let modules = modules.iter().map(|id| (*id).to_owned()).collect();
+        let order = Order { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
+        let Ok(Receipt::Started(run)) = self.runs.start(order) else { panic!("not started") };
+        self.finish(&run)
+    }
+}
+
+#[test]
+fn lists_at_hand_do_not_make_an_outage_of_ours_the_fault_of_the_sites_nor_a_search() {
+    let bench = bench(&[modules("ok", 3), vec![feed("list-000"), feed("list-001")]].concat(), config());
+    let all = ["ok-000", "ok-001", "list-000"];
+    assert_eq!(bench.asks(&all).status, Status::Completed);
+    assert_eq!((bench.checks("ok-000"), bench.checks("list-000")), (1, 1));
+
+    bench.web.down.store(true, Ordering::SeqCst);
+    let summary = bench.asks(&all);
+    assert_eq!((summary.coverage.conclusive, summary.coverage.error), (1, 2));
+    assert_eq!(summary.status, Status::Failed);
+    assert!(matches!(&summary.error, Some(RunError { code, .. }) if code == "no_conclusion"), "{summary:?}");
+    assert_eq!(summary.credits_charged, 0);
+    assert_eq!((bench.checks("ok-000"), bench.checks("list-000")), (1, 1), "nobody was asked");
+
+    let summary = bench.asks(&["list-000", "list-001"]);
+    assert_eq!(
+        (summary.status, summary.credits_charged),
+        (Status::Completed, 1),
+        "lists were all that was wanted"
+    );
+    assert_eq!(bench.checks("list-001"), 0);
+
+    bench.web.down.store(false, Ordering::SeqCst);
+    assert_eq!(bench.asks(&all).status, Status::Completed);
+    assert_eq!(bench.checks("ok-000"), 2);
+}
+
+#[test]
+fn a_check_that_the_end_of_the_run_cuts_short_is_not_held_against_the_site() {
+    let limits = Limits { run_timeout: Duration::from_millis(300), ..config().limits };
+    let bench = bench(&[modules("ok", 1), modules("hang", 1)].concat(), RunsConfig { limits, ..config() });
+    let run = bench.start("alice");
+    bench.finish(&run);
+    assert_eq!(outcome_of(&run, "hang-000"), ("timeout".into(), Some("run_deadline".into())));
+    assert_eq!(bench.checks("hang-000"), 0);
+}

@@ -1,0 +1,279 @@
+//! Entities that several modules name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sightline::runs::entity::merge::{merge, sources};
+use sightline::runs::event::Frame;
+use sightline::runs::follow::Follower;
+use sightline::runs::journal::Batch;
+
+use super::web::listed;
+use super::*;
+
+/// `count` modules that name email addresses, asked in the order of `ranks`.
+fn lists(kind: &str, count: usize, ranks: &[u32]) -> Vec<Value> {
+    (0..count)
+        .map(|number| {
+            let mut entry = module(&format!("{kind}-{number:03}"), &format!("{kind}{number}.example.com"));
+            entry["results"] = json!([{"type": "email", "each": "json:/*"}]);
+            if let Some(rank) = ranks.get(number) {
+                entry["rank"] = (*rank).into();
+            }
+            entry
+        })
+        .collect()
+}
+
+/// Who names each address.
+fn named(kind: &str, count: usize) -> BTreeMap<String, BTreeSet<String>> {
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for number in 0..count {
+        for address in listed(number) {
+            named.entry(address.to_lowercase()).or_default().insert(format!("{kind}-{number:03}"));
+        }
+    }
+    named
+}
+
+fn records(run: &LiveRun) -> Vec<ResultRecord> {
+    run.snapshot().1.iter().map(|result| result.record.clone()).collect()
+}
+
+fn modules_of(record: &ResultRecord) -> BTreeSet<String> {
+    let all = sources(record);
+    let modules: BTreeSet<String> = all.iter().map(|source| source.module.clone()).collect();
+    assert_eq!(modules.len(), all.len(), "each module once: {record:?}");
+    modules
+}
+
+fn entities(records: &[ResultRecord]) -> BTreeMap<String, BTreeSet<String>> {
+    let shown: BTreeMap<_, _> = records
+        .iter()
+        .map(|record| (record.value.as_deref().unwrap().to_lowercase(), modules_of(record)))
+        .collect();
+    assert_eq!(shown.len(), records.len(), "each entity once");
+    shown
+}
+
+fn are_sequential(records: &[ResultRecord]) -> bool {
+    records.iter().map(|record| record.id).eq(1..=u32::try_from(records.len()).unwrap())
+}
+
+/// What a client that follows by id has in the end.
+fn followed(follower: &mut Follower) -> BTreeMap<u64, Value> {
+    let mut newest = BTreeMap::new();
+    follow_on(follower, &mut newest);
+    newest
+}
+
+fn follow_on(follower: &mut Follower, newest: &mut BTreeMap<u64, Value>) {
+    loop {
+        match follower.next(Instant::now() + PATIENCE).unwrap() {
+            Step::Frames(frames) => take(newest, &frames),
+            Step::End => return,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn take(newest: &mut BTreeMap<u64, Value>, frames: &[Frame]) {
+    for frame in frames {
+        if let Some(data) = std::str::from_utf8(frame).unwrap().strip_prefix("event: result\ndata: ") {
+            let record: Value = serde_json::from_str(data).unwrap();
+            newest.insert(record["id"].as_u64().unwrap(), record);
+        }
+    }
+}
+
+fn as_followed(records: &[ResultRecord]) -> BTreeMap<u64, Value> {
+    records.iter().map(|record| (u64::from(record.id), serde_json::to_value(record).unwrap())).collect()
+}
+
+#[test]
+fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
+    let want = named("list", 20);
+    let ranks = Just((1..=20).collect::<Vec<u32>>()).prop_shuffle();
+    let mut runner = TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });
+    let firsts = Mutex::new(BTreeSet::new());
+    runner
+        .run(&(ranks, prop::sample::select(vec![1usize, 4, 64])), |(ranks, check_workers)| {
+            let bench = bench(&lists("list", 20, &ranks), RunsConfig { check_workers, ..config() });
+            let run = bench.start("alice");
+            let mut follower = bench.runs.follow(Found::Live(Arc::clone(&run)), 0);
+            let client = followed(&mut follower);
+            let summary = bench.finish(&run);
+            let records = records(&run);
+            prop_assert_eq!(entities(&records), want.clone());
+            prop_assert!(are_sequential(&records));
+            prop_assert_eq!(summary.total_results as usize, want.len());
+            prop_assert_eq!(client, as_followed(&records));
+            eventually("the store has it", || run.is_stored());
+            prop_assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records.clone());
+            let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
+            prop_assert_eq!(&stored, &run.summary());
+            let mut replay = bench.runs.follow(Found::Stored(Box::new(stored)), 0);
+            prop_assert_eq!(followed(&mut replay), as_followed(&records));
+            firsts.lock().insert(records[0].source.clone());
+            Ok(())
+        })
+        .unwrap();
+    assert!(firsts.lock().len() > 1, "they did not come in different orders");
+}
+
+#[test]
+fn a_process_that_died_before_its_checkpoint_leaves_nothing_twice() {
+    let catalog = [lists("list", 8, &[]), lists("gatelist", 8, &[])].concat();
+    let (first, journal) = bench_on_a_switch(&catalog, config());
+    journal.forgets.store(true, Ordering::SeqCst);
+    let run = first.start("alice");
+    eventually("eight are done", || run.summary().progress.modules_completed == 8);
+    let before = records(&run);
+    assert_eq!(entities(&before), named("list", 8));
+    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+    assert_eq!(first.store.modules(run.id()).unwrap(), [], "no checkpoint was kept");
+    let web = Arc::new(PlayedWeb::default());
+    let second = first.another_process(&web);
+    second.keep_house();
+    let resumed = second.live(run.id()).expect("taken over");
+    eventually("eight are done again", || resumed.summary().progress.modules_completed == 8);
+    assert_eq!(web.asked("list-000"), 1, "asked again: nobody knew that it had ended");
+    assert_eq!(records(&resumed), before, "and nothing has changed");
+    web.open_gate();
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    let after = records(&resumed);
+    for (was, is) in before.iter().zip(&after) {
+        assert_eq!(
+            (was.id, &was.value, &was.source, was.created_at),
+            (is.id, &is.value, &is.source, is.created_at)
+        );
+        assert!(modules_of(was).is_subset(&modules_of(is)));
+    }
+    let mut want = named("list", 8);
+    for (address, modules) in named("gatelist", 8) {
+        want.entry(address).or_default().extend(modules);
+    }
+    assert_eq!(entities(&after), want);
+    assert!(are_sequential(&after));
+}
+
+#[test]
+fn a_reader_of_the_store_sees_what_another_process_changes() {
+    let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
+    let driving = bench(&catalog, config());
+    let run = driving.start("alice");
+    // A second process on the same store, which drives nothing.
+    let web = Arc::new(PlayedWeb::default());
+    let reading = driving.another_process(&web);
+    let found = reading.find(run.id(), driving.account).unwrap().unwrap();
+    assert!(matches!(found, Found::Stored(_)));
+    let mut follower = reading.follow(found, 0);
+    let mut left_out = reading.follow(reading.find(run.id(), driving.account).unwrap().unwrap(), 3);
+    let first = loop {
+        // Results come with the first checkpoint.
+        match follower.next(Instant::now() + PATIENCE).unwrap() {
+            Step::Frames(frames) => break frames,
+            other => assert!(matches!(other, Step::Quiet), "{other:?}"),
+        }
+    };
+    driving.web.open_gate();
+    driving.finish(&run);
+    let records = records(&run);
+    let mut has = BTreeMap::new();
+    take(&mut has, &first);
+    assert!(!has.is_empty());
+    follow_on(&mut follower, &mut has);
+    assert_eq!(has, as_followed(&records));
+    let rest = followed(&mut left_out);
+    assert_eq!(rest, as_followed(&records[3..]), "what is left out stays out, changed or not");
+}
+
+#[test]
+fn a_reader_goes_from_the_store_to_the_run_and_back_without_a_loss() {
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
+    let first = bench(&catalog, RunsConfig { limits, ..config() });
+    let run = first.start("alice");
+    eventually("six are done", || run.summary().progress.modules_completed == 6);
+    // Of the live run, which has told of nothing that changed within its first second.
+    let mut follower = first.runs.follow(Found::Live(Arc::clone(&run)), 0);
+    let mut has = BTreeMap::new();
+    let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
+    take(&mut has, &frames);
+    // Another instance takes the run: this one finds out when it writes.
+    let web = Arc::new(PlayedWeb::default());
+    let second = first.another_process(&web);
+    eventually("it is taken over", || {
+        second.keep_house();
+        second.live(run.id()).is_some()
+    });
+    eventually("the first one has noticed", || run.stopped().is_some());
+    // A reader of the store at the second one: goes over to the live run.
+    let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
+    let mut other = second.follow(Found::Stored(Box::new(stored)), 0);
+    web.open_gate();
+    let resumed = second.live(run.id()).unwrap();
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    eventually("the store has it", || resumed.is_stored());
+    follow_on(&mut follower, &mut has);
+    first.web.open_gate();
+    let want = as_followed(&records(&resumed));
+    assert_eq!(has, want);
+    assert_eq!(followed(&mut other), want);
+}
+
+#[test]
+fn what_was_written_before_a_run_went_live_here_is_not_missed() {
+    let catalog = [lists("list", 2, &[]), modules("gate", 1)].concat();
+    let first = bench(&catalog, config());
+    let run = first.start("alice");
+    eventually("two are done", || run.summary().progress.modules_completed == 2);
+    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+    // The test is a third process.
+    let (me, now) = (InstanceId(uuid::Uuid::new_v4()), SystemClock.now());
+    let taken = first.store.take_over(me, false, now, now + Duration::from_secs(60), 1).unwrap().remove(0);
+    let web = Arc::new(PlayedWeb::default());
+    let second = first.another_process(&web);
+    let mut follower = second.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
+    let mut has = BTreeMap::new();
+    let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
+    take(&mut has, &frames);
+    assert_eq!(has, as_followed(&taken.results));
+
+    let mut more = taken.results[0].clone();
+    let found = ResultRecord { source: "elsewhere".into(), ..more.clone() };
+    assert!(merge(&mut more, &found));
+    let batch = Batch { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
+    assert_eq!(first.store.add_results(run.id(), me, &batch).unwrap(), Write::Done);
+    first.store.release(me, now).unwrap();
+    second.keep_house();
+    let resumed = second.live(run.id()).expect("taken over");
+    web.open_gate();
+    follow_on(&mut follower, &mut has);
+    assert_eq!(resumed.result(1), Some(more));
+    assert_eq!(has, as_followed(&records(&resumed)));
+}
+
+#[test]
+fn no_source_is_lost_while_the_store_is_down() {
+    let catalog = [lists("list", 3, &[]), lists("gatelist", 12, &[])].concat();
+    let (bench, journal) = bench_on_a_switch(&catalog, config());
+    let run = bench.start("alice");
+    eventually("three are done", || run.summary().progress.modules_completed == 3);
+    let before = records(&run);
+    journal.down.store(true, Ordering::SeqCst);
+    bench.web.open_gate();
+    eventually("all are asked", || (0..12).all(|at| bench.web.asked(&format!("gatelist-{at:03}")) == 1));
+    assert_eq!(records(&run), before, "nobody sees what is not stored");
+    journal.down.store(false, Ordering::SeqCst);
+    bench.finish(&run);
+    let mut want = named("list", 3);
+    for (address, modules) in named("gatelist", 12) {
+        want.entry(address).or_default().extend(modules);
+    }
+    assert_eq!(entities(&records(&run)), want);
+    assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records(&run));
+}

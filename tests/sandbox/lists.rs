@@ -1,0 +1,187 @@
+//! Answers that are more than one page, or the same for every query.
+
+use serde_json::{Value, json};
+use sightline::modules::module::Module;
+use sightline::modules::outcome::{Outcome, Report};
+use sightline::modules::query::{Query, SearchType};
+use sightline::sandbox::SandboxOptions;
+
+use super::lab::{Lab, module};
+use super::language::{play, problems};
+
+fn lab(id: &str, more: &Value) -> Lab {
+    let lab = Lab::new(vec![module(id, more)], SandboxOptions::perfect());
+    assert_eq!(lab.sandbox.problems(), [], "{id}");
+    lab
+}
+
+fn ask(lab: &Lab, text: &str) -> Report {
+    let site: &Module = &lab.modules[0];
+    lab.check(site, &Query::parse(site.search_type(), text).unwrap())
+}
+
+#[test]
+fn a_hit_has_a_second_page_however_its_pages_are_linked() {
+    let url = |end: &str| format!("https://pages.example.org/u/{{query}}?limit=3{end}");
+    for (id, probe, list) in [
+        ("cursor", json!({"next": "json:/next", "url": url("&after={page}")}), "json:/links/*"),
+        ("address", json!({"next": "json:/links_to/next"}), "json:/links/*"),
+        (
+            "link_header",
+            json!({"next": {"from": ["header:link"], "regex": "<([^>]+)>;\\s*rel=\"next\""}}),
+            "json:/links/*",
+        ),
+        ("element", json!({"next": "css:a.next@href", "most": 2}), "css:a.link@href"),
+        (
+            "last_id",
+            json!({"next": "regex:(?s)\\A.*[{,]\\s*\"id\"\\s*:\\s*\"([0-9]+)\"", "url": url("&after={page}")}),
+            "json:/*/links/*",
+        ),
+        (
+            "from_text",
+            json!({"next": "regex:more=([0-9]+)$", "url": url("&more={page}"), "most": 20}),
+            "lines:",
+        ),
+    ] {
+        let more = json!({
+            "probes": [{"url": url(""), "pages": probe}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+            "results": [{"type": "url", "each": list, "keep": "^https://"}],
+        });
+        let lab = lab(id, &more);
+        let (hit, miss) = (ask(&lab, "everybody7"), ask(&lab, "nobody7"));
+        assert_eq!((hit.outcome, hit.reason), (Outcome::Hit, None), "{id}");
+        assert_eq!((miss.outcome, miss.evidence.requests), (Outcome::Miss, 1), "{id}");
+        // The page, its control check, the second page.
+        assert_eq!(hit.evidence.requests, 3, "{id}");
+        let links = hit.findings.iter().filter(|finding| finding.result_type.as_str() == "url");
+        assert!(links.count() > 3, "{id}: {:?}", hit.findings);
+    }
+}
+
+#[test]
+fn pages_that_cannot_be_turned_are_reported() {
+    let more = json!({
+        "probes": [{"url": "https://pages.example.org/{query}", "pages": {"next": "const:"}}],
+        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        "results": [{"type": "url", "each": "json:/links/*"}],
+    });
+    assert_eq!(
+        problems(module("stuck", &more)),
+        ["no answer can be made that leads to a second page: `pages.next` finds nothing"]
+    );
+}
+
+#[test]
+fn a_list_names_what_is_known_and_nobody_else() {
+    let feed = |more: Value| {
+        let mut entry = json!({
+            "type": "domain", "known": ["known-site.com"],
+            "probes": [{"url": "https://feed.example.org/list", "feed": {"keep_s": 3600}}],
+        });
+        for (name, value) in more.as_object().unwrap() {
+            entry[name] = value.clone();
+        }
+        entry
+    };
+    for (id, more) in [
+        (
+            "text_list",
+            json!({
+                "hit": [{"status": [200], "regex": "(?mi)^https?://(?:[^/\\s]+\\.)?{domain|registrable}(?:[/?#]|\\s*$)"}],
+                "miss": [{"status": [200], "regex": "(?i)\\A\\s*https?://\\S", "no_word": ["//{domain|registrable}", ".{domain|registrable}"]}],
+                "results": [{"type": "url", "each": "lines:", "keep": "(?i)^https?://{domain|registrable}(?:[/?#]|$)"}],
+            }),
+        ),
+        (
+            "json_list",
+            json!({
+                "hit": [{"status": [200], "json": [{"at": "/*/Domain", "equals_query": true}]}],
+                "miss": [{"status": [200], "json": [{"at": "/*/Domain", "exists": true}], "no_word": ["\"{query}\""]}],
+                "results": [{"type": "breach", "each": "json:/*", "where": [{"at": "/Domain", "equals_query": true}], "value": "json:/Name"}],
+                "control": true,
+            }),
+        ),
+        (
+            "member_list",
+            json!({
+                "hit": [{"status": [200], "json": [{"at": "/sites", "type": "object"}, {"at": "/sites/*/host", "equals_query": true}]}],
+                "miss": [{"status": [200], "json": [{"at": "/sites", "type": "object"}], "no_word": ["\"{query}\""]}],
+                "result": {"type": "reputation", "value": "const:listed"},
+            }),
+        ),
+    ] {
+        let lab = lab(id, &feed(more));
+        for (name, want, requests) in [
+            ("nobody.com", Outcome::Miss, 1),
+            ("known-site.com", Outcome::Hit, 0),
+            ("everybody.org", Outcome::Hit, 0),
+            ("blocked.com", Outcome::Miss, 0),
+        ] {
+            let report = ask(&lab, name);
+            assert_eq!(
+                (report.outcome, report.evidence.requests),
+                (want, requests),
+                "{id} {name}: {report:?}"
+            );
+            assert_eq!(report.findings.is_empty(), want == Outcome::Miss, "{id} {name}");
+        }
+        assert_eq!(lab.sandbox.requests().total, 1, "{id}");
+    }
+}
+
+#[test]
+fn a_list_leads_every_query_to_its_own_server() {
+    let more = json!({
+        "type": "domain", "known": ["example.com"],
+        "probes": [
+            {
+                "url": "https://feed.example.org/dns.json", "feed": {"keep_s": 3600},
+                "save": {"base": {"each": "/services/*", "where": [{"at": "/0", "contains": "{domain|tld}"}], "from": ["json:/1/0"]}},
+            },
+            {"url": "{saved.base}domain/{domain|registrable}"},
+        ],
+        "hit": [{"probe": 1, "status": [200], "json": [{"at": "/ldhName", "matches": "(?i)^{domain|registrable}$"}]}],
+        "miss": [{"probe": 1, "status": [404]}],
+        "result": {"type": "registration", "metadata": {"handle": "json:/handle"}},
+    });
+    let lab = lab("bootstrap", &more);
+    for (name, want) in [
+        ("everybody.com", Outcome::Hit),
+        ("everybody.co.uk", Outcome::Hit),
+        ("nobody.org", Outcome::Miss),
+        ("blocked.com", Outcome::Blocked),
+        ("example.com", Outcome::Hit),
+    ] {
+        let report = ask(&lab, name);
+        assert_eq!(report.outcome, want, "{name}: {report:?}");
+    }
+    // One list and five questions.
+    assert_eq!(lab.sandbox.requests().total, 6);
+}
+
+#[test]
+fn lists_of_mail_domains_and_of_names_are_played_too() {
+    let email = json!({
+        "type": "email", "control": false, "known": ["someone@throwaway-mail.com"],
+        "probes": [{"url": "https://feed.example.org/domains.txt", "feed": {"keep_s": 3600}}],
+        "hit": [{"status": [200], "regex": "(?mi)^{domain}\\s*$"}],
+        "miss": [{"status": [200], "regex": "(?mi)^[a-z0-9-]+\\.[a-z]+\\s*$", "no_word": ["{domain}"]}],
+        "result": {"type": "reputation", "value": "const:throwaway"},
+    });
+    let lab = lab("mail_domains", &email);
+    let outcome = |text: &str| {
+        let query = Query::parse(SearchType::Email, text).unwrap();
+        lab.check(&lab.modules[0], &query).outcome
+    };
+    assert_eq!(outcome("anybody@throwaway-mail.com"), Outcome::Hit);
+    assert_eq!(outcome("anybody@sample-mail.com"), Outcome::Miss);
+    play(
+        "names",
+        &json!({
+            "probes": [{"url": "https://feed.example.org/names.json", "feed": {"keep_s": 60}}],
+            "hit": [{"json": [{"at": "/users/*", "equals_query": true}]}],
+            "miss": [{"json": [{"at": "/users/0", "exists": true}], "no_word": ["\"{query}\""]}],
+        }),
+    );
+}

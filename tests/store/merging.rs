@@ -1,0 +1,299 @@
+//! Results that get more sources, readers that ask for what has changed, and databases of version 1.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use sightline::base::ids::{AccountId, RunId};
+use sightline::runs::entity::merge::{merge, name_source, sources};
+use sightline::runs::journal::{Batch, Changes, Write};
+use sightline::runs::run::ResultRecord;
+use sightline::store::Options;
+use uuid::Uuid;
+
+use super::{Fixture, added, at, completed, new_instance, open, result};
+use crate::support::databases::{TestDatabase, databases};
+
+/// An email address that so many modules name.
+fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
+    let of = |number: usize| {
+        let mut found = ResultRecord {
+            result_type: "email".into(),
+            entity_type: "email".into(),
+            source: format!("m{number}"),
+            platform: Some(format!("P{number}")),
+            ..result(id, value)
+        };
+        name_source(&mut found);
+        found
+    };
+    let mut record = of(0);
+    for number in 1..modules {
+        assert!(merge(&mut record, &of(number)));
+    }
+    record
+}
+
+fn changed(revision: u64, changed: Vec<ResultRecord>) -> Batch {
+    Batch { revision, added: Vec::new(), changed }
+}
+
+impl Fixture {
+    fn write(&self, run: RunId, batch: &Batch) {
+        assert_eq!(self.store.add_results(run, self.me, batch).unwrap(), Write::Done);
+    }
+
+    fn changed_ids(&self, run: RunId, since: Option<u64>, until: u64, after: u32) -> Vec<u32> {
+        let changes = self.store.changes(run, Changes { since, known: u32::MAX, until, after }, 100).unwrap();
+        changes.iter().map(|record| record.id).collect()
+    }
+}
+
+on_both! {
+    fn a_changed_result_keeps_its_id_and_is_counted_once(f) {
+        let run = f.started();
+        let [a, b] = [named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)];
+        f.write(run.id, &added(&[a.clone(), b]));
+        let more = named_by(2, "b@x.example", 3);
+        let new = named_by(3, "c@x.example", 1);
+        f.write(run.id, &Batch { revision: 2, added: vec![new.clone()], changed: vec![more.clone()] });
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [a, more, new]);
+        let summary = f.summary(&run);
+        assert_eq!((summary.total_results, summary.revision), (3, 2));
+    }
+
+    fn readers_ask_for_what_has_changed(f) {
+        let run = f.started();
+        let three: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
+        f.write(run.id, &added(&three));
+        f.write(run.id, &changed(2, vec![named_by(3, "c@x.example", 2)]));
+        f.write(run.id, &changed(3, vec![named_by(1, "a@x.example", 2)]));
+        f.write(run.id, &Batch { revision: 4, ..added(&[named_by(4, "d@x.example", 1)]) });
+        assert_eq!(f.changed_ids(run.id, None, 4, 0), [1, 2, 3, 4]);
+        assert_eq!(f.changed_ids(run.id, Some(1), 4, 0), [1, 3, 4]);
+        assert_eq!(f.changed_ids(run.id, Some(1), 3, 0), [1, 3]);
+        assert_eq!(f.changed_ids(run.id, Some(1), 4, 1), [3, 4]);
+        assert_eq!(f.changed_ids(run.id, Some(4), 4, 0), Vec::<u32>::new());
+        assert_eq!(f.changed_ids(RunId::new(), None, 9, 0), Vec::<u32>::new());
+        assert_eq!(f.store.changes(run.id, Changes { since: None, known: 0, until: 4, after: 0 }, 2).unwrap().len(), 2);
+        // Written as it stands: the driver may have told its readers of this write and no other.
+        f.write(run.id, &changed(5, vec![named_by(1, "a@x.example", 2)]));
+        assert_eq!((f.changed_ids(run.id, Some(4), 5, 0), f.summary(&run).revision), (vec![1], 5));
+    }
+
+    fn a_try_whose_answer_was_lost_may_be_made_again_with_more_sources(f) {
+        let run = f.started();
+        f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));
+        // The driver does not know that it was taken.
+        let again = [named_by(1, "a@x.example", 4), named_by(2, "b@x.example", 1), named_by(3, "c@x.example", 1)];
+        f.write(run.id, &Batch { revision: 2, ..added(&again) });
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), again);
+        assert_eq!(f.summary(&run).total_results, 3);
+        assert_eq!(f.changed_ids(run.id, Some(1), 2, 0), [1, 2, 3], "all that the newest try has written");
+        // A try that brings nothing: readers of its driver count on its revision all the same.
+        f.write(run.id, &Batch { revision: 3, ..added(&[named_by(7, "a@x.example", 1)]) });
+        assert_eq!((f.summary(&run).revision, f.summary(&run).total_results), (3, 3));
+    }
+
+    fn results_of_a_writer_that_counts_no_revisions_are_read_by_their_ids(f) {
+        let run = f.started();
+        let all: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
+        f.write(run.id, &added(&all[..1]));
+        f.write(run.id, &Batch { revision: 0, ..added(&all[1..]) });
+        assert_eq!(f.summary(&run).revision, 1, "never less than before");
+        let ids = |known, after| {
+            let changes = Changes { since: Some(1), known, until: 1, after };
+            f.store.changes(run.id, changes, 100).unwrap().iter().map(|record| record.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(1, 0), [2, 3]);
+        assert_eq!(ids(2, 0), [3]);
+        assert_eq!(ids(1, 2), [3]);
+        assert_eq!(ids(3, 0), Vec::<u32>::new());
+    }
+
+    fn a_change_is_written_by_the_driver_alone(f) {
+        let run = f.started();
+        let before = named_by(1, "a@x.example", 1);
+        f.write(run.id, &added(std::slice::from_ref(&before)));
+        let batch = changed(2, vec![named_by(1, "a@x.example", 2)]);
+        assert_eq!(f.store.add_results(run.id, new_instance(), &batch).unwrap(), Write::LeaseLost);
+        f.finish(&run, &completed());
+        assert_eq!(f.store.add_results(run.id, f.me, &batch).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [before]);
+    }
+
+    fn a_batch_is_written_whole_or_not_at_all(f) {
+        let run = f.started();
+        let before = [named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)];
+        f.write(run.id, &added(&before));
+        let mixed = Batch {
+            revision: 2,
+            added: vec![named_by(3, "c@x.example", 1), named_by(1, "taken@x.example", 1)],
+            changed: vec![named_by(2, "b@x.example", 5)],
+        };
+        assert!(!f.store.add_results(run.id, f.me, &mixed).unwrap_err().is_unavailable());
+        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), before);
+        assert_eq!((f.summary(&run).total_results, f.summary(&run).revision), (2, 1));
+    }
+
+    fn an_interrupted_run_tells_the_next_driver_its_revision_and_sources(f) {
+        let run = f.started();
+        f.write(run.id, &added(&[named_by(1, "a@x.example", 1)]));
+        f.write(run.id, &changed(7, vec![named_by(1, "a@x.example", 3)]));
+        let lease = at("2026-03-01T14:00:00Z");
+        let taken = f.another().take_over(new_instance(), false, run.lease_until, lease, 10).unwrap();
+        assert_eq!(taken[0].summary, f.summary(&run));
+        assert_eq!(taken[0].summary.revision, 7);
+        assert_eq!(sources(&taken[0].results[0]).len(), 3);
+    }
+
+    fn a_follower_of_any_pace_sees_every_change_once(f) {
+        // Each step: new results, changed ones, and whether a reader looks.
+        let steps = prop::collection::vec((0usize..3, prop::collection::vec(0usize..20, 0..4), any::<bool>()), 1..25);
+        let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
+        runner.run(&steps, |steps| {
+            let run = f.started();
+            let mut modules: Vec<usize> = Vec::new();
+            let (mut seen, mut has): (Option<u64>, Vec<ResultRecord>) = (None, Vec::new());
+            let last = steps.len() - 1;
+            for (number, (new, touched, looks)) in steps.into_iter().enumerate() {
+                let first = modules.len();
+                modules.extend(std::iter::repeat_n(1, new));
+                let mut touched: Vec<usize> = touched.into_iter().filter(|at| *at < first).collect();
+                touched.sort_unstable();
+                touched.dedup();
+                touched.iter().for_each(|at| modules[*at] += 1);
+                let of = |at: usize| named_by(u32::try_from(at).unwrap() + 1, &format!("{at}@x.example"), modules[at]);
+                f.write(run.id, &Batch {
+                    revision: number as u64 + 1,
+                    added: (first..modules.len()).map(of).collect(),
+                    changed: touched.into_iter().map(of).collect(),
+                });
+                if !looks && number < last {
+                    continue;
+                }
+                let until = f.summary(&run).revision;
+                for record in f.store.changes(run.id, Changes { since: seen, known: has.last().map_or(0, |last| last.id), until, after: 0 }, 100).unwrap() {
+                    match has.binary_search_by_key(&record.id, |known| known.id) {
+                        Ok(at) => {
+                            prop_assert_ne!(&has[at], &record, "told again without a change");
+                            has[at] = record;
+                        }
+                        Err(at) => has.insert(at, record),
+                    }
+                }
+                seen = Some(until);
+            }
+            prop_assert_eq!(has, f.store.results(run.id, 0, 1000).unwrap());
+            Ok(())
+        }).unwrap();
+    }
+}
+
+/// Binary in SQL: of an id, or of plain bytes.
+fn binary(database: &TestDatabase, bytes: &[u8], is_id: bool) -> String {
+    let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    match (database.name, is_id) {
+        ("sqlite", _) => format!("X'{hex}'"),
+        (_, true) => format!("'{hex}'::uuid"),
+        (_, false) => format!("'\\x{hex}'::bytea"),
+    }
+}
+
+/// A database as version 1 left it, with a run under way, and one that had ended; both with `records`.
+fn version_1(database: &TestDatabase, account: Uuid, runs: [Uuid; 2], records: &[ResultRecord]) {
+    let is_sqlite = database.name == "sqlite";
+    if is_sqlite {
+        std::fs::create_dir_all(database.path().parent().unwrap()).unwrap();
+    }
+    let now = if is_sqlite { "1772366400000" } else { "'2026-03-01T12:00:00Z'" };
+    database.execute(if is_sqlite {
+        include_str!("../../sql/sqlite/0001_foundation.sql")
+    } else {
+        include_str!("../../sql/postgres/0001_foundation.sql")
+    });
+    database.execute(if is_sqlite {
+        "CREATE TABLE schema_version (version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"
+    } else {
+        "CREATE TABLE schema_version (version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL)"
+    });
+    let owner = binary(database, account.as_bytes(), true);
+    let no = if is_sqlite { "0" } else { "false" };
+    database.execute(&format!(
+        "INSERT INTO schema_version VALUES (1, '0001_foundation', {now}); \
+         INSERT INTO accounts VALUES ({owner}, 'old@example.com', 'pro', {now}, {now});"
+    ));
+    for (run, status) in runs.into_iter().zip(["running", "completed"]) {
+        let run = binary(database, run.as_bytes(), true);
+        let count = records.len();
+        database.execute(&format!(
+            "INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results, \
+             credits_charged, created_at, query, progress, coverage, planned, reports) \
+             VALUES ({run}, {owner}, '{status}', 'domain', {no}, {no}, {count}, 1, {now}, 'x.example', \
+             '{{\"modules_total\":2,\"modules_completed\":1,\"modules_with_hits\":1}}', \
+             '{{\"checked\":1,\"conclusive\":1,\"hit\":1,\"miss\":0,\"blocked\":0,\"rate_limited\":0,\
+             \"timeout\":0,\"error\":0,\"unreliable\":0,\"skipped\":0,\"ratio\":1.0}}', '[\"a\",\"b\"]', '[]')"
+        ));
+        for record in records {
+            let key = binary(database, &[u8::try_from(record.id).unwrap(); 16], false);
+            let text = serde_json::to_string(record).unwrap().replace('\'', "''");
+            database.execute(&format!(
+                "INSERT INTO results (run, id, dedup, record) VALUES ({run}, {}, {key}, '{text}')",
+                record.id
+            ));
+        }
+    }
+}
+
+#[test]
+fn a_database_of_version_1_is_read_and_its_runs_go_on() {
+    for database in databases() {
+        // Version 1 kept what two modules named apart, and named no sources.
+        let old = |id: u32, value: &str, module: &str| ResultRecord {
+            result_type: "subdomain".into(),
+            entity_type: "subdomain".into(),
+            source: module.into(),
+            metadata: json!({"first_seen": "2020"}).as_object().unwrap().clone(),
+            ..result(id, value)
+        };
+        let records = [old(1, "a.x.example", "m0"), old(2, "b.x.example", "m0"), old(3, "A.x.example", "m1")];
+        let (account, runs) = (Uuid::now_v7(), [Uuid::now_v7(), Uuid::now_v7()]);
+        version_1(&database, account, runs, &records);
+
+        let store = open(&database.url, Options::server()).unwrap();
+        let name = database.name;
+        assert_eq!(
+            database.number("SELECT max(version) FROM schema_version"),
+            database.number("SELECT count(*) FROM schema_version")
+        );
+        for run in runs.map(RunId) {
+            let summary = store.run(run, AccountId(account)).unwrap().unwrap();
+            assert_eq!((summary.total_results, summary.revision), (3, 0), "{name}");
+            assert_eq!(store.results(run, 0, 10).unwrap(), records, "{name}");
+            let all = Changes { since: None, known: 0, until: 0, after: 0 };
+            assert_eq!(store.changes(run, all, 10).unwrap(), records, "{name}");
+        }
+
+        let (me, run) = (new_instance(), RunId(runs[0]));
+        let lease = at("2026-03-01T14:00:00Z");
+        let taken = store.take_over(me, false, lease, lease, 10).unwrap();
+        assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run], "{name}");
+        // The new version adds a source to an old row, and a row of its own.
+        let mut more = taken[0].results[0].clone();
+        assert!(merge(&mut more, &old(9, "a.x.example", "m2")));
+        let new = old(4, "c.x.example", "m2");
+        let batch = Batch { revision: 1, added: vec![new.clone()], changed: vec![more.clone()] };
+        assert_eq!(store.add_results(run, me, &batch).unwrap(), Write::Done);
+        let want = [more, records[1].clone(), records[2].clone(), new];
+        assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
+        assert_eq!(store.run(run, AccountId(account)).unwrap().unwrap().total_results, 4, "{name}");
+        // The changed row is known by what it is from now on.
+        let again = Batch { revision: 2, added: vec![old(5, "A.X.example.", "m3")], changed: vec![] };
+        assert_eq!(store.add_results(run, me, &again).unwrap(), Write::Done);
+        assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
+    }
+}
