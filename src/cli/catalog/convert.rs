@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 
 use super::format::replace;
 use super::{Unused, tell_lists};
+use crate::base::text::{plain, write_json};
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::{plain, write_json};
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 use crate::modules::import::report::{ListReport, NoteKind};

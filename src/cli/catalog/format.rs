@@ -8,8 +8,8 @@ use clap::Args;
 
 use super::replace::Replacement;
 use super::{Unused, faults};
+use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::plain;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 

@@ -26,7 +26,7 @@ use clap::{Args, Subcommand};
 pub(crate) use check::proof_command;
 
 use super::exit::{Exit, Failure};
-use super::text::{json, plain, write_json};
+use crate::base::text::{json, plain, write_json};
 use crate::config::{CatalogConfig, DatabaseAddress, checked, database_option, readable_file};
 use crate::modules::catalog::{Catalog, CatalogError, format as form, json_schema};
 use crate::modules::import::report::{ListReport, NoteKind};

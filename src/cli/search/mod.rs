@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
 use super::serve::start_log;
-use super::text::plain;
 use crate::app::{self, SearchEvent, SearchRequest};
+use crate::base::text::plain;
 use crate::config::{DatabaseAddress, EngineConfig, LogConfig, checked, database_option};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
@@ -29,7 +29,8 @@ Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
 Examples:
   sightline search username octocat
   sightline search domain example.org --format json | jq .coverage
-  sightline search email someone@example.org --format csv > report.csv
+  sightline search email someone@example.org --format csv > results.csv
+  sightline search username octocat --format html > report.html
   sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
@@ -90,12 +91,14 @@ impl From<ChoiceArgs> for Choice {
 enum Format {
     /// For people, line by line
     Table,
-    /// One Run record, at the end
+    /// One Run record and how each module ended, at the end
     Json,
     /// One Result record a line, at the end
     Ndjson,
     /// One row a result, with a head, at the end
     Csv,
+    /// One page to read, to print, to keep, at the end
+    Html,
 }
 
 /// Reads a type of search.
@@ -114,7 +117,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut broken = None;
     let request =
         SearchRequest { engine: args.engine, query, premium: args.premium, choice: args.choice.into() };
-    let report = app::search(&request, |event| {
+    let found = app::search(&request, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {
                 show(&bar, progress);
@@ -134,10 +137,10 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     if let Some(failure) = broken {
         return Err(failure);
     }
-    let report = report?;
-    view.finish(out, &report.summary, &report.results)?;
+    let run = found?;
+    view.finish(out, &run)?;
     out.flush()?;
-    Ok(conclude(&report.summary))
+    Ok(conclude(&run.summary))
 }
 
 fn show(bar: &Bar, progress: Progress) {
