@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::markup::Markup;
+use super::markup::{Markup, web_address};
 use crate::runs::entity::merge::SOURCES;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
@@ -78,7 +78,7 @@ fn value(page: &mut Markup, result: &ResultRecord) {
 fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
     match name {
         SOURCES => false,
-        PROFILE_URL => result.value.is_some() && value.is_string(),
+        PROFILE_URL => result.value.is_some() && value.as_str().is_some_and(|url| web_address(url).is_none()),
         _ => !value.is_null(),
     }
 }
@@ -87,6 +87,7 @@ fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
 fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
     match value {
         Value::String(text) => page.foreign(text),
+        Value::Number(number) => page.show(number),
         Value::Bool(true) => page.raw("yes"),
         Value::Bool(false) => page.raw("no"),
         Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
