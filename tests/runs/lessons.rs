@@ -8,6 +8,7 @@ use super::*;
 fn feed(id: &str) -> Value {
     let mut entry = module(id, "lists.example.com");
     entry["probes"] = json!([{"url": "https://lists.example.com/all.json", "feed": {"keep_s": 3600}}]);
+    entry["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
     entry
 }
 
