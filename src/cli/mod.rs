@@ -9,6 +9,7 @@
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `bar` | the progress bar |
 //! | `table` | a table for people |
+//! | `unused` | options that a command takes and does not need |
 //! | `exit` | exit codes, and why a command failed |
 //!
 //! To add a command: an args struct with its help and examples in a file of its own, a variant of
@@ -22,6 +23,7 @@ mod key;
 mod search;
 mod serve;
 mod table;
+mod unused;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};

@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum};
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
 use super::serve::start_log;
+use super::unused::UnusedDatabase;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
-use crate::config::{DatabaseAddress, EngineConfig, LogConfig, checked, database_option};
+use crate::config::{EngineConfig, LogConfig, checked};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::{Progress, RunSummary, Status};
@@ -51,10 +52,8 @@ pub(crate) struct SearchArgs {
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
-    /// Accepted so that one set of options fits all commands; a search keeps nothing
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
-    #[arg(value_parser = database_option())]
-    database: Option<DatabaseAddress>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
 }
 
 /// Which modules are asked.
