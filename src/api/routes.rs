@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::error::ApiError;
+use super::openapi::{self, Doc};
 use super::service::{Api, Call};
 use super::{accounts, export, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
@@ -39,30 +40,45 @@ pub struct Route {
     pub access: Access,
     /// Works it out.
     pub handler: Handler,
+    /// What `/openapi.json` says of it.
+    pub doc: fn() -> Doc,
 }
 
 const READ: Access = Access::Key(Counts::As(Policy::Read));
 const STREAM: Access = Access::Key(Counts::As(Policy::Stream));
 const SEARCH: Access = Access::Key(Counts::SearchOrStream);
 
-const fn route(method: &'static str, path: &'static str, access: Access, handler: Handler) -> Route {
-    Route { method, path, access, handler }
+const fn route(
+    method: &'static str,
+    path: &'static str,
+    access: Access,
+    handler: Handler,
+    doc: fn() -> Doc,
+) -> Route {
+    Route { method, path, access, handler, doc }
 }
 
 /// Every route there is.
 pub const ROUTES: &[Route] = &[
-    route("GET", "/v1/health", Access::Public, service_pages::health),
-    route("GET", "/v1/capabilities", Access::Public, service_pages::capabilities),
-    route("GET", "/v1/me", READ, accounts::me),
-    route("GET", "/v1/credits", READ, accounts::credits),
-    route("POST", "/v1/searches", SEARCH, searches::start),
-    route("GET", "/v1/searches", READ, reading::list),
-    route("GET", "/v1/searches/{run_id}", READ, reading::run),
-    route("DELETE", "/v1/searches/{run_id}", READ, searches::delete),
-    route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach),
-    route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules),
-    route("GET", "/v1/searches/{run_id}/export", READ, export::export),
-    route("GET", "/v1/modules", READ, service_pages::modules),
+    route("GET", "/v1/health", Access::Public, service_pages::health, openapi::service::health),
+    route(
+        "GET",
+        "/v1/capabilities",
+        Access::Public,
+        service_pages::capabilities,
+        openapi::service::capabilities,
+    ),
+    route("GET", "/v1/me", READ, accounts::me, openapi::account::me),
+    route("GET", "/v1/credits", READ, accounts::credits, openapi::account::credits),
+    route("POST", "/v1/searches", SEARCH, searches::start, openapi::searches::start),
+    route("GET", "/v1/searches", READ, reading::list, openapi::searches::list),
+    route("GET", "/v1/searches/{run_id}", READ, reading::run, openapi::searches::run),
+    route("DELETE", "/v1/searches/{run_id}", READ, searches::delete, openapi::searches::delete),
+    route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach, openapi::searches::stream),
+    route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules, openapi::searches::modules),
+    route("GET", "/v1/searches/{run_id}/export", READ, export::export, openapi::searches::export),
+    route("GET", "/v1/modules", READ, service_pages::modules, openapi::service::modules),
+    route("GET", "/openapi.json", Access::Public, openapi::page::openapi, openapi::service::openapi),
 ];
 
 /// What the table says of a method and a path.
@@ -78,22 +94,28 @@ pub enum Match<'a> {
 /// Looks a request up. One trailing slash is forgiven.
 pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
-    let mut allowed: Vec<&str> = Vec::new();
+    let mut pattern = None;
     for route in ROUTES {
         let Some(run_id) = fit(route.path, path) else { continue };
         if route.method == method || (route.method == "GET" && method == "HEAD") {
             return Match::Route(route, run_id);
         }
-        allowed.push(route.method);
-        if route.method == "GET" {
-            allowed.push("HEAD");
-        }
+        pattern = Some(route.path);
     }
-    if allowed.is_empty() {
-        return Match::Nothing;
+    match pattern {
+        Some(pattern) => Match::OtherMethods(methods(pattern).join(", ")),
+        None => Match::Nothing,
     }
-    allowed.push("OPTIONS");
-    Match::OtherMethods(allowed.join(", "))
+}
+
+/// All methods that a path of the table answers.
+pub fn methods(pattern: &str) -> Vec<&'static str> {
+    let of_path = ROUTES.iter().filter(|route| route.path == pattern);
+    let methods = of_path.flat_map(|route| match route.method {
+        "GET" => vec!["GET", "HEAD"],
+        other => vec![other],
+    });
+    methods.chain(["OPTIONS"]).collect()
 }
 
 /// `Some` where the path fits the pattern, with what stands for `{run_id}`.
