@@ -9,6 +9,7 @@
 //! | [`decode`] | request bodies and parameters |
 //! | [`wire`] | the shapes of answers |
 //! | [`searches`], [`reading`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`docs`] | the documentation in a browser |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its bad
 //! input in `tests/api`.
@@ -17,6 +18,7 @@ pub mod accounts;
 pub mod auth;
 pub mod cache;
 pub mod decode;
+pub mod docs;
 pub mod error;
 pub mod reading;
 pub mod routes;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::ApiError;
 use super::service::{Api, Call};
-use super::{accounts, reading, searches, service_pages};
+use super::{accounts, docs, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -33,7 +33,7 @@ pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
 pub struct Route {
     /// Upper-case method. `GET` answers `HEAD` too.
     pub method: &'static str,
-    /// Segments; `{run_id}` stands for any one.
+    /// Segments; at most one, like `{run_id}`, stands for any.
     pub path: &'static str,
     /// Who may, and what it counts as.
     pub access: Access,
@@ -62,11 +62,16 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach),
     route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules),
     route("GET", "/v1/modules", READ, service_pages::modules),
+    route("GET", "/", Access::Public, docs::landing),
+    route("GET", "/docs", Access::Public, docs::swagger_ui),
+    route("GET", "/docs/licenses", Access::Public, docs::licenses),
+    route("GET", "/docs/assets/{file}", Access::Public, docs::asset),
+    route("GET", "/redoc", Access::Public, docs::redoc),
 ];
 
 /// What the table says of a method and a path.
 pub enum Match<'a> {
-    /// This route, with the path's run id as it was sent.
+    /// This route, with the segment that stands in the path for `{…}`, as it was sent.
     Route(&'static Route, Option<&'a str>),
     /// The path exists with these methods alone (the value of `Allow`).
     OtherMethods(String),
@@ -79,9 +84,9 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
     let mut allowed: Vec<&str> = Vec::new();
     for route in ROUTES {
-        let Some(run_id) = fit(route.path, path) else { continue };
+        let Some(segment) = fit(route.path, path) else { continue };
         if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(route, run_id);
+            return Match::Route(route, segment);
         }
         allowed.push(route.method);
         if route.method == "GET" {
@@ -95,14 +100,16 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     Match::OtherMethods(allowed.join(", "))
 }
 
-/// `Some` where the path fits the pattern, with what stands for `{run_id}`.
+/// `Some` where the path fits the pattern, with what stands for `{…}`.
 fn fit<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
-    let mut run_id = None;
+    let mut any = None;
     let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
     loop {
         match (pattern.next(), path.next()) {
-            (None, None) => return Some(run_id),
-            (Some("{run_id}"), Some(segment)) if !segment.is_empty() => run_id = Some(segment),
+            (None, None) => return Some(any),
+            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
+                any = Some(segment)
+            }
             (Some(want), Some(segment)) if want == segment => {}
             _ => return None,
         }
@@ -115,7 +122,7 @@ mod tests {
 
     fn found(method: &str, path: &str) -> String {
         match find(method, path) {
-            Match::Route(route, run_id) => format!("{} {:?}", route.path, run_id),
+            Match::Route(route, segment) => format!("{} {segment:?}", route.path),
             Match::OtherMethods(allow) => allow,
             Match::Nothing => "nothing".into(),
         }
@@ -134,7 +141,12 @@ mod tests {
             ("GET", "/v1/searches//", "nothing"),
             ("GET", "/v1/searches//stream", "nothing"),
             ("GET", "/V1/health", "nothing"),
-            ("GET", "/", "nothing"),
+            ("GET", "/", "/ None"),
+            ("GET", "//", "nothing"),
+            ("GET", "", "nothing"),
+            ("GET", "/docs/assets/a.js", "/docs/assets/{file} Some(\"a.js\")"),
+            ("GET", "/docs/assets/", "nothing"),
+            ("POST", "/docs", "GET, HEAD, OPTIONS"),
             ("GET", "*", "nothing"),
             ("GET", "/v1/health/x", "nothing"),
         ] {

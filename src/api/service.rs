@@ -65,8 +65,8 @@ pub struct Call<'a> {
     pub request_id: &'a RequestId,
     /// Whether errors are to be sent as `application/problem+json`.
     pub as_problem: bool,
-    /// What stands for `{run_id}`, as it was sent.
-    pub run_id: Option<&'a str>,
+    /// What stands for the route's `{run_id}` (or `{file}`), as it was sent.
+    pub segment: Option<&'a str>,
     caller: Option<Caller>,
 }
 
@@ -115,7 +115,7 @@ impl Api {
         counted: &mut Vec<Standing>,
     ) -> Result<Reply, ApiError> {
         match routes::find(&request.method, &request.path) {
-            Match::Route(route, run_id) => self.call(route, run_id, request, request_id, counted),
+            Match::Route(route, segment) => self.call(route, segment, request, request_id, counted),
             Match::OtherMethods(allow) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
@@ -127,7 +127,7 @@ impl Api {
     fn call(
         self: &Arc<Self>,
         route: &'static Route,
-        run_id: Option<&str>,
+        segment: Option<&str>,
         request: &Request,
         request_id: &RequestId,
         counted: &mut Vec<Standing>,
@@ -141,7 +141,7 @@ impl Api {
             }
         };
         let as_problem = wants_problem(request);
-        (route.handler)(self, &Call { request, request_id, as_problem, run_id, caller })
+        (route.handler)(self, &Call { request, request_id, as_problem, segment, caller })
     }
 
     fn count(
