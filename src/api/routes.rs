@@ -63,6 +63,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules),
     route("GET", "/v1/modules", READ, service_pages::modules),
     route("GET", "/", Access::Public, docs::landing),
+    route("GET", "/favicon.ico", Access::Public, docs::icon),
     route("GET", "/docs", Access::Public, docs::swagger_ui),
     route("GET", "/docs/licenses", Access::Public, docs::licenses),
     route("GET", "/docs/assets/{file}", Access::Public, docs::asset),

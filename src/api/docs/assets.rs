@@ -14,9 +14,13 @@ pub(super) static LICENSES: LazyLock<Arc<StaticFile>> = LazyLock::new(|| {
     Arc::new(StaticFile::plain("text/plain; charset=utf-8", text))
 });
 
+/// Our own sign.
+pub(super) static ICON: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| Arc::new(StaticFile::plain(PICTURE, include_bytes!("assets/icon.svg").as_slice())));
+
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let plain = |name, kind, body: &[u8]| Asset::new(name, StaticFile::plain(kind, body));
-    let gzipped = |name, kind, body: &[u8]| Asset::new(name, StaticFile::gzipped(kind, body));
+    let plain = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::plain(kind, body)));
+    let gzipped = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::gzipped(kind, body)));
     vec![
         gzipped("swagger-ui-bundle.js", SCRIPT, include_bytes!("assets/swagger-ui-bundle.js.gz")),
         gzipped("swagger-ui.css", STYLE, include_bytes!("assets/swagger-ui.css.gz")),
@@ -24,7 +28,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         plain("begin-swagger-ui.js", SCRIPT, include_bytes!("assets/begin-swagger-ui.js")),
         plain("begin-redoc.js", SCRIPT, include_bytes!("assets/begin-redoc.js")),
         plain("pages.css", STYLE, include_bytes!("assets/pages.css")),
-        plain("icon.svg", PICTURE, include_bytes!("assets/icon.svg")),
+        Asset::new("icon.svg", Arc::clone(&ICON)),
     ]
 });
 
@@ -37,10 +41,10 @@ struct Asset {
 }
 
 impl Asset {
-    fn new(name: &'static str, file: StaticFile) -> Self {
+    fn new(name: &'static str, file: Arc<StaticFile>) -> Self {
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         let address = format!("{stem}-{}.{extension}", file.fingerprint());
-        Self { name, address, file: Arc::new(file) }
+        Self { name, address, file }
     }
 }
 

@@ -51,6 +51,14 @@ pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(Reply::Now(assets::LICENSES.answer(call.request).with_header("Cache-Control", "no-cache")))
 }
 
+/// `GET /favicon.ico`: what browsers ask for beside a text or a JSON answer, which cannot name an icon.
+///
+/// # Errors
+/// Never.
+pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    Ok(Reply::Now(assets::ICON.answer(call.request).with_header("Cache-Control", "no-cache")))
+}
+
 /// `GET /docs/assets/{file}`: the file of this name for ever, since the name holds its fingerprint.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ const LANDING_MAY: &str = "style-src 'self'; img-src 'self'";
 const SWAGGER_UI_MAY: &str = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
 /// ReDoc writes two style elements: an empty one that it fills rule by rule, and its scroll bar's.
 const REDOC_MAY: &str = "script-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self' \
-    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-DLDPR1ic47WIdK2WyeLkblb/tm2mQH+Jt/NNhZWu1k0='";
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='";
 
 /// In a template: the part that only a sandbox shows.
 const SANDBOX_BEGINS: &str = "<!-- sandbox -->";
