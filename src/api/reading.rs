@@ -11,7 +11,7 @@ use super::decode;
 use super::error::ApiError;
 use super::searches::{find, parse_run_id};
 use super::service::{Api, Call, json_response, ok_json};
-use super::wire::{RunBody, RunHead, RunModules, SearchList};
+use super::wire::run::{RunBody, RunHead, RunModules, SearchList};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
@@ -106,7 +106,7 @@ pub fn modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
     let request = call.request;
-    let limit = decode::number_parameter(request, "limit", 1, 100, 20)? as usize;
+    let limit = decode::number_parameter(request, "limit", decode::LIST_LIMITS)? as usize;
     let types = SearchType::ALL.map(SearchType::as_str);
     let filter = ListFilter {
         search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
@@ -145,7 +145,8 @@ fn write_cursor(at: Timestamp, id: RunId) -> String {
 
 fn read_cursor(text: &str) -> Option<(Timestamp, RunId)> {
     let (at, id) = text.split_once('.')?;
-    if at.len() > 12 || id.len() != 32 {
+    // Eleven digits last until the year 2527.
+    if at.len() > 11 || id.len() != 32 {
         return None;
     }
     // `from_str_radix` would take a sign.
@@ -168,6 +169,7 @@ mod tests {
             "x.y",
             "-1.00",
             "-1.00000000000000000000000000000000",
+            "100000000000.00000000000000000000000000000000",
             "ffffffffffffffff.00000000000000000000000000000000",
             &id.to_string(),
         ] {

@@ -68,4 +68,4 @@ pub use load::{Gauge, Load};
 pub use request::Request;
 pub use response::Response;
 pub use server::{Drained, RunningServer, Server};
-pub use static_file::StaticFile;
+pub use static_file::{StaticFile, etag_of};

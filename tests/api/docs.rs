@@ -116,7 +116,7 @@ fn files_are_kept_for_ever_and_are_sent_as_the_client_takes_them() {
         let head = server.request("HEAD", &path).header("Accept-Encoding", "gzip").send();
         assert_eq!(head.header("content-length"), Some(&*packed.body.len().to_string()), "{head}");
         // An address stands for these bytes alone.
-        let fingerprint = plain.header("etag").unwrap().trim_matches('"');
+        let fingerprint = &plain.header("etag").unwrap()[1..17];
         let stale = path.replace(fingerprint, "0123456789abcdef");
         assert_ne!(stale, path);
         server.request("GET", &stale).send().is_error(404, "not_found");
