@@ -1,14 +1,13 @@
-//! Entity tags, and serialized runs, kept so that polling costs neither a serializer nor a database round trip each time.
+//! Serialized runs, kept so that polling costs neither a serializer nor a database round trip each time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 
 use crate::base::ids::{AccountId, RunId};
-use crate::http::{Compressed, Request};
+use crate::http::{Compressed, etag_of};
 
 /// All bodies together; their compressed forms, where they are asked for, add a sixth of it.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -18,22 +17,6 @@ const STORED_TTL: Duration = Duration::from_secs(2);
 
 /// How long a deletion is remembered: longer than any request that was under way takes.
 const REMEMBER_DELETED: Duration = Duration::from_secs(60);
-
-/// A strong entity tag of a body, with its quotes.
-pub fn etag_of(body: &[u8]) -> String {
-    let hash = Sha256::digest(body);
-    let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{tag}\"")
-}
-
-/// Whether `If-None-Match` names this tag: compared weakly (RFC 9110, 13.1.2).
-pub fn none_match(request: &Request, etag: &str) -> bool {
-    request
-        .header_values("if-none-match")
-        .flat_map(|value| value.split(','))
-        .map(str::trim)
-        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
-}
 
 /// A serialized run.
 #[derive(Debug, Clone)]
@@ -175,27 +158,5 @@ mod tests {
         let tag = |body: &str, version| Snapshot::live(account, body.into(), None, version).etag;
         assert_eq!(tag("a", 1), tag("a", 2));
         assert_ne!(tag("a", 1), tag("b", 1));
-    }
-
-    #[test]
-    fn tags_are_compared_weakly() {
-        let request = |value: &str| Request {
-            method: "GET".into(),
-            path: "/".into(),
-            query: String::new(),
-            headers: vec![("if-none-match".into(), value.into())],
-            body: vec![],
-            client: None,
-        };
-        for (value, want) in [
-            ("\"a\"", true),
-            ("W/\"a\"", true),
-            ("\"b\", \"a\"", true),
-            ("*", true),
-            ("\"b\"", false),
-            ("a", false),
-        ] {
-            assert_eq!(none_match(&request(value), "\"a\""), want, "{value}");
-        }
     }
 }

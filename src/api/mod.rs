@@ -11,6 +11,7 @@
 //! | [`wire`] | the shapes of answers |
 //! | [`openapi`] | `/openapi.json`, made from all of these |
 //! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`docs`] | the documentation in a browser |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
 //! [`openapi`] (the recipe stands there), its bad input in `tests/api`.
@@ -19,6 +20,7 @@ pub mod accounts;
 pub mod auth;
 pub mod cache;
 pub mod decode;
+pub mod docs;
 pub mod error;
 pub mod export;
 pub mod failure;

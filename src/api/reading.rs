@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::cache::{Snapshot, none_match};
+use super::cache::Snapshot;
 use super::decode;
 use super::error::ApiError;
 use super::searches::{find, parse_run_id};
@@ -27,7 +27,7 @@ use crate::runs::service::Found;
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let snapshot = snapshot(api, call)?;
     // With its body a 304 too: the server tells by it what a 200 would have said of its form.
-    let status = if none_match(call.request, &snapshot.etag) { 304 } else { 200 };
+    let status = if call.request.has_current(&snapshot.etag) { 304 } else { 200 };
     let mut response = Response::new(status, "application/json", snapshot.body)
         .with_compressed(snapshot.compressed)
         .with_header("ETag", snapshot.etag)

@@ -212,7 +212,7 @@ pub(super) fn find(api: &Api, call: &Call<'_>) -> Result<Found, ApiError> {
 /// # Errors
 /// 404 for anything but the hyphenated form of a UUID.
 pub(super) fn parse_run_id(call: &Call<'_>) -> Result<RunId, ApiError> {
-    call.run_id.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+    call.segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
 }
 
 /// Marks an idempotency key as being worked on, as long as it lives.

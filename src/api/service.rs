@@ -67,8 +67,8 @@ pub struct Call<'a> {
     pub request_id: &'a RequestId,
     /// Whether errors are to be sent as `application/problem+json`.
     pub as_problem: bool,
-    /// What stands for `{run_id}`, as it was sent.
-    pub run_id: Option<&'a str>,
+    /// What stands for the route's `{run_id}` (or `{file}`), as it was sent.
+    pub segment: Option<&'a str>,
     caller: Option<Caller>,
 }
 
@@ -118,7 +118,11 @@ impl Api {
         counted: &mut Vec<Standing>,
     ) -> Result<Reply, ApiError> {
         match routes::find(&request.method, &request.path) {
-            Match::Route(route, run_id) => self.call(route, run_id, request, request_id, counted),
+            Match::Route(route, segment) => self.call(route, segment, request, request_id, counted),
+            Match::Page(page, segment) => {
+                let as_problem = wants_problem(request);
+                (page.handler)(self, &Call { request, request_id, as_problem, segment, caller: None })
+            }
             Match::OtherMethods(allow) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
@@ -130,7 +134,7 @@ impl Api {
     fn call(
         self: &Arc<Self>,
         route: &'static Route,
-        run_id: Option<&str>,
+        segment: Option<&str>,
         request: &Request,
         request_id: &RequestId,
         counted: &mut Vec<Standing>,
@@ -144,7 +148,7 @@ impl Api {
             }
         };
         let as_problem = wants_problem(request);
-        (route.handler)(self, &Call { request, request_id, as_problem, run_id, caller })
+        (route.handler)(self, &Call { request, request_id, as_problem, segment, caller })
     }
 
     fn count(
@@ -265,6 +269,7 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
 fn route_name(request: &Request) -> &'static str {
     match routes::find(&request.method, &request.path) {
         Match::Route(route, _) => route.path,
+        Match::Page(page, _) => page.path,
         _ => "(no route)",
     }
 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use super::document;
-use crate::api::cache::{etag_of, none_match};
 use crate::api::error::ApiError;
 use crate::api::service::{Api, Call};
-use crate::http::{Compressed, Reply, Response};
+use crate::http::{Compressed, Reply, Response, etag_of};
 
 /// The document as it is sent: made for the first who asks.
 #[derive(Debug, Clone)]
@@ -32,7 +31,7 @@ impl Page {
 pub fn openapi(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let page = api.openapi.get_or_init(|| Page::new(&api.config.base_url)).clone();
     // With its body a 304 too: the server tells by it what a 200 would have said of its form.
-    let status = if none_match(call.request, &page.etag) { 304 } else { 200 };
+    let status = if call.request.has_current(&page.etag) { 304 } else { 200 };
     let response = Response::new(status, "application/json", page.body)
         .with_compressed(page.compressed)
         .with_header("ETag", page.etag)
