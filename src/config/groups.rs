@@ -156,6 +156,11 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "1h")))]
     pub run_timeout: Duration,
+    /// After this time the searches of an instance that is gone are continued by another one on the same
+    /// database
+    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::duration("5s", "10m")))]
+    pub lease: Duration,
     /// How long the verdict of a control check holds
     #[arg(long, env = "SIGHTLINE_CONTROL_TTL", value_name = "DURATION", default_value = "1h")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "30d")))]

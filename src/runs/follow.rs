@@ -1,13 +1,15 @@
 //! Readers of a run: of one that is live here, or of one that only the store knows.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::event::{self, DoneData, Frame, ProgressData, RunData};
 use super::journal::{Changes, Journal};
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
+use super::news::Watch;
 use super::run::{RunSummary, Status};
-use super::service::{POLL_EVERY, Runs};
+use super::service::Runs;
 use crate::base::storage::StorageError;
 
 /// Results read from the store at once.
@@ -28,7 +30,7 @@ pub enum Step {
     Gone,
 }
 
-/// When results are read from the store.
+/// When results that have changed are read from the store. New ones are read at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Eagerness {
     /// When a module ended, or the run did.
@@ -36,6 +38,9 @@ enum Eagerness {
     /// Now.
     AtOnce,
 }
+
+/// Newer than any write that a run has seen.
+const NEWEST: u64 = i64::MAX as u64;
 
 /// Follows one run from its first result (or from a given one) to its `done` frame.
 pub struct Follower {
@@ -51,7 +56,16 @@ enum Source {
 
 struct StoredCursor {
     place: Place,
+    /// New results that were read since all changes were, as they were then.
+    ahead: HashMap<u32, Frame>,
+    watch: Arc<Watch>,
     done: bool,
+}
+
+impl StoredCursor {
+    fn at(place: Place, watch: Arc<Watch>) -> Self {
+        Self { place, ahead: HashMap::new(), watch, done: false }
+    }
 }
 
 impl Follower {
@@ -64,7 +78,7 @@ impl Follower {
     /// Follows a run that the store knows.
     pub fn stored(runs: Arc<Runs>, summary: RunSummary, after: u32) -> Self {
         let place = Place { left_out: after, ..Place::default() };
-        let cursor = StoredCursor { place, done: false };
+        let cursor = StoredCursor::at(place, runs.board.watch(summary.id));
         Self { runs, summary, source: Source::Stored(cursor) }
     }
 
@@ -104,7 +118,8 @@ impl Follower {
                     // The other driver's list of ended modules has another order: told again is harmless,
                     // left out is not.
                     let place = Place { reports: 0, ..cursor.place() };
-                    self.source = Source::Stored(StoredCursor { place, done: false });
+                    let watch = self.runs.board.watch(self.summary.id);
+                    self.source = Source::Stored(StoredCursor::at(place, watch));
                 }
                 None => return self.next_stored(until),
             }
@@ -113,9 +128,10 @@ impl Follower {
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
-            if matches!(&self.source, Source::Stored(cursor) if cursor.done) {
+            let Source::Stored(StoredCursor { done: false, watch, .. }) = &self.source else {
                 return Ok(Step::End);
-            }
+            };
+            let (watch, seen) = (Arc::clone(watch), watch.count());
             // A run that was stopped here is on its way out of memory: it has no news.
             if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
                 return self.go_live(run, until);
@@ -125,12 +141,13 @@ impl Follower {
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
                 Some(_) => {}
             }
-            if self.runs.wait_for_shutdown(until.min(Instant::now() + POLL_EVERY)) {
+            if self.runs.is_shutting_down() {
                 return Ok(Step::Shutdown);
             }
             if Instant::now() >= until {
                 return Ok(Step::Quiet);
             }
+            self.runs.wait_for_news(&watch, seen, until);
         }
     }
 
@@ -138,7 +155,7 @@ impl Follower {
     /// live run knows only what has changed since.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
         let Some(frames) = self.read_stored(Eagerness::AtOnce)? else { return Ok(Step::Gone) };
-        if let Source::Stored(StoredCursor { place, done: false }) = &self.source {
+        if let Source::Stored(StoredCursor { place, done: false, .. }) = &self.source {
             self.source = Source::Live(run, Cursor::at(*place));
         }
         if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
@@ -159,7 +176,10 @@ impl Follower {
         // Results come with progress, as they do from a live run: one that changes with each read would be
         // sent each time.
         if eagerness == Eagerness::AtOnce || place.revision.is_none() || has_progress || is_terminal {
-            frames = changed_results(journal, &self.summary, place)?;
+            frames = changed_results(journal, &self.summary, place, &cursor.ahead)?;
+            cursor.ahead.clear();
+        } else if place.last_result.max(place.left_out) < self.summary.total_results {
+            frames = new_results(journal, &self.summary, place, &mut cursor.ahead)?;
         }
         if has_progress {
             // Read later than the summary: what ended meanwhile comes with the next one, and its results.
@@ -198,6 +218,7 @@ fn changed_results(
     journal: &dyn Journal,
     summary: &RunSummary,
     place: &mut Place,
+    ahead: &HashMap<u32, Frame>,
 ) -> Result<Vec<Frame>, StorageError> {
     let mut frames = Vec::new();
     let known = place.last_result.max(place.left_out);
@@ -209,13 +230,39 @@ fn changed_results(
     let mut changes = Changes { since, known, until, after };
     loop {
         let page = journal.changes(summary.id, changes, PAGE)?;
-        frames.extend(page.iter().map(event::result_frame));
+        let read = page.iter().map(|record| (record.id, event::result_frame(record)));
+        frames.extend(read.filter(|(id, frame)| ahead.get(id) != Some(frame)).map(|(_, frame)| frame));
         if let Some(last) = page.last() {
             place.last_result = place.last_result.max(last.id);
             changes.after = last.id;
         }
         if page.len() < PAGE {
             place.revision = Some(since.unwrap_or(0).max(until));
+            return Ok(frames);
+        }
+    }
+}
+
+/// Frames of the results that the reader does not have. Which of them change before all changes are read is
+/// known by what they were `ahead` of that.
+fn new_results(
+    journal: &dyn Journal,
+    summary: &RunSummary,
+    place: &mut Place,
+    ahead: &mut HashMap<u32, Frame>,
+) -> Result<Vec<Frame>, StorageError> {
+    let mut frames = Vec::new();
+    loop {
+        let known = place.last_result.max(place.left_out);
+        let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
+        let page = journal.changes(summary.id, changes, PAGE)?;
+        for record in &page {
+            let frame = event::result_frame(record);
+            ahead.insert(record.id, Arc::clone(&frame));
+            frames.push(frame);
+            place.last_result = place.last_result.max(record.id);
+        }
+        if page.len() < PAGE {
             return Ok(frames);
         }
     }
