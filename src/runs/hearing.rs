@@ -14,8 +14,14 @@ const POLL_EVERY: Duration = Duration::from_millis(500);
 const POLL_BESIDE_NEWS: Duration = Duration::from_secs(3);
 
 /// Whether news are heard.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Attention(AtomicU8);
+
+impl Default for Attention {
+    fn default() -> Self {
+        Self(AtomicU8::new(Self::ALONE))
+    }
+}
 
 impl Attention {
     /// No process but this one works on the store, as far as is known.

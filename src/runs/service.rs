@@ -12,9 +12,9 @@ use uuid::Uuid;
 use super::courtesy::Courtesy;
 use super::follow::Follower;
 use super::health::HealthTable;
+use super::hearing::Attention;
 use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Started};
 use super::live::{LiveRun, Stopped};
-use super::hearing::Attention;
 use super::news::Board;
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
@@ -434,7 +434,6 @@ impl Runs {
     pub fn workers(&self) -> (usize, usize) {
         (self.workshop.pool.busy(), self.workshop.pool.workers())
     }
-
 }
 
 /// Idempotency keys noted before this moment are forgotten: 24 hours ago.

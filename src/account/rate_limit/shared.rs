@@ -181,7 +181,8 @@ impl Shared {
     /// Gives back what was not spent in time, and forgets accounts that made no request lately.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        let purses: Vec<_> = self.purses.lock().iter().map(|(key, purse)| (*key, Arc::clone(purse))).collect();
+        let purses: Vec<_> =
+            self.purses.lock().iter().map(|(key, purse)| (*key, Arc::clone(purse))).collect();
         let Some(quota) = self.ledger.quota() else { return };
         for (key, purse) in purses {
             // One that is locked is being used.

@@ -86,7 +86,12 @@ mod tests {
     struct Limiter(RateLimits, Windows);
 
     impl Limiter {
-        fn count(&self, account: AccountId, policies: &[Policy], now: Timestamp) -> Result<Vec<Standing>, Standing> {
+        fn count(
+            &self,
+            account: AccountId,
+            policies: &[Policy],
+            now: Timestamp,
+        ) -> Result<Vec<Standing>, Standing> {
             self.1.count(&self.0, account, policies, now)
         }
     }

@@ -157,10 +157,12 @@ mod tests {
 
     #[test]
     fn news_are_read_as_they_were_told() {
-        let runs: Vec<(RunId, u64)> = (0..RUNS_AT_ONCE as u64).map(|at| (RunId::new(), u64::MAX - at)).collect();
+        let runs: Vec<(RunId, u64)> =
+            (0..RUNS_AT_ONCE as u64).map(|at| (RunId::new(), u64::MAX - at)).collect();
         let payload = changes(&runs);
         assert!(payload.len() < 8000, "{}", payload.len());
-        let told: Vec<News> = runs.iter().map(|(run, epoch)| News::Changed { run: *run, epoch: *epoch }).collect();
+        let told: Vec<News> =
+            runs.iter().map(|(run, epoch)| News::Changed { run: *run, epoch: *epoch }).collect();
         assert_eq!(read(&payload), told);
     }
 

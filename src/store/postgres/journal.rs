@@ -104,7 +104,8 @@ impl Journal for Database {
     fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError> {
         let runs: Vec<Uuid> = leases.iter().map(|(run, _)| run.0).collect();
         let owners: Vec<Uuid> = leases.iter().map(|(_, lease)| lease.owner.0).collect();
-        let epochs: Vec<i64> = leases.iter().map(|(_, lease)| bigint(lease.epoch)).collect::<Result<_, _>>()?;
+        let epochs: Vec<i64> =
+            leases.iter().map(|(_, lease)| bigint(lease.epoch)).collect::<Result<_, _>>()?;
         self.write(|work| {
             let lost = work.query(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
             lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
@@ -264,11 +265,7 @@ fn taken(rows: u64) -> Write {
     if rows == 1 { Write::Done } else { Write::LeaseLost }
 }
 
-fn resumable(
-    work: &mut Work<'_>,
-    row: &postgres::Row,
-    owner: InstanceId,
-) -> Result<Resumable, StorageError> {
+fn resumable(work: &mut Work<'_>, row: &postgres::Row, owner: InstanceId) -> Result<Resumable, StorageError> {
     let id: Uuid = row.try_get(0).map_err(storage)?;
     let results = work.query(RESULTS, &[&id, &0i64, &i64::MAX])?;
     Ok(Resumable {

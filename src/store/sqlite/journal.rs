@@ -132,7 +132,15 @@ impl Journal for Database {
                     let (status, at) = (ending.status.as_str(), At(ending.completed_at));
                     let documents = (progress, coverage, reports, error);
                     statement.execute(params![
-                        run.0, owner, epoch, status, documents.0, documents.1, documents.2, documents.3, at
+                        run.0,
+                        owner,
+                        epoch,
+                        status,
+                        documents.0,
+                        documents.1,
+                        documents.2,
+                        documents.3,
+                        at
                     ])
                 })
                 .map_err(storage)?;
