@@ -17,7 +17,9 @@ fn a_run_is_read_through_any_instance_while_it_goes_on() {
         assert_eq!(identity(&next_result(stream)), (1, "Platform 0".to_owned()));
     }
     for server in [two, three] {
-        eventually("it is polled with what was found", || server.get(&path).json()["modules_completed"] == 1);
+        eventually("it is polled with what was found", || {
+            server.get(&path).json()["progress"]["modules_completed"] == 1
+        });
         let polled = server.get(&path).json();
         assert_eq!((&polled["status"], &polled["results"][0]["id"]), (&json!("running"), &json!(1)));
         let listed = server.get("/v1/searches?status=running").json();

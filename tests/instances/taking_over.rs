@@ -19,7 +19,7 @@ fn the_runs_of_a_killed_instance_go_on_elsewhere() {
         seen.push((0..2).map(|_| identity(&next_result(stream))).collect());
         let path = format!("/v1/searches/{run}");
         eventually("both are in a checkpoint", || {
-            cluster.servers[2].get(&path).json()["modules_completed"] == 2
+            cluster.servers[2].get(&path).json()["progress"]["modules_completed"] == 2
         });
     }
     cluster.servers[0].kill();
@@ -55,7 +55,7 @@ fn an_instance_that_stood_still_notices_that_it_lost_its_run_and_writes_nothing(
     cluster.site.wait_for("one", "m1");
     cluster.site.wait_for("one", "m2");
     eventually("that is in a checkpoint", || {
-        two.get(&format!("/v1/searches/{run}")).json()["modules_completed"] == 1
+        two.get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 1
     });
     signal(one, "-STOP");
     eventually("the other one goes on with it", || cluster.taken_over() == 1);
@@ -92,13 +92,13 @@ fn an_instance_that_gets_its_run_back_goes_on_from_the_store() {
     }
     cluster.site.wait_for("one", "m2");
     eventually("the first is in a checkpoint", || {
-        cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["modules_completed"] == 1
+        cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 1
     });
     signal(&cluster.servers[0], "-STOP");
     cluster.site.wait_for("two", "m1");
     cluster.site.open_to("two", "m1");
     eventually("the other one has found more", || {
-        cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["modules_completed"] == 2
+        cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 2
     });
     cluster.servers[1].kill();
     // What it would find on its own is what the other one has found already, under that id.
