@@ -44,11 +44,13 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Starts the workers; at most `max_runs` runs are driven at once.
+    /// Starts the workers; at most `max_runs` runs are driven at once. `lease`: how long a process may be
+    /// silent before another one goes on with its runs.
     pub(super) fn build(
         config: &EngineConfig,
         catalog: Arc<Catalog>,
         max_runs: usize,
+        lease: Duration,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
@@ -72,7 +74,7 @@ impl Engine {
                     check_timeout: config.check_timeout,
                     run_timeout: config.run_timeout,
                     // The rest of it is for noticing: whoever looks for interrupted runs does so every now and then.
-                    lease: config.lease * 3 / 4,
+                    lease: lease * 3 / 4,
                     store_patience: STORE_PATIENCE,
                 },
                 keep_ended: KEEP_ENDED,

@@ -40,8 +40,14 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits, store.clone()));
-    let engine =
-        Engine::build(&config.engine, catalog, config.server.max_runs, store.clone(), Arc::clone(&clock))?;
+    let engine = Engine::build(
+        &config.engine,
+        catalog,
+        config.server.max_runs,
+        config.server.lease,
+        store.clone(),
+        Arc::clone(&clock),
+    )?;
 
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);

@@ -43,6 +43,11 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
+    /// After this time the searches of an instance that is gone are continued by another one on the same
+    /// database
+    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
+    #[arg(value_parser = checked(value::duration("5s", "10m")))]
+    pub lease: Duration,
     /// The longest that a request with wait=true is kept waiting
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]
@@ -156,11 +161,6 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "1h")))]
     pub run_timeout: Duration,
-    /// After this time the searches of an instance that is gone are continued by another one on the same
-    /// database
-    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("5s", "10m")))]
-    pub lease: Duration,
     /// How long the verdict of a control check holds
     #[arg(long, env = "SIGHTLINE_CONTROL_TTL", value_name = "DURATION", default_value = "1h")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "30d")))]

@@ -112,6 +112,7 @@ fn a_result_is_at_a_remote_reader_at_once() {
         .map(|number| {
             let module = format!("m{number}");
             cluster.site.wait_for("one", &module);
+            cluster.wait_until_quiet("two");
             let answered = Instant::now();
             cluster.site.open(&module);
             assert_eq!(next_result(&mut remote)["platform"], format!("Platform {number}"));
@@ -124,8 +125,8 @@ fn a_result_is_at_a_remote_reader_at_once() {
         "from a site's answer to the remote frame: p50 {half:?}, p99 {most:?}, longest {:?}",
         took[MODULES - 1]
     );
-    // Without news the store is looked at every 3 seconds, or every half: these would show in the half of them.
-    assert!(half < Duration::from_millis(250), "p50 {half:?}, p99 {most:?}");
+    // Without news the store is looked at every 3 seconds: that would show in the half of them.
+    assert!(half < Duration::from_millis(500), "p50 {half:?}, p99 {most:?}");
     assert_eq!(remote.all().last().unwrap().event, "done");
 }
 

@@ -35,7 +35,7 @@ impl Cluster {
         let catalog = folder.path("catalog.json");
         std::fs::write(&catalog, site.catalog(modules)).unwrap();
         let start = |name: &&str| {
-            let setup = Setup::real().database(&database.url).flag("--no-builtin");
+            let setup = Setup::real().database(&named(&database.url, name)).flag("--no-builtin");
             let setup = setup.flag("--allow-private-targets").flag(&format!("--catalog={catalog}"));
             let setup = setup.flag(&format!("--user-agent={name}/1")).flag("--check-timeout=5m");
             let setup = setup.flag("--run-timeout=10m");
@@ -65,10 +65,28 @@ impl Cluster {
             .get(0)
     }
 
+    /// Waits until that instance asks the database nothing: its readers have seen what there is.
+    fn wait_until_quiet(&self, name: &str) {
+        let sql = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' \
+             AND (state <> 'idle' OR clock_timestamp() - state_change < interval '30 ms')"
+        );
+        let mut client = postgres::Client::connect(&self.database.url, postgres::NoTls).unwrap();
+        let end = Instant::now() + PATIENCE;
+        while client.query_one(&sql, &[]).unwrap().get::<_, i64>(0) > 0 {
+            assert!(Instant::now() < end, "{name} asks again and again");
+        }
+    }
+
     /// How many times runs were taken over, and how many of them are driven now.
     fn taken_over(&self) -> i64 {
         self.database.number("SELECT coalesce(sum(epoch), 0)::bigint FROM runs WHERE owner IS NOT NULL")
     }
+}
+
+/// The address by which the database knows who asks.
+fn named(url: &str, name: &str) -> String {
+    format!("{url}{}application_name={name}", if url.contains('?') { '&' } else { '?' })
 }
 
 fn stream(server: &Server, run: &str) -> EventStream {

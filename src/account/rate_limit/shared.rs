@@ -169,7 +169,9 @@ impl Shared {
         let mut purse = purse.lock();
         match purse.block.as_mut().filter(|block| block.grant == grant && grant.requests > 1) {
             Some(block) => block.left += 1,
-            None => self.ledger.quota().into_iter().for_each(|quota| give_back(quota, key, grant, 1)),
+            None => {
+                self.ledger.quota().map(|quota| give_back(quota, key, grant, 1));
+            }
         }
     }
 
@@ -189,8 +191,10 @@ impl Shared {
             let Some(mut purse) = purse.try_lock() else { continue };
             if purse.block.is_some_and(|block| now >= block.spend_until)
                 && let Some((grant, unused)) = purse.close(u32::MAX, now)
+                && !give_back(quota, key, grant, unused)
             {
-                give_back(quota, key, grant, unused);
+                // The store is away: the housekeeper has more to do than wait for it.
+                break;
             }
         }
         self.purses.lock().retain(|_, purse| {
@@ -215,9 +219,11 @@ fn counts_for(largest_block: u32) -> Duration {
     if largest_block == 1 { window } else { window + SPEND_WITHIN }
 }
 
-/// What cannot be given back counts until its time is over: never too little.
-fn give_back(quota: &dyn Quota, (account, policy): Key, grant: Grant, unused: u32) {
-    if let Err(error) = quota.give_back(account, policy, grant, unused) {
+/// What cannot be given back (`false`) counts until its time is over: never too little.
+fn give_back(quota: &dyn Quota, (account, policy): Key, grant: Grant, unused: u32) -> bool {
+    let given = quota.give_back(account, policy, grant, unused);
+    if let Err(error) = &given {
         debug!("requests that were granted and not made could not be given back: {error}");
     }
+    given.is_ok()
 }
