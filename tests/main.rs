@@ -10,6 +10,7 @@ mod catalog;
 mod checks;
 mod cli;
 mod http;
+mod instances;
 mod layers;
 mod net;
 mod runs;

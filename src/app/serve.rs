@@ -8,6 +8,7 @@ use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::ears::Ears;
 use super::parts::{Engine, Premium, load_catalog};
 use super::{AppError, housekeeper, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
@@ -35,10 +36,17 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, catalog, config.server.max_runs, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
-    let limiter = Arc::new(RateLimiter::new(limits));
+    let limiter = Arc::new(RateLimiter::new(limits, store.clone()));
+    let engine = Engine::build(
+        &config.engine,
+        catalog,
+        config.server.max_runs,
+        config.server.lease,
+        store.clone(),
+        Arc::clone(&clock),
+    )?;
 
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
@@ -49,6 +57,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    let ears = Ears::open(&*store, &engine.runs, &accounts, &api)?;
     if engine.sandbox.is_some() {
         warn!("the web is simulated: nothing that is found is real");
     }
@@ -76,6 +85,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     if housekeeper.join().is_err() {
         warn!("the housekeeper had panicked");
     }
+    drop(ears);
     info!("stopped");
     Ok(())
 }

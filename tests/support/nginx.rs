@@ -18,7 +18,7 @@ pub(crate) struct Nginx {
 
 /// What it is put before, and how.
 pub(crate) struct NginxSetup {
-    upstream: SocketAddr,
+    upstream: Vec<SocketAddr>,
     has_tls: bool,
     changes: Vec<(&'static str, &'static str)>,
 }
@@ -26,7 +26,13 @@ pub(crate) struct NginxSetup {
 impl NginxSetup {
     /// Before this server, without TLS.
     pub(crate) fn before(upstream: SocketAddr) -> Self {
-        Self { upstream, has_tls: false, changes: Vec::new() }
+        Self { upstream: vec![upstream], has_tls: false, changes: Vec::new() }
+    }
+
+    /// And before this one.
+    pub(crate) fn and(mut self, upstream: SocketAddr) -> Self {
+        self.upstream.push(upstream);
+        self
     }
 
     pub(crate) fn with_tls(mut self) -> Self {
@@ -68,9 +74,10 @@ impl NginxSetup {
             assert!(text.contains(text_before), "{text_before:?} is not in the template");
             text = text.replace(text_before, instead);
         }
+        let upstream: Vec<String> = self.upstream.iter().map(ToString::to_string).collect();
         let listen = format!("{address}{}", if self.has_tls { " ssl" } else { "" });
         for (name, value) in [
-            ("@SIGHTLINE@", self.upstream.to_string()),
+            ("@SIGHTLINE@", upstream.join("; server ")),
             ("@LISTEN@", listen),
             ("@NAME@", "localhost".to_owned()),
             ("@CERTIFICATE@", certificate),

@@ -11,14 +11,24 @@
 //! (`tcp_user_timeout`, keep-alive). What is not bounded: a statement under way on a server whose machine
 //! still acknowledges packets while the server itself stands still. It goes on when the server does.
 //!
+//! # News
+//! `LISTEN` and `NOTIFY` wake those who wait for what another instance does; the data are read from the tables.
+//! What is rare and must not be missed (a deletion, a key that was revoked, runs that were let go of) is told
+//! by the transaction that does it. What a driver writes is told right after, by one thread for all runs
+//! ([`Herald`]): a transaction that notifies holds a lock of the whole server's until its commit is on the
+//! disk, and would make all others wait in line.
+//!
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
 mod error;
 mod health;
+mod herald;
 mod journal;
 mod ledger;
+mod listener;
 mod migrate;
+mod quota;
 mod read;
 mod results;
 mod session;
@@ -26,6 +36,7 @@ mod start;
 mod target;
 mod tls;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -37,19 +48,24 @@ use super::limits::POOL_WAIT;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
 use error::pool_error;
+use herald::Herald;
 use session::{Manager, Work};
 pub(super) use target::PostgresTarget;
 
 /// An open PostgreSQL database.
 pub(super) struct Database {
     pool: Pool<Manager>,
+    /// Makes the connection that news are heard on.
+    manager: Arc<Manager>,
+    herald: Herald,
 }
 
 impl Database {
     /// Connects, and brings the schema up to date.
     pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
         let tls = tls::connector(target)?;
-        let manager = Manager::new(target.config(), tls);
+        let manager = Manager::new(target.config(), tls.clone());
+        let own = Arc::new(Manager::new(target.config(), tls));
         // The first one not through the pool: the pool would try again until its wait is over.
         let session = manager.connect().map_err(|cause| OpenError::Connect {
             address: target.to_string(),
@@ -62,7 +78,7 @@ impl Database {
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { pool })
+        Ok(Self { pool, manager: own, herald: Herald::default() })
     }
 
     fn session(&self) -> Result<PooledConnection<Manager>, StorageError> {
