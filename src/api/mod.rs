@@ -10,7 +10,7 @@
 //! | [`decode`] | request bodies and parameters |
 //! | [`wire`] | the shapes of answers |
 //! | [`openapi`] | `/openapi.json`, made from all of these |
-//! | [`searches`], [`reading`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
 //! [`openapi`] (the recipe stands there), its bad input in `tests/api`.
@@ -20,6 +20,7 @@ pub mod auth;
 pub mod cache;
 pub mod decode;
 pub mod error;
+pub mod export;
 pub mod failure;
 pub mod openapi;
 pub mod reading;
