@@ -88,12 +88,12 @@ pub struct RunBody<'a> {
 
 /// A whole run, and how each of its modules ended: the JSON file.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = RunReport)]
+#[schema(as = Report)]
 pub struct ReportBody<'a> {
     /// The run and its results.
     #[serde(flatten)]
     pub run: RunBody<'a>,
-    /// The modules that ended so far, as `…/modules` has them.
+    /// The modules that ended so far, as `GET /v1/searches/{run_id}/modules` has them.
     pub modules: &'a [ModuleReport],
 }
 

@@ -103,24 +103,6 @@ fn rows() -> Vec<Row> {
             "018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(
-            "X-Run-Status",
-            "How the run stood when the file was written: one under way has more to come.",
-            Word(&["running", "completed", "failed"]),
-            "completed",
-        ),
-        Row(
-            "Content-Disposition",
-            "What to call the file: in ASCII, and in UTF-8 as RFC 8187 has it.",
-            Text("^attachment; filename=\"[^\"]+\""),
-            "attachment; filename=\"sightline-username-octocat.csv\"",
-        ),
-        Row(
-            "Content-Security-Policy",
-            "Only with a page: what it may load and run.",
-            Text("^[!-~]+ "),
-            "default-src 'none'",
-        ),
-        Row(
             "Preference-Applied",
             "The wait that `Prefer` asked for and got, in seconds.",
             Text("^wait=[0-9]+$"),
@@ -151,6 +133,19 @@ fn rows() -> Vec<Row> {
             "GET, HEAD, OPTIONS",
         ),
         Row("WWW-Authenticate", "Always `Bearer`.", Word(&["Bearer"]), "Bearer"),
+        Row(
+            "Content-Disposition",
+            "The name under which the file is to be kept; it says so where the run is not completed.",
+            Text("^attachment; filename=\"[^\"]+\"(; filename\\*=UTF-8''[A-Za-z0-9.%_+-]+)?$"),
+            "attachment; filename=\"sightline-username-octocat-0123456789ab.csv\"",
+        ),
+        Row("X-Run-Status", "Where the run stands.", Word(&["running", "completed", "failed"]), "completed"),
+        Row(
+            "Content-Security-Policy",
+            "Only with HTML: what the page may load, which is nothing.",
+            Text("^[ -~]+$"),
+            "default-src 'none'",
+        ),
     ]
 }
 

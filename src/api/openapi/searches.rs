@@ -3,8 +3,8 @@
 use super::doc::{Answer, Doc, Tag};
 use super::{events, parameters, request};
 use crate::api::failure::Failure;
-use crate::api::wire::run::{Answer as SearchAnswer, ReportBody, RunBody, RunModules, SearchList};
-use crate::report::Format;
+use crate::api::wire::run::{Answer as SearchAnswer, RunModules, SearchList};
+use crate::report::body::{ReportBody, RunBody};
 
 /// Headers of a stream.
 const OF_STREAMS: [&str; 1] = ["X-Accel-Buffering"];
@@ -114,19 +114,18 @@ pub fn modules() -> Doc {
 
 /// `GET /v1/searches/{run_id}/export`.
 pub fn export() -> Doc {
-    Doc::new("exportSearch", Tag::Searches, "Export a run as a file")
+    Doc::new("exportSearch", Tag::Searches, "Get a run as a file")
         .text(
-            "The run, its results and how its modules ended, as a file to keep: `json` has all of it, `ndjson` a \
-             result a line, `csv` a row a result (cells that a spreadsheet would run are neutralised), `html` a page \
-             to read and print that loads nothing. Of a run under way: what was found so far. Costs no credits.",
+            "What is there, of a run that is under way too: `X-Run-Status` and the file's name say so. In a CSV file \
+             no cell is one that a spreadsheet would run. Costs no credits.",
         )
-        .parameter(parameters::export_format())
+        .parameter(parameters::format())
         .answer(
-            Answer::new(200, "The file; its media type is that of the format.")
-                .body::<ReportBody<'_>>(Format::Json.media_type())
-                .file(Format::Ndjson.media_type())
-                .file(Format::Csv.media_type())
-                .file(Format::Html.media_type())
+            Answer::new(200, "The file.")
+                .body::<ReportBody<'_>>("application/json")
+                .file("application/x-ndjson")
+                .file("text/csv")
+                .file("text/html")
                 .always(&["Content-Disposition", "X-Run-Id", "X-Run-Status"])
                 .maybe(&["Content-Security-Policy"]),
         )

@@ -1,10 +1,10 @@
-//! Runs, lists of runs, module outcomes.
+//! Answers to searches, lists of runs, module outcomes. A run itself is [`RunBody`](crate::report::body::RunBody).
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::ids::RunId;
-pub use crate::report::body::{ReportBody, RunBody, RunHead};
+use crate::report::body::RunHead;
 use crate::runs::run::{Coverage, ModuleReport, ResultRecord, RunError, RunSummary, Status};
 
 /// Answer to a search. The members after `status` are there only where the request waited (`wait`) and the run
