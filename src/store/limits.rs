@@ -21,6 +21,14 @@ pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
 /// few seconds.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a refused write makes a health check fail; after that a trial write decides. Longer than a driver's
+/// longest pause between two tries: while any run waits for the store, health does not flicker.
+pub(super) const WRITES_DOUBTED: Duration = Duration::from_secs(5);
+
+/// How much longer than the server's own `statement_timeout` an answer is waited for. A server that works has
+/// given up by then and said so; one that stands still, or a network that lost the answer, never does.
+pub(super) const ANSWER_MARGIN: Duration = Duration::from_secs(2);
+
 /// How long connecting to PostgreSQL may take, for each address of the host.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
