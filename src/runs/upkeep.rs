@@ -18,6 +18,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often what checks taught is written down, and what those of other processes taught is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
+/// How long after the store was away no run is taken over: leases have run out meanwhile, and those who still
+/// drive have this long to renew them (they try every second or two).
+const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// Runs taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
 
@@ -26,13 +29,14 @@ pub(super) struct Agenda {
     look: Instant,
     share_health: Instant,
     forget: Instant,
+    take_over_from: Instant,
 }
 
 impl Agenda {
     /// Everything is due at once.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { look: now, share_health: now, forget: now }
+        Self { look: now, share_health: now, forget: now, take_over_from: now }
     }
 }
 
@@ -55,9 +59,13 @@ impl Runs {
         if self.is_shutting_down() {
             return;
         }
+        self.settle_doubts();
         // Where the leases of our own waiting runs could not be renewed, they would be taken for lost.
-        if is_due(&mut agenda.look, LOOK_EVERY) && self.renew_waiting() {
-            self.take_over();
+        if is_due(&mut agenda.look, LOOK_EVERY) {
+            let may_take = Instant::now() >= agenda.take_over_from;
+            if !self.renew_waiting() || may_take && !self.take_over() {
+                agenda.take_over_from = Instant::now() + RENEWAL_TIME;
+            }
         }
         if is_due(&mut agenda.share_health, SHARE_HEALTH_EVERY) {
             self.share_health();
@@ -93,17 +101,22 @@ impl Runs {
         true
     }
 
-    fn take_over(&self) {
+    /// `false`: the store does not answer.
+    fn take_over(&self) -> bool {
         if !self.scheduler.has_room() {
-            return;
+            return true;
         }
         let workshop = &self.workshop;
         let (now, until) = (workshop.clock.now(), workshop.lease_until());
         match workshop.journal.take_over(workshop.instance, self.config.simulated, now, until, TAKE_OVER_RUNS)
         {
             Ok(runs) => runs.into_iter().for_each(|run| self.resume(run)),
-            Err(error) => warn!("interrupted runs could not be looked for: {error}"),
+            Err(error) => {
+                warn!("interrupted runs could not be looked for: {error}");
+                return false;
+            }
         }
+        true
     }
 
     fn resume(&self, from: Resumable) {
@@ -163,6 +176,7 @@ impl Runs {
             warn!("some runs did not stop in time");
         }
         let _agenda = self.agenda.lock();
+        self.settle_doubts();
         self.release_leases();
         self.share_health();
     }

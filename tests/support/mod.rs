@@ -2,7 +2,11 @@
 
 pub(crate) mod databases;
 pub(crate) mod folder;
+pub(crate) mod gated_site;
 pub(crate) mod nginx;
+pub(crate) mod private_postgres;
+pub(crate) mod relay;
 pub(crate) mod server;
+pub(crate) mod small_disk;
 pub(crate) mod source;
 pub(crate) mod wire;
