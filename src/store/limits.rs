@@ -10,6 +10,10 @@ pub const DEFAULT_POOL_SIZE: u32 = 10;
 /// a 503 and a `Retry-After`.
 pub(super) const POOL_WAIT: Duration = Duration::from_secs(5);
 
+/// The same while the server is known to be away. A connection that takes longer than this to be made is made all
+/// the same, and found by whoever comes next.
+pub(super) const AWAY_WAIT: Duration = Duration::from_secs(1);
+
 /// How long a write to SQLite waits for its turn; there is one writer. More than [`POOL_WAIT`]: a driver's
 /// write that gives up fails a run.
 pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);

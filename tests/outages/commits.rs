@@ -116,8 +116,8 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
 fn results_and_ends_whose_answer_was_lost_are_stored_once() {
     for (marker, cut) in [
         // A result's record, and what only an ending says.
-        ("\"type\":\"profile\"", Cut::AfterCommit),
-        ("\"type\":\"profile\"", Cut::BeforeCommit),
+        ("entity_type", Cut::AfterCommit),
+        ("entity_type", Cut::BeforeCommit),
         ("completed", Cut::AfterCommit),
         ("completed", Cut::BeforeCommit),
     ] {

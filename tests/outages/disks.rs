@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::kit::{Scene, has_no_faults, until};
+use super::kit::{Scene, has_no_faults};
 use super::servers::audit;
 use crate::support::folder::Folder;
 use crate::support::private_postgres::{PrivatePostgres, is_root};
@@ -19,30 +19,37 @@ fn postgres_on_a_full_disk() {
     }
     let postgres = PrivatePostgres::on_a_small_disk();
     let scene = Scene::on(&postgres.url("small"));
+    postgres.client("small").batch_execute("CREATE SEQUENCE filler").unwrap();
     postgres.fill_disk();
-    // What fits into the pages that are there still goes in: they are filled, too.
-    until("nothing more fits", || {
-        let filler = "CREATE TABLE IF NOT EXISTS filler (f text); \
-                      INSERT INTO filler SELECT repeat('x', 2000) FROM generate_series(1, 50)";
-        postgres.client("small").batch_execute(filler).is_err()
-    });
-    fill_pages(&postgres);
+    FILLERS.iter().for_each(|filler| fill_pages(&postgres, filler));
     scene.refuses_writes();
     scene.finds_the_rest();
     // Reading goes on all the time.
     assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1);
     postgres.free_disk();
+    let remove = "DELETE FROM results x USING runs r WHERE x.run = r.id AND r.query = 'filler'; \
+                  DELETE FROM runs WHERE query = 'filler'";
+    postgres.client("small").batch_execute(remove).unwrap();
     scene.recovers();
     audit(&postgres, "small");
 }
 
-/// Fills the last pages of the tables that a search writes to, row by row, with rows that are gone when the disk
-/// has room again: in a transaction that fails, so that nothing of them is ever seen.
-fn fill_pages(postgres: &PrivatePostgres) {
+/// What still fits into the pages that are there goes in: these rows do, one after the other.
+const FILLERS: [&str; 2] = [
+    "INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), \
+     'query', 'filler', 'status', 'completed', 'owner', NULL))).* FROM runs r WHERE query = 'alice'",
+    "INSERT INTO results (run, id, dedup, record, revision) \
+     SELECT r.id, nextval('filler'), decode(md5(random()::text), 'hex'), x.record, 0 FROM \
+     (SELECT id FROM runs WHERE query = 'filler' LIMIT 1) r, (SELECT record FROM results LIMIT 1) x",
+];
+
+fn fill_pages(postgres: &PrivatePostgres, filler: &str) {
     let mut client = postgres.client("small");
-    let sql = "INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid()))).* \
-               FROM runs r LIMIT 1";
-    while client.batch_execute(sql).is_ok() {}
+    let mut rows = 0;
+    while client.batch_execute(filler).is_ok() {
+        rows += 1;
+        assert!(rows < 100_000, "the disk has no end");
+    }
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn paused() {
 fn out_of_connections() {
     let postgres = PrivatePostgres::with(&["max_connections=20", "superuser_reserved_connections=3"]);
     // The last three places are for superusers: the service is none.
-    postgres.admin("CREATE ROLE service LOGIN; CREATE DATABASE service OWNER service");
+    postgres.admin("CREATE ROLE service LOGIN");
+    postgres.admin("CREATE DATABASE service OWNER service");
     let scene = Scene::on(&postgres.url("service").replace("sightline@", "service@"));
     let mut admin = postgres.client("postgres");
     let mut hogs: Vec<Client> = Vec::new();

@@ -38,7 +38,7 @@ use r2d2::{NopErrorHandler, Pool, PooledConnection};
 
 use super::Options;
 use super::error::OpenError;
-use super::limits::POOL_WAIT;
+use super::limits::{AWAY_WAIT, POOL_WAIT};
 use super::writes::Writes;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
@@ -91,7 +91,7 @@ impl Database {
             let text = format!("the server has been away for {} ms", since.elapsed().as_millis());
             return Err(StorageError::unavailable(PostgresError::new(text)));
         };
-        self.wait_for_session(wait)
+        self.wait_for_session(wait.min(AWAY_WAIT))
     }
 
     fn wait_for_session(&self, wait: Duration) -> Result<PooledConnection<Manager>, StorageError> {
