@@ -57,7 +57,10 @@ impl Doubts {
         if doubts.len() < MOST {
             return doubts.push(doubt);
         }
-        warn!("run {}: whether it was started is not followed up: there are too many such", doubt.job.run.id());
+        warn!(
+            "run {}: whether it was started is not followed up: there are too many such",
+            doubt.job.run.id()
+        );
     }
 
     fn take(&self) -> Vec<Doubt> {
@@ -140,7 +143,8 @@ impl Runs {
     /// stays, and stays paid for.
     fn undo(&self, job: &Job) -> Result<(), StorageError> {
         let workshop = &self.workshop;
-        let ending = ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
+        let ending =
+            ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
         workshop.journal.finish(job.run.id(), workshop.instance, &job.run.checkpoint(), &ending)?;
         info!("run {}: it was started after its caller was refused, and is undone", job.run.id());
         Ok(())

@@ -105,7 +105,11 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
     });
     // At once, not when its lease has run out.
     let run = ended(&scene.server, &scene.key, &run);
-    assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(BEFORE + DURING)), "{run}");
+    assert_eq!(
+        (&run["status"], &run["total_results"]),
+        (&json!("completed"), &json!(BEFORE + DURING)),
+        "{run}"
+    );
     assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
     assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
     has_no_faults(|sql| database.number(sql));

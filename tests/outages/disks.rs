@@ -98,7 +98,8 @@ fn sqlite_at_the_limit_of_its_file() {
 
 fn limit_files(scene: &Scene, limit: &str) {
     let process = scene.server.child.id().to_string();
-    let set = Command::new("prlimit").args(["--pid", &process, &format!("--fsize={limit}")]).status().unwrap();
+    let set =
+        Command::new("prlimit").args(["--pid", &process, &format!("--fsize={limit}")]).status().unwrap();
     assert!(set.success());
     assert_eq!(scene.health()["service"], json!("sightline"));
 }

@@ -82,7 +82,10 @@ impl Scene {
         let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();
         if shown.status == 200 {
             let run = shown.json();
-            assert_eq!((&run["status"], run["total_results"].as_u64()), (&json!("running"), Some(BEFORE as u64)));
+            assert_eq!(
+                (&run["status"], run["total_results"].as_u64()),
+                (&json!("running"), Some(BEFORE as u64))
+            );
         }
     }
 

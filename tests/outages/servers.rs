@@ -89,7 +89,11 @@ fn restarted_again_and_again_under_load() {
     assert!(runs.len() > 10, "{} searches", runs.len());
     for run in &runs {
         let run = super::kit::ended(&scene.server, &key, run);
-        assert_eq!((run["status"].as_str(), run["total_results"].as_u64()), (Some("completed"), Some(25)), "{run}");
+        assert_eq!(
+            (run["status"].as_str(), run["total_results"].as_u64()),
+            (Some("completed"), Some(25)),
+            "{run}"
+        );
     }
     println!("four restarts under load: {} searches, 0 lost", runs.len());
     scene.recovers();

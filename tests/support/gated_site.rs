@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
@@ -24,9 +25,13 @@ struct State {
     asked: BTreeMap<String, usize>,
 }
 
-/// Sites behind the gate are on `127.0.1.*`, the others on `127.0.2.*`: each on a host of its own.
+/// Sites behind the gate are on `127.0.1.*`, those that answer at once on `127.0.2.*`, those that take their time
+/// on `127.0.3.*`: each on a host of its own.
 const GATED: &str = "127.0.1.";
 const FREE: &str = "127.0.2.";
+const SLOW: &str = "127.0.3.";
+/// How long these take.
+const THEIR_TIME: Duration = Duration::from_millis(150);
 
 impl GatedSite {
     pub(crate) fn start() -> Self {
@@ -46,9 +51,17 @@ impl GatedSite {
 
     /// The flags with which a server asks `free` sites that answer at once and `gated` ones that wait for the gate.
     pub(crate) fn flags(&self, free: usize, gated: usize) -> Vec<String> {
-        let sites = (1..=free).map(|number| format!("{FREE}{number}"));
-        let sites = sites.chain((1..=gated).map(|number| format!("{GATED}{number}")));
-        let modules: Vec<Value> = sites.map(|host| self.module(&host)).collect();
+        self.flags_for(&[(FREE, free), (GATED, gated)])
+    }
+
+    /// The same with sites that take their time.
+    pub(crate) fn slow_flags(&self, slow: usize) -> Vec<String> {
+        self.flags_for(&[(SLOW, slow)])
+    }
+
+    fn flags_for(&self, sites: &[(&str, usize)]) -> Vec<String> {
+        let hosts = sites.iter().flat_map(|(kind, count)| (1..=*count).map(move |n| format!("{kind}{n}")));
+        let modules: Vec<Value> = hosts.map(|host| self.module(&host)).collect();
         let catalog = self.folder.path("catalog.json");
         std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
         let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m"];
@@ -87,7 +100,9 @@ impl GatedSite {
 fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
     let host = socket.local_addr().unwrap().ip().to_string();
     let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else { return };
+    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
+        return;
+    };
     for _ in lines.take_while(|line| !line.is_empty()) {}
     let mut state = state.lock();
     *state.asked.entry(format!("{host}{target}")).or_default() += 1;
@@ -95,6 +110,9 @@ fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
         opened.wait(&mut state);
     }
     drop(state);
+    if host.starts_with(SLOW) {
+        std::thread::sleep(THEIR_TIME);
+    }
     let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
     let length = page.len();
     // Whoever asked may have gone.

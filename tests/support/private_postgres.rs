@@ -75,11 +75,7 @@ impl PrivatePostgres {
 
     /// The address of a database on it.
     pub(crate) fn url(&self, database: &str) -> String {
-        url_at(self.port, database)
-    }
-
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+        format!("postgres://sightline@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
     /// Runs a statement.
@@ -166,7 +162,8 @@ impl PrivatePostgres {
         command.args(["-D", &self.folder.path("data"), "-p", &self.port.to_string()]);
         let own = format!("unix_socket_directories={}", self.folder.path(""));
         // A crash of the server loses nothing without fsync; only one of the machine would.
-        let fixed = ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off", "autovacuum=off", &own];
+        let fixed =
+            ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off", "autovacuum=off", &own];
         for setting in fixed.into_iter().chain(self.settings.iter().map(String::as_str)) {
             command.args(["-c", setting]);
         }
@@ -211,11 +208,6 @@ impl Drop for PrivatePostgres {
             let _ = postmaster.wait();
         }
     }
-}
-
-/// The address of a database on some port: a relay's, say.
-pub(crate) fn url_at(port: u16, database: &str) -> String {
-    format!("postgres://sightline@127.0.0.1:{port}/{database}?sslmode=disable")
 }
 
 /// Debian keeps the programs out of PATH; the newest version is taken.

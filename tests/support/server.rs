@@ -174,7 +174,8 @@ impl Server {
     pub(crate) fn cli(&self, arguments: &[&str]) -> String {
         let mut words = self.entrance.iter().map(String::as_str).chain([BINARY]);
         let mut command = Command::new(words.next().unwrap_or(BINARY));
-        let output = command.args(words).args(arguments).args(["--database", &self.database]).output().unwrap();
+        let output =
+            command.args(words).args(arguments).args(["--database", &self.database]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }

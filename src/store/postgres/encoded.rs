@@ -23,7 +23,8 @@ impl Encoded {
             return Err(StorageError::broken(PostgresError::new(text)));
         }
         // The encoder's words may quote the value: its place is told, nothing else.
-        let failed = |place: usize| PostgresError::new(format!("value {} does not fit its column", place + 1));
+        let failed =
+            |place: usize| PostgresError::new(format!("value {} does not fit its column", place + 1));
         let encode = |(place, (value, kind)): (usize, (&&(dyn ToSql + Sync), &Type))| {
             let mut bytes = BytesMut::new();
             match value.to_sql_checked(kind, &mut bytes) {

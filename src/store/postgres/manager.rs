@@ -65,7 +65,8 @@ impl ManageConnection for Manager {
 
     fn connect(&self) -> Result<Session, StorageError> {
         let client = self.client().map_err(StorageError::unavailable)?;
-        let mut session = Session::start(client, Arc::clone(&self.writes)).map_err(StorageError::unavailable)?;
+        let mut session =
+            Session::start(client, Arc::clone(&self.writes)).map_err(StorageError::unavailable)?;
         session.learn_patience(HANDSHAKE)?;
         Ok(session)
     }
