@@ -132,7 +132,8 @@ pub(super) fn ended(server: &Server, key: &str, run: &str) -> Value {
     last
 }
 
-fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
+/// An answer that comes in time.
+pub(super) fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
     let began = Instant::now();
     let answer = ask();
     assert!(began.elapsed() < LONGEST_ANSWER, "answered after {:?}: {answer}", began.elapsed());

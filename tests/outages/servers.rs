@@ -1,8 +1,10 @@
 //! PostgreSQL is stopped, crashes, stands still, has no connection left.
 
+use std::thread;
+
 use postgres::Client;
 
-use super::kit::{Scene, has_no_faults};
+use super::kit::{Scene, has_no_faults, in_time, is_refused, search, until};
 use crate::support::private_postgres::{End, PrivatePostgres};
 
 pub(super) fn audit(postgres: &PrivatePostgres, database: &str) {
@@ -10,30 +12,75 @@ pub(super) fn audit(postgres: &PrivatePostgres, database: &str) {
     has_no_faults(|sql| client.query_one(sql, &[]).unwrap().get(0));
 }
 
-fn survives(strike: impl FnOnce(&mut PrivatePostgres), mend: impl FnOnce(&mut PrivatePostgres)) {
+fn survives<S>(strike: impl FnOnce(&mut PrivatePostgres) -> S, mend: impl FnOnce(&mut PrivatePostgres, S)) {
     let mut postgres = PrivatePostgres::start();
     let scene = Scene::on(&postgres.url("postgres"));
-    strike(&mut postgres);
+    let struck = strike(&mut postgres);
     scene.is_out();
     scene.finds_the_rest();
-    mend(&mut postgres);
+    mend(&mut postgres, struck);
     scene.recovers();
     audit(&postgres, "postgres");
 }
 
 #[test]
 fn stopped_and_started_again() {
-    survives(|postgres| postgres.stop(End::Fast), PrivatePostgres::start_again);
+    survives(|postgres| postgres.stop(End::Fast), |postgres, ()| postgres.start_again());
 }
 
 #[test]
 fn crashed_and_started_again() {
-    survives(|postgres| postgres.stop(End::Crash), PrivatePostgres::start_again);
+    survives(|postgres| postgres.stop(End::Crash), |postgres, ()| postgres.start_again());
 }
 
 #[test]
 fn paused() {
-    survives(|postgres| postgres.pause(), |postgres| postgres.go_on());
+    survives(|postgres| postgres.pause(), |_, pause| drop(pause));
+}
+
+/// The same with statements under way: they are answered neither by PostgreSQL nor by its limits on statements.
+#[test]
+fn paused_in_mid_statement() {
+    let postgres = PrivatePostgres::start();
+    let scene = Scene::on(&postgres.url("postgres"));
+    let stuck = StuckStatements::on(&postgres);
+    thread::scope(|scope| {
+        let (scene, name) = (&scene, ["bob", "carol"]);
+        let callers =
+            name.map(|name| scope.spawn(move || in_time(|| search(&scene.server, &scene.key, name))));
+        stuck.wait_for(callers.len());
+        let pause = postgres.pause();
+        callers.into_iter().for_each(|caller| is_refused(&caller.join().unwrap()));
+        scene.is_out();
+        scene.finds_the_rest();
+        drop(pause);
+    });
+    drop(stuck);
+    scene.recovers();
+    audit(&postgres, "postgres");
+}
+
+/// Every start of a search waits for a lock, and so does all that a driver writes.
+pub(super) struct StuckStatements {
+    /// Gives the lock back when it goes.
+    _holder: Client,
+    watcher: std::cell::RefCell<Client>,
+}
+
+impl StuckStatements {
+    pub(super) fn on(postgres: &PrivatePostgres) -> Self {
+        let mut holder = postgres.client("postgres");
+        holder.batch_execute("BEGIN; LOCK TABLE runs IN EXCLUSIVE MODE").unwrap();
+        Self { _holder: holder, watcher: postgres.client("postgres").into() }
+    }
+
+    /// Until so many statements are under way and wait.
+    pub(super) fn wait_for(&self, count: usize) {
+        let sql = "SELECT count(*) FROM pg_stat_activity \
+                   WHERE application_name = 'sightline' AND wait_event_type = 'Lock'";
+        let waiting = || self.watcher.borrow_mut().query_one(sql, &[]).unwrap().get::<_, i64>(0);
+        until("statements wait for a lock", || waiting() >= count as i64);
+    }
 }
 
 #[test]
@@ -48,7 +95,7 @@ fn out_of_connections() {
     let url = postgres.url("service").replace("sightline@", "service@");
     // Others take every connection that there is, as soon as the service loses its own.
     let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline'";
-    super::kit::until("all connections are taken by others", || {
+    until("all connections are taken by others", || {
         admin.simple_query(sql).unwrap();
         while let Ok(client) = Client::connect(&url, postgres::NoTls) {
             hogs.push(client);

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::kit::{BEFORE, DURING, Scene, ended, until};
 use super::network::behind_a_relay;
+use super::servers::StuckStatements;
 use crate::support::databases::databases;
+use crate::support::private_postgres::PrivatePostgres;
 use crate::support::server::{Server, Setup};
 
 fn signal(server: &Server, name: &str) {
@@ -83,17 +85,23 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
     }
 }
 
-/// Nothing can be stored or let go of: the end comes all the same, and what is left is taken over by its lease.
+/// Nothing can be stored or let go of, and those who try it are stuck: the end comes all the same, and what is left
+/// is taken over by its lease.
 #[test]
-fn a_database_that_is_silent_holds_up_no_end() {
-    let (_database, relay, url) = behind_a_relay();
-    let mut scene = Scene::with(|setup| setup.database(&url).flag("--drain-timeout=3s"));
-    relay.freeze(true);
+fn a_database_that_stands_still_holds_up_no_end() {
+    let postgres = PrivatePostgres::start();
+    let mut scene = Scene::with(|setup| setup.database(&postgres.url("postgres")).flag("--drain-timeout=2s"));
+    let stuck = StuckStatements::on(&postgres);
+    // The driver's, and the housekeeper's.
+    stuck.wait_for(2);
+    let pause = postgres.pause();
     let began = Instant::now();
     signal(&scene.server, "TERM");
-    let status = exit_within(&mut scene.server, Duration::from_secs(10));
-    println!("ended {:?} after the signal, with 3 s to drain and no database", began.elapsed());
+    // A statement is given up after 12 s.
+    let status = exit_within(&mut scene.server, Duration::from_secs(8));
+    println!("ended {:?} after the signal, with 2 s to drain and no database", began.elapsed());
     assert_eq!(status.code(), Some(0));
+    drop(pause);
 }
 
 #[test]

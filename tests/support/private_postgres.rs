@@ -25,6 +25,18 @@ pub(crate) struct PrivatePostgres {
     small_disk: Option<String>,
 }
 
+/// As long as this lives, a server stands still. To be dropped before any client of it is: those wait for it.
+pub(crate) struct Paused {
+    postmaster: u32,
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        send("CONT", &children(self.postmaster));
+        send("CONT", &[self.postmaster]);
+    }
+}
+
 /// How the server ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -105,17 +117,13 @@ impl PrivatePostgres {
     }
 
     /// Its machine goes on, all its processes stand still.
-    pub(crate) fn pause(&self) {
+    #[must_use = "it goes on when this goes"]
+    pub(crate) fn pause(&self) -> Paused {
         let postmaster = self.postmaster.as_ref().unwrap().id();
         // It first: it must not start others meanwhile.
         send("STOP", &[postmaster]);
         send("STOP", &children(postmaster));
-    }
-
-    pub(crate) fn go_on(&self) {
-        let postmaster = self.postmaster.as_ref().unwrap().id();
-        send("CONT", &children(postmaster));
-        send("CONT", &[postmaster]);
+        Paused { postmaster }
     }
 
     /// Takes all that is left of the small disk.
@@ -200,11 +208,7 @@ impl PrivatePostgres {
 impl Drop for PrivatePostgres {
     fn drop(&mut self) {
         if let Some(mut postmaster) = self.postmaster.take() {
-            let mut all = children(postmaster.id());
-            all.push(postmaster.id());
-            send("QUIT", &all[all.len() - 1..]);
-            // Where the test paused it.
-            send("CONT", &all);
+            send("QUIT", &[postmaster.id()]);
             let _ = postmaster.wait();
         }
     }
