@@ -8,7 +8,8 @@
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `bar` | the progress bar |
-//! | `text` | text from outside, made fit for terminals and spreadsheets |
+//! | `table` | a table for people |
+//! | `unused` | options that a command takes and does not need |
 //! | `exit` | exit codes, and why a command failed |
 //!
 //! To add a command: an args struct with its help and examples in a file of its own, a variant of
@@ -21,7 +22,8 @@ mod exit;
 mod key;
 mod search;
 mod serve;
-mod text;
+mod table;
+mod unused;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};

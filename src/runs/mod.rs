@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`run`] | status, progress, coverage, results: what is known of one search |
+//! | [`record`] | a run with all that is known of it, at one moment |
 //! | [`journal`] | what this room asks of storage |
 //! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
 //! | `findings` | what a run has found and the store does not have yet |
@@ -41,6 +42,7 @@ pub mod lanes;
 pub mod live;
 pub mod pool;
 pub mod proof;
+pub mod record;
 pub mod ring;
 pub mod run;
 pub mod scheduler;

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, started, until};
+use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, started};
 use super::network::behind_a_relay;
 use crate::support::databases::TestDatabase;
+use crate::support::eventually;
 use crate::support::relay::{Cut, Relay};
 use crate::support::server::Answer;
 
@@ -77,7 +78,7 @@ fn a_start_that_nobody_could_confirm_is_undone_when_it_turns_out() {
     assert_eq!(relay.cuts(), 1);
     assert_eq!(runs_of(&database), 1, "it was committed");
     relay.freeze(false);
-    until("its credit is given back", || {
+    eventually("its credit is given back", || {
         let answer = scene.get("/v1/credits");
         answer.status == 200 && answer.json()["credits_used"] == 2
     });
@@ -96,7 +97,7 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
     is_refused(&order(&scene, Some("once")));
     relay.freeze(false);
     let mut run = String::new();
-    until("it is repeated", || {
+    eventually("it is repeated", || {
         let answer = order(&scene, Some("once"));
         if answer.status == 200 {
             run = started(&answer);

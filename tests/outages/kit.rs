@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::gated_site::GatedSite;
-use crate::support::server::{Answer, PATIENCE, Server, Setup};
+use crate::support::server::{Answer, Server, Setup};
+use crate::support::{awaited, eventually};
 
 /// Sites that answer before the database fails, and while it is away.
 pub(super) const BEFORE: usize = 5;
@@ -37,8 +38,8 @@ impl Scene {
         let key = server.new_key("pro");
         let run = started(&search(&server, &key, "alice"));
         let scene = Self { server, site, key, run, found_before: Vec::new() };
-        until("the first sites are found and shown", || scene.results().len() == BEFORE);
-        until("the others are asked", || scene.site.asked("alice") == BEFORE + DURING);
+        eventually("the first sites are found and shown", || scene.results().len() == BEFORE);
+        eventually("the others are asked", || scene.site.asked("alice") == BEFORE + DURING);
         Self { found_before: scene.results(), ..scene }
     }
 
@@ -54,7 +55,7 @@ impl Scene {
 
     /// The database fails: health says so, requests are refused in time, and say when to come again.
     pub(super) fn is_out(&self) {
-        until("health is degraded", || self.health()["status"] == "degraded");
+        eventually("health is degraded", || self.health()["status"] == "degraded");
         assert_eq!(self.health()["database"], "unavailable");
         self.refuses_writes();
         is_refused(&self.get("/v1/credits"));
@@ -67,7 +68,7 @@ impl Scene {
         for name in ["bob", "carol"] {
             is_refused(&in_time(|| search(&self.server, &self.key, name)));
         }
-        until("health is degraded", || self.health()["status"] == "degraded");
+        eventually("health is degraded", || self.health()["status"] == "degraded");
     }
 
     pub(super) fn health(&self) -> Value {
@@ -77,8 +78,8 @@ impl Scene {
     /// The rest is found while the database is away.
     pub(super) fn finds_the_rest(&self) {
         self.site.open();
-        // Nobody is told of it before it is stored; that it was found shows when it all comes at once.
-        std::thread::sleep(Duration::from_millis(500));
+        eventually("every check has ended", || self.health()["load"]["check_workers_busy"] == 0);
+        // Nobody is told of what was found before it is stored.
         let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();
         if shown.status == 200 {
             let run = shown.json();
@@ -91,7 +92,7 @@ impl Scene {
 
     /// The database is back: everything is stored, nothing twice, and the refused searches cost nothing.
     pub(super) fn recovers(&self) {
-        until("health is good again", || self.health()["status"] == "ok");
+        eventually("health is good again", || self.health()["status"] == "ok");
         let run = ended(&self.server, &self.key, &self.run);
         assert_eq!((&run["status"], &run["error"]), (&json!("completed"), &Value::Null), "{run}");
         let results = run["results"].as_array().unwrap();
@@ -123,13 +124,11 @@ pub(super) fn is_refused(answer: &Answer) {
 
 /// Polls a run to its end, through refusals.
 pub(super) fn ended(server: &Server, key: &str, run: &str) -> Value {
-    let mut last = Value::Null;
-    until("the run ends", || {
+    awaited("the run ends", || {
         let answer = server.request("GET", &format!("/v1/searches/{run}")).key(key).send();
-        last = answer.json();
-        answer.status == 200 && last["status"] != "running"
-    });
-    last
+        let is_over = answer.status == 200 && answer.json()["status"] != "running";
+        if is_over { Ok(answer.json()) } else { Err(answer) }
+    })
 }
 
 /// An answer that comes in time.
@@ -138,14 +137,6 @@ pub(super) fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
     let answer = ask();
     assert!(began.elapsed() < LONGEST_ANSWER, "answered after {:?}: {answer}", began.elapsed());
     answer
-}
-
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "never: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 /// What must be nowhere in a database, on both kinds of them: each is a question and gives a count.
@@ -201,7 +192,7 @@ pub(super) fn searches_until(
     while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
         let name = format!("client{client}.{}", runs.len());
         let body = json!({"type": "username", "query": name});
-        until("a search is taken", || {
+        eventually("a search is taken", || {
             let request = scene.server.request("POST", "/v1/searches").key(key).json(&body);
             let answer = in_time(|| request.header("Idempotency-Key", &name).send());
             if answer.status == 200 {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::kit::has_no_faults;
 use super::rolling_clients::{Client, Habit, Record};
 use crate::support::databases::{TestDatabase, postgres};
+use crate::support::eventually;
 use crate::support::gated_site::GatedSite;
 use crate::support::nginx::NginxSetup;
 use crate::support::server::{Server, Setup};
@@ -81,9 +82,7 @@ fn roll(instances: &mut [Server], database: &TestDatabase, site: &GatedSite) -> 
         for server in &mut *instances {
             let before = database.number("SELECT count(*) FROM runs");
             // The load goes on: the next one ends only after searches have come since.
-            super::kit::until("new searches come", || {
-                database.number("SELECT count(*) FROM runs") >= before + 3
-            });
+            eventually("new searches come", || database.number("SELECT count(*) FROM runs") >= before + 3);
             let began = Instant::now();
             assert_eq!(server.terminate().code(), Some(0));
             slowest = slowest.max(began.elapsed());

@@ -4,7 +4,8 @@ use std::thread;
 
 use postgres::Client;
 
-use super::kit::{Scene, has_no_faults, in_time, is_refused, search, until};
+use super::kit::{Scene, has_no_faults, in_time, is_refused, search};
+use crate::support::eventually;
 use crate::support::private_postgres::{End, PrivatePostgres};
 
 pub(super) fn audit(postgres: &PrivatePostgres, database: &str) {
@@ -79,7 +80,7 @@ impl StuckStatements {
         let sql = "SELECT count(*) FROM pg_stat_activity \
                    WHERE application_name = 'sightline' AND wait_event_type = 'Lock'";
         let waiting = || self.watcher.borrow_mut().query_one(sql, &[]).unwrap().get::<_, i64>(0);
-        until("statements wait for a lock", || waiting() >= count as i64);
+        eventually("statements wait for a lock", || waiting() >= count as i64);
     }
 }
 
@@ -95,7 +96,7 @@ fn out_of_connections() {
     let url = postgres.url("service").replace("sightline@", "service@");
     // Others take every connection that there is, as soon as the service loses its own.
     let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline'";
-    until("all connections are taken by others", || {
+    eventually("all connections are taken by others", || {
         admin.simple_query(sql).unwrap();
         while let Ok(client) = Client::connect(&url, postgres::NoTls) {
             hogs.push(client);
@@ -126,7 +127,12 @@ fn restarted_again_and_again_under_load() {
             })
             .collect();
         for end in [End::Fast, End::Crash, End::Fast, End::Crash] {
-            std::thread::sleep(std::time::Duration::from_millis(700));
+            let sql = "SELECT count(*) FROM runs";
+            let count = |postgres: &PrivatePostgres| -> i64 {
+                postgres.client("postgres").query_one(sql, &[]).unwrap().get(0)
+            };
+            let before = count(&postgres);
+            eventually("searches come", || count(&postgres) >= before + 8);
             postgres.stop(end);
             postgres.start_again();
         }

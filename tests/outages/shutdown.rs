@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::kit::{BEFORE, DURING, Scene, ended, until};
+use super::kit::{BEFORE, DURING, Scene, ended};
 use super::network::behind_a_relay;
 use super::servers::StuckStatements;
 use crate::support::databases::databases;
+use crate::support::eventually;
 use crate::support::private_postgres::PrivatePostgres;
 use crate::support::server::{Server, Setup};
 
@@ -50,7 +51,7 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
             let server = &scene.server;
             let waiter =
                 scope.spawn(|| server.request("POST", "/v1/searches").key(&scene.key).json(&body).send());
-            until("the waiting one is under way", || scene.site.asked("waiting") == BEFORE + DURING);
+            eventually("the waiting one is under way", || scene.site.asked("waiting") == BEFORE + DURING);
             signal(server, "TERM");
             waiter.join().unwrap()
         });
@@ -63,7 +64,7 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
             "{last:?}"
         );
         assert!(last.data["retry_after"].as_u64().is_some_and(|seconds| seconds > 0), "{last:?}");
-        until("nothing new is taken", || refuses_connections(&scene.server));
+        eventually("nothing new is taken", || refuses_connections(&scene.server));
         assert_eq!(exit_within(&mut scene.server, Duration::from_secs(20)).code(), Some(0));
 
         // Let go of, with all that was known.
@@ -111,7 +112,7 @@ fn a_second_signal_ends_it_at_once() {
         let mut scene = Scene::with(|setup| setup.database(&url).flag("--drain-timeout=1h"));
         relay.freeze(true);
         signal(&scene.server, "TERM");
-        until("nothing new is taken", || refuses_connections(&scene.server));
+        eventually("nothing new is taken", || refuses_connections(&scene.server));
         assert_eq!(scene.server.child.try_wait().unwrap(), None, "it waits for its database");
         signal(&scene.server, second);
         assert_eq!(exit_within(&mut scene.server, Duration::from_secs(5)).code(), Some(130));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use sightline::store::Options;
 
 use super::{Fixture, charge, open, race};
+use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 use crate::support::relay::Relay;
 
@@ -82,10 +83,7 @@ fn a_locked_sqlite_file_is_unavailable_and_can_be_read() {
     assert!(f.store.ping().unwrap_err().is_unavailable(), "a refused write is no sign of health");
     lock.rollback().unwrap();
     f.started();
-    let until = Instant::now() + Duration::from_secs(60);
-    while f.store.ping().is_err() {
-        assert!(Instant::now() < until, "it does not come back");
-    }
+    awaited("it comes back", || f.store.ping());
     assert_eq!(f.used(), 1);
 }
 
@@ -110,9 +108,6 @@ fn a_server_that_takes_everything_and_says_nothing_is_unavailable() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 
     relay.freeze(false);
-    let until = Instant::now() + Duration::from_secs(60);
-    while store.ping().is_err() {
-        assert!(Instant::now() < until, "it does not come back");
-    }
+    awaited("it comes back", || store.ping());
     assert_eq!(store.account(f.account.id).unwrap(), Some(f.account.clone()));
 }

@@ -9,4 +9,7 @@ pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod small_disk;
 pub(crate) mod source;
+pub(crate) mod waiting;
 pub(crate) mod wire;
+
+pub(crate) use waiting::{awaited, eventually};

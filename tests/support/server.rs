@@ -1,7 +1,7 @@
 //! The real binary, serving the simulated web on a free port, and a client that shows what it saw.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::awaited;
 use super::folder::Folder;
 use super::nginx::Nginx;
 use super::small_disk;
-use super::wire::{Dress, Wire};
+use super::wire::{Dress, Wire, read_chunk, read_chunked, read_head};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
@@ -230,17 +231,12 @@ impl Server {
 
     /// Polls a run until it ends.
     pub(crate) fn finished(&self, run_id: &str) -> Value {
-        let until = std::time::Instant::now() + PATIENCE;
-        loop {
+        awaited("the run ends", || {
             let answer = self.get(&format!("/v1/searches/{run_id}"));
             assert_eq!(answer.status, 200, "{answer}");
             let run = answer.json();
-            if run["status"] != "running" {
-                return run;
-            }
-            assert!(std::time::Instant::now() < until, "the run does not end: {answer}\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            if run["status"] == "running" { Err(answer) } else { Ok(run) }
+        })
     }
 
     pub(crate) fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
@@ -451,41 +447,4 @@ fn parse_frame(frame: &str) -> Event {
     let event = lines[0].strip_prefix("event: ").unwrap();
     let data = lines[1].strip_prefix("data: ").unwrap();
     Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
-}
-
-fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let status = line
-        .split(' ')
-        .nth(1)
-        .and_then(|code| code.parse().ok())
-        .unwrap_or_else(|| panic!("no status in {line:?}"));
-    let mut headers = Vec::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-        let Some((name, value)) = line.trim_end().split_once(':') else { return (status, headers) };
-        headers.push((name.to_owned(), value.trim().to_owned()));
-    }
-}
-
-fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let length =
-        usize::from_str_radix(line.trim(), 16).unwrap_or_else(|_| panic!("no chunk length in {line:?}"));
-    let mut chunk = vec![0; length + 2];
-    reader.read_exact(&mut chunk).unwrap();
-    assert!(chunk.ends_with(b"\r\n"));
-    chunk.truncate(length);
-    (length > 0).then_some(chunk)
-}
-
-fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Some(chunk) = read_chunk(reader) {
-        body.extend(chunk);
-    }
-    body
 }
