@@ -13,6 +13,7 @@ mod http;
 mod instances;
 mod layers;
 mod net;
+mod outages;
 mod runs;
 mod sandbox;
 mod store;

@@ -23,8 +23,9 @@ use crate::sandbox::{Sandbox, SandboxOptions};
 const MAX_WAITING_RUNS: usize = 1000;
 /// How long a run that has ended stays in memory.
 const KEEP_ENDED: Duration = Duration::from_secs(60);
-/// How long a run that has asked everything waits for a store that is away.
-const STORE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a run that has asked everything waits for a store that is away: longer than a restart, a failover or
+/// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
+const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// Whether premium searches can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
@@ -18,6 +19,7 @@ use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::runs::service::Runs;
 use crate::store;
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then drains.
@@ -71,23 +73,51 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
 
     let signal = signals.forever().next();
     info!("signal {}: shutting down", signal.unwrap_or_default());
-    // A second signal ends the process at once.
-    std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            std::process::exit(130);
-        }
-    });
     let until = Instant::now() + config.server.drain_timeout;
-    // No more requests, then the runs: their streams and waits end, for which the server waits at last.
-    handle.stop_taking();
-    engine.runs.shut_down(until);
-    handle.shutdown(until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100)));
+    end_at_once_on_another(signals);
+    end_in_any_case(until.max(Instant::now() + REST));
+    drain(handle, &engine.runs, until - REST.min(config.server.drain_timeout / 4));
     if housekeeper.join().is_err() {
         warn!("the housekeeper had panicked");
     }
     drop(ears);
     info!("stopped");
     Ok(())
+}
+
+/// What is left of the drain time for the end of what has been told to end.
+const REST: Duration = Duration::from_secs(1);
+
+/// No more requests, then the runs: their streams and waits end, for which the server waits at last.
+fn drain(handle: http::RunningServer, runs: &Runs, until: Instant) {
+    handle.stop_taking();
+    runs.shut_down(until);
+    let left = handle.shutdown(until.saturating_duration_since(Instant::now()).max(LEAST_DRAIN)).left;
+    if left > 0 {
+        warn!("{left} answers were not brought to their end in time");
+    }
+}
+
+/// For answers that only have to be written, even where the runs took all the time there was.
+const LEAST_DRAIN: Duration = Duration::from_millis(100);
+
+/// A second signal ends the process at once.
+fn end_at_once_on_another(mut signals: Signals) {
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// A database that stands still must not hold up the end: what was not released is taken over when its lease runs
+/// out.
+fn end_in_any_case(at: Instant) {
+    thread::spawn(move || {
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        warn!("the time to drain is over; what was not released ends with its lease");
+        std::process::exit(0);
+    });
 }
 
 /// On the socket that a service manager handed over, or else on the configured address.

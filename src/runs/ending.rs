@@ -11,7 +11,8 @@ use super::workshop::Workshop;
 use crate::base::storage::StorageError;
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Results are stored so long after the store is back, at the latest.
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
 /// When a store that failed is tried again.
 #[derive(Default)]

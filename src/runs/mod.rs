@@ -20,6 +20,7 @@
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | `ending` | the end of a run, stored |
+//! | `doubt` | orders whose commit's answer was lost |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
@@ -30,6 +31,7 @@
 //! them, so that an id once shown never changes. A result may be shown again, with more sources.
 
 pub mod courtesy;
+mod doubt;
 pub mod driver;
 mod ending;
 pub mod entity;

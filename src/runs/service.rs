@@ -10,6 +10,7 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
 use super::courtesy::Courtesy;
+use super::doubt::{Doubt, Doubts};
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
@@ -144,6 +145,7 @@ pub struct Runs {
     /// Whether there is something to do before its time.
     pub(super) called: AtomicBool,
     pub(super) agenda: Mutex<Agenda>,
+    pub(super) doubts: Doubts,
 }
 
 impl Runs {
@@ -179,6 +181,7 @@ impl Runs {
             duty: Condvar::new(),
             called: AtomicBool::new(false),
             agenda: Mutex::new(Agenda::new()),
+            doubts: Doubts::default(),
         });
         runs.share_health();
         runs
@@ -235,7 +238,8 @@ impl Runs {
         let run = Arc::new(LiveRun::new(opening, new.owner.lease(0), ids));
         // Known here before it is committed: whoever learns its id finds it live.
         self.hold(&run);
-        let started = self.workshop.journal.start(&new, &order.charge);
+        let job = Job { run: Arc::clone(&run), query: order.query, modules, gone: Vec::new() };
+        let started = self.clear_up(&job, self.workshop.journal.start(&new, &order.charge));
         if self.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // It may have been committed after all leases were released.
             self.release_leases();
@@ -243,14 +247,16 @@ impl Runs {
         if !matches!(started, Ok(Started::Created)) {
             self.live.write().remove(&new.id);
         }
-        Ok(match started.map_err(OrderError::Storage)? {
+        let started = match started {
+            Err(error) if error.is_in_doubt() => {
+                self.keep_in_doubt(Doubt::new(job, new.idempotency.is_some()));
+                return Err(OrderError::Storage(error));
+            }
+            started => started.map_err(OrderError::Storage)?,
+        };
+        Ok(match started {
             Started::Created => {
-                self.scheduler.submit(Job {
-                    run: Arc::clone(&run),
-                    query: order.query,
-                    modules,
-                    gone: Vec::new(),
-                });
+                self.scheduler.submit(job);
                 Receipt::Started(run)
             }
             Started::Repeated(id) => Receipt::Repeated(id),

@@ -21,6 +21,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often what checks taught is written down, and what those of other processes taught is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
+/// How long after the store was away no run is taken over: leases have run out meanwhile, and those who still
+/// drive have this long to renew them (they try every second or two).
+const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// Runs taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
 
@@ -29,13 +32,14 @@ pub(super) struct Agenda {
     look: Instant,
     share_health: Instant,
     forget: Instant,
+    take_over_from: Instant,
 }
 
 impl Agenda {
     /// Everything is due at once.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { look: now, share_health: now, forget: now }
+        Self { look: now, share_health: now, forget: now, take_over_from: now }
     }
 }
 
@@ -59,12 +63,16 @@ impl Runs {
         if self.is_shutting_down() {
             return;
         }
+        self.settle_doubts();
         if self.called.swap(false, Ordering::Relaxed) {
             agenda.look = Instant::now();
         }
         // Where the leases of our own waiting runs could not be renewed, they would be taken for lost.
-        if is_due(&mut agenda.look, LOOK_EVERY.min(self.config.limits.lease / 10)) && self.renew_waiting() {
-            self.take_over();
+        if is_due(&mut agenda.look, LOOK_EVERY.min(self.config.limits.lease / 10)) {
+            let may_take = Instant::now() >= agenda.take_over_from;
+            if !self.renew_waiting() || may_take && !self.take_over() {
+                agenda.take_over_from = Instant::now() + RENEWAL_TIME;
+            }
         }
         if is_due(&mut agenda.share_health, SHARE_HEALTH_EVERY) {
             self.share_health();
@@ -97,7 +105,8 @@ impl Runs {
         }
     }
 
-    fn take_over(&self) {
+    /// `false`: the store does not answer.
+    fn take_over(&self) -> bool {
         let mut taken = TAKE_OVER_RUNS;
         while taken == TAKE_OVER_RUNS && self.scheduler.has_room() {
             let driven = self.driven();
@@ -113,9 +122,13 @@ impl Runs {
                     taken = runs.len();
                     runs.into_iter().for_each(|run| self.resume(run));
                 }
-                Err(error) => return warn!("interrupted runs could not be looked for: {error}"),
+                Err(error) => {
+                    warn!("interrupted runs could not be looked for: {error}");
+                    return false;
+                }
             }
         }
+        true
     }
 
     /// Runs that are driven here or wait for it. Where the store or this machine stood still, their leases
@@ -183,6 +196,7 @@ impl Runs {
             warn!("some runs did not stop in time");
         }
         let _agenda = self.agenda.lock();
+        self.settle_doubts();
         self.release_leases();
         self.share_health();
     }

@@ -78,7 +78,7 @@ fn behind_one_address_it_does_not_matter_which_instance_answers() {
     let mut cluster = Cluster::start(3, 20, &["--trusted-proxy=127.0.0.1"]);
     cluster.site.open_all();
     let addresses: Vec<_> = cluster.servers.iter().map(|server| server.address).collect();
-    let setup = NginxSetup::before(addresses[0]).and(addresses[1]).and(addresses[2]);
+    let setup = NginxSetup::before_all(&addresses);
     let nginx = setup.start();
     let server = &mut cluster.servers[0];
     server.ask_through(&nginx);

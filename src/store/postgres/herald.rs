@@ -11,7 +11,8 @@ use r2d2::Pool;
 use uuid::Uuid;
 
 use super::error::pool_error;
-use super::session::{Manager, Work};
+use super::manager::Manager;
+use super::session::Work;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::runs::news::News;

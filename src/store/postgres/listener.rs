@@ -5,15 +5,16 @@ use std::thread;
 use std::time::Duration;
 
 use log::{debug, info, warn};
+use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
-use r2d2::ManageConnection;
 
 use super::Database;
 use super::error::{PostgresError, worded};
 use super::herald::{self, CHANNEL};
-use super::session::{Manager, Session};
+use super::manager::Manager;
 use crate::base::storage::StorageError;
 use crate::runs::news::{Ear, News};
+use crate::store::limits::PING_WAIT;
 
 /// After how much silence the server is asked for a sign of life.
 const CHECK_AFTER: Duration = Duration::from_secs(5);
@@ -42,7 +43,7 @@ impl Listener {
     fn run(&self) {
         let mut failures = 0;
         while self.ear.strong_count() > 0 {
-            match self.manager.connect().and_then(|session| self.listen(session, &mut failures)) {
+            match self.manager.client().and_then(|client| self.attend(client, &mut failures)) {
                 Ok(()) => return,
                 Err(error) if failures > 0 => debug!("still no news of other instances: {error}"),
                 Err(error) => warn!("no news of other instances, the connection is made anew: {error}"),
@@ -54,25 +55,29 @@ impl Listener {
     }
 
     /// Hears until the connection breaks; `Ok` when nobody wants to hear any more.
-    fn listen(&self, mut session: Session, failures: &mut u32) -> Result<(), PostgresError> {
-        let client = session.client().map_err(|error| PostgresError::new(error.to_string()))?;
+    fn attend(&self, mut client: Client, failures: &mut u32) -> Result<(), PostgresError> {
+        let heard = self.listen(&mut client, failures);
+        leave(client);
+        heard
+    }
+
+    fn listen(&self, client: &mut Client, failures: &mut u32) -> Result<(), PostgresError> {
         client.batch_execute(&format!("LISTEN {CHANNEL}")).map_err(|error| worded(&error))?;
         if std::mem::take(failures) > 0 {
             info!("news of other instances are heard again");
         }
         self.tell(News::Hearing);
         loop {
-            self.hear(&mut session)?;
+            self.hear(client)?;
             if self.ear.strong_count() == 0 {
                 return Ok(());
             }
-            self.manager.is_valid(&mut session)?;
+            client.is_valid(PING_WAIT).map_err(|error| worded(&error))?;
         }
     }
 
     /// Hears until it is silent.
-    fn hear(&self, session: &mut Session) -> Result<(), PostgresError> {
-        let client = session.client().map_err(|error| PostgresError::new(error.to_string()))?;
+    fn hear(&self, client: &mut Client) -> Result<(), PostgresError> {
         let mut notifications = client.notifications();
         let mut heard = notifications.timeout_iter(CHECK_AFTER);
         while let Some(notification) = heard.next().map_err(|error| worded(&error))? {
@@ -85,5 +90,14 @@ impl Listener {
         if let Some(ear) = self.ear.upgrade() {
             ear.hear(news);
         }
+    }
+}
+
+/// The driver waits for what the server owes when a connection is dropped, for ever if need be: that is left to
+/// a thread of its own.
+fn leave(client: Client) {
+    let dropped = thread::Builder::new().name("postgres-drop".into()).spawn(move || drop(client));
+    if let Err(error) = dropped {
+        warn!("no thread to close a database connection with: {error}");
     }
 }
