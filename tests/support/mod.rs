@@ -1,8 +1,12 @@
 //! What several test files need.
 
+pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod folder;
+pub(crate) mod kept;
 pub(crate) mod nginx;
+pub(crate) mod npm;
+pub(crate) mod python;
 pub(crate) mod server;
 pub(crate) mod source;
 pub(crate) mod wire;
