@@ -172,7 +172,7 @@ async function main(args, { SIGHTLINE_URL: url = "http://127.0.0.1:8080", SIGHTL
     say(wrong);
     return 2;
   }
-  const onResult = (result, before) => before ?? say(`${result.platform}: ${result.value}`);
+  const onResult = (result, before) => before ?? say(`${result.platform ?? result.type}: ${result.value}`);
   const client = new Client({ url, key, onResult, say });
   try {
     const done = await client.search(...args);

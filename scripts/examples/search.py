@@ -78,7 +78,7 @@ class Client:
     def take(self, result):
         """A result comes again when the stream is replayed, and when it has grown: the newest counts."""
         if result["id"] not in self.results:
-            say(f"{result['platform']}: {result['value']}")
+            say(f"{result['platform'] or result['type']}: {result['value']}")
         self.results[result["id"]] = result
 
     def persist(self, attempt):

@@ -74,7 +74,7 @@ start() {
     answer=$(jq --null-input --arg type "$1" --arg query "$2" '{$type, $query}' |
         "${curl[@]}" --max-time "$silence" --header @<(key_header) --header 'Content-Type: application/json' \
             --header "Idempotency-Key: $idempotency_key" --data-binary @- "$url/v1/searches") || true
-    judge "$answer" && run=$(jq --exit-status --raw-output .run_id <<<"$answer" 2>/dev/null)
+    judge "$answer" && run=$(jq --raw-output '.run_id // empty' <<<"$answer" 2>/dev/null) && [[ -n $run ]]
 }
 
 # follow: attaches, and sets last to the data of the done frame. A stream begins with all results so far: nothing is

@@ -1,7 +1,6 @@
 //! Libraries that people read event streams with: each sees what is sent, in order, and its end.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,67 +18,66 @@ struct Reader {
 }
 
 const READERS: [Reader; 4] = [
-    Reader { script: "httpx_sse.py", can_post: true },
-    Reader { script: "sseclient_py.py", can_post: true },
-    Reader { script: "eventsource.mjs", can_post: false },
-    Reader { script: "eventsource_parser.mjs", can_post: true },
+    Reader { script: "with_httpx_sse.py", can_post: true },
+    Reader { script: "with_sseclient.py", can_post: true },
+    Reader { script: "with_eventsource.mjs", can_post: false },
+    Reader { script: "with_eventsource_parser.mjs", can_post: true },
 ];
 
-fn interpreter_of(script: &Path) -> Command {
-    let mut command = if script.extension().is_some_and(|extension| extension == "py") {
-        let packages = ["httpx==0.28.1", "httpx-sse==0.4.3", "requests==2.32.5", "sseclient-py==1.9.0"];
-        Command::new(python::venv("readers", &packages))
-    } else {
-        Command::new("node")
-    };
-    command.arg(script);
-    command
-}
-
-/// Where the script finds its packages: Node looks for them beside it.
-fn place_of(script: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/readers").join(script);
-    if script.ends_with(".py") {
-        return source;
-    }
-    let folder = npm::packages("readers", &["eventsource@3.0.7", "eventsource-parser@3.0.6"]);
-    let place = folder.join(format!("{}-{script}", uuid::Uuid::new_v4().simple()));
-    fs::copy(source, &place).unwrap();
-    place
+/// Its script, with the packages that it needs.
+enum Ready {
+    Python(python::Venv, PathBuf),
+    Node(npm::Script),
 }
 
 impl Reader {
-    /// What it makes of the answer to a request.
-    fn read(&self, server: &Server, path: &str, variables: &[(&str, &str)]) -> Vec<Event> {
-        let script = place_of(self.script);
-        let output = interpreter_of(&script)
-            .env("URL", format!("http://{}{path}", server.address))
-            .env("KEY", &server.key)
-            .envs(variables.iter().copied())
-            .output()
-            .unwrap_or_else(|error| panic!("{} cannot be run: run scripts/test ({error})", self.script));
-        if !self.script.ends_with(".py") {
-            fs::remove_file(script).unwrap();
+    fn prepare(&self) -> Ready {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/readers").join(self.script);
+        if self.script.ends_with(".py") {
+            let packages = ["httpx==0.28.1", "httpx-sse==0.4.3", "requests==2.32.5", "sseclient-py==1.9.0"];
+            return Ready::Python(python::venv(&packages), script);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", self.script);
-        assert_eq!(said, "", "{} complains", self.script);
-        let text = String::from_utf8(output.stdout).unwrap();
-        let lines = text.strip_suffix("end\n").unwrap_or_else(|| panic!("{} sees no end", self.script));
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).map(event).collect()
+        let packages = npm::packages("readers", &["eventsource@3.0.7", "eventsource-parser@3.0.6"]);
+        Ready::Node(packages.script(&script))
     }
 
-    /// Of a search that goes on meanwhile; gives its id too.
-    fn read_live(&self, server: &Server) -> (String, Vec<Event>) {
+    /// Reads a search from its beginning on; gives its id too.
+    fn read_live(&self, ready: &Ready, server: &Server) -> (String, Vec<Event>) {
         let mut body = json!({"type": "domain", "query": "example.org", "stream": true});
         if self.can_post {
-            let events = self.read(server, "/v1/searches", &[("BODY", &body.to_string())]);
+            let events = ready.read(server, "/v1/searches", &[("BODY", &body.to_string())]);
             return (events[0].data["run_id"].as_str().unwrap().to_owned(), events);
         }
         body["stream"] = false.into();
         let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
-        let events = self.read(server, &format!("/v1/searches/{run}/stream"), &[]);
+        let events = ready.read(server, &format!("/v1/searches/{run}/stream"), &[]);
         (run, events)
+    }
+}
+
+impl Ready {
+    fn command(&self) -> Command {
+        match self {
+            Self::Python(venv, script) => {
+                let mut command = venv.command("python");
+                command.arg(script);
+                command
+            }
+            Self::Node(script) => script.command(),
+        }
+    }
+
+    /// What it makes of the answer to a request.
+    fn read(&self, server: &Server, path: &str, variables: &[(&str, &str)]) -> Vec<Event> {
+        let mut command = self.command();
+        command.env("URL", format!("http://{}{path}", server.address)).env("KEY", &server.key);
+        let output = command.envs(variables.iter().copied()).output();
+        let output = output.unwrap_or_else(|error| panic!("node is needed: run scripts/test ({error})"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.is_empty(), "{:?}: {said}", self.command());
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text.strip_suffix("end\n").unwrap_or_else(|| panic!("no end is seen: {text}"));
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).map(event).collect()
     }
 }
 
@@ -108,7 +106,8 @@ fn each_sees_every_event_in_order_and_the_end() {
     std::thread::scope(|scope| {
         for reader in &READERS {
             scope.spawn(|| {
-                let (run, events) = reader.read_live(&server);
+                let ready = reader.prepare();
+                let (run, events) = reader.read_live(&ready, &server);
                 let names: Vec<&str> = events.iter().map(|event| event.event.as_str()).collect();
                 assert_eq!((names.first(), names.last()), (Some(&"run"), Some(&"done")), "{}", reader.script);
                 let inner = &names[1..names.len() - 1];
@@ -125,7 +124,7 @@ fn each_sees_every_event_in_order_and_the_end() {
                     reader.script
                 );
 
-                let replayed = reader.read(&server, &format!("/v1/searches/{run}/stream"), &[]);
+                let replayed = ready.read(&server, &format!("/v1/searches/{run}/stream"), &[]);
                 let want = replay(&server, &run);
                 assert!(want.len() > 50);
                 let all = |events: &[Event]| {
@@ -145,8 +144,9 @@ fn each_sees_every_event_in_order_and_the_end() {
 #[test]
 fn an_event_source_that_is_left_alone_gets_over_reconnect_frames() {
     let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
+    let ready = READERS[2].prepare();
     let run = server.search("domain", "example.org");
-    let events = READERS[2].read(&server, &format!("/v1/searches/{run}/stream"), &[("FOLLOW", "1")]);
+    let events = ready.read(&server, &format!("/v1/searches/{run}/stream"), &[("FOLLOW", "1")]);
     assert_eq!(events.last().unwrap().event, "done");
     assert!(named(&events, "reconnect").count() > 0, "the search was too short to show anything");
     assert_eq!(named(&events, "run").count(), named(&events, "reconnect").count() + 1);

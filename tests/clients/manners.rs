@@ -104,7 +104,7 @@ fn run_frame() -> String {
 fn result(id: u32, confidence: f64) -> Value {
     // A line separator is no line break to a stream.
     let value = "älice\u{2028}\u{1f600}";
-    json!({"id": id, "platform": format!("site {id}"), "value": value, "confidence": confidence, "metadata": {}})
+    json!({"id": id, "type": "account", "platform": format!("site {id}"), "value": value, "confidence": confidence, "metadata": {}})
 }
 
 fn result_frame(id: u32, confidence: f64) -> String {
@@ -196,7 +196,7 @@ fn nothing_but_a_whole_done_frame_is_an_end_and_the_newest_of_a_result_counts() 
                 ": a comment\n\n:\n\n".to_owned(),
                 run_frame().replace('\n', "\r\n"),
                 frame("news", &json!({"what": "nobody knows"})),
-                "id: 7\nretry: 5\nunknown\nevent:result\ndata:{\"id\": 4,\ndata: \"platform\": null, \"value\": null}\n\n"
+                "id: 7\nretry: 5\nunknown\nevent:result\ndata:{\"id\": 4, \"type\": \"account\",\ndata: \"platform\": null, \"value\": null}\n\n"
                     .to_owned(),
                 frame("progress", &json!({"modules_completed": 2})),
                 "event: progress\n\n".to_owned(),
@@ -207,7 +207,7 @@ fn nothing_but_a_whole_done_frame_is_an_end_and_the_newest_of_a_result_counts() 
         ]);
         let ended = played.search(example);
         assert_eq!(ended.code, Some(0), "{}", ended.said);
-        let want = json!([result(1, 0.9), result(2, 0.5), {"id": 4, "platform": null, "value": null}]);
+        let want = json!([result(1, 0.9), result(2, 0.5), {"id": 4, "type": "account", "platform": null, "value": null}]);
         assert_eq!(ended.results, with_plain_numbers(&want), "{}", ended.said);
     });
 }

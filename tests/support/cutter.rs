@@ -33,17 +33,19 @@ pub(crate) enum Manner {
 }
 
 /// Where a search may lose its connections. The first request is cut off, then the answer to the second one: that
-/// search has begun and its client does not know. Of what comes then, streams mostly, each other connection is cut
-/// at a place that chance picks, from its first byte to beyond its end; those between live.
-pub(crate) fn cuts_of_a_search(seed: u64) -> Vec<Option<Cut>> {
+/// search has begun and its client does not know. The third gets through. Of the streams that follow, one is cut in
+/// its request, the others where chance says, from their first byte to beyond their end; `whole` that many are left
+/// alone before each.
+pub(crate) fn cuts_of_a_search(seed: u64, whole: usize) -> Vec<Option<Cut>> {
     let mut chance = Chance::new(seed);
-    let mut cut = |way, span| Cut { way, after: chance.below(span), manner: manner(&mut chance) };
+    let mut cut = |way, span| Some(Cut { way, after: chance.below(span), manner: manner(&mut chance) });
     // A head has more than 100 bytes, in both directions.
-    let mut plan = vec![Some(cut(Way::ToServer, 100)), Some(cut(Way::ToClient, 100)), None];
-    for digits in [2, 5, 3, 6, 4] {
-        plan.push(None);
-        let way = if digits == 2 { Way::ToServer } else { Way::ToClient };
-        plan.push(Some(cut(way, 10_usize.pow(digits))));
+    let mut plan = vec![cut(Way::ToServer, 100), cut(Way::ToClient, 100), None];
+    let mut streams = vec![cut(Way::ToClient, 10_000), cut(Way::ToServer, 100)];
+    streams.extend([1_000, 100_000, 10_000, 1_000_000].map(|span| cut(Way::ToClient, span)));
+    for cut in streams {
+        plan.extend(std::iter::repeat_n(None, whole));
+        plan.push(cut);
     }
     plan
 }

@@ -3,7 +3,6 @@
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod folder;
-pub(crate) mod kept;
 pub(crate) mod nginx;
 pub(crate) mod npm;
 pub(crate) mod python;
