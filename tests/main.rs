@@ -17,6 +17,7 @@ mod runs;
 mod sandbox;
 mod store;
 mod support;
+mod web;
 
 /// The program's: what the server room does about endless announced bodies rests on it.
 #[global_allocator]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
-use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -57,21 +56,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let gauge = server.gauge();
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    api.set_load_probe(Box::new(move || {
-        let load = gauge.load();
-        json!({
-            "request_workers_busy": load.workers_busy,
-            "request_workers": load.workers_max,
-            "requests_queued": load.requests_queued,
-            "requests_queued_max": load.requests_queued_max,
-            "streams_open": load.streams_open,
-            "streams_max": load.streams_max,
-            "connections": load.connections,
-            "connections_max": load.connections_max,
-            "refused_total": load.refused_total,
-            "accept_loop_rebuilds_total": load.rebuilds_total,
-        })
-    }));
+    api.set_load_probe(Box::new(move || gauge.load()));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 

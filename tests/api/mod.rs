@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod credits;
+mod docs;
 mod headers;
 mod health;
 mod limits;

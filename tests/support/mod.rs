@@ -1,5 +1,6 @@
 //! What several test files need.
 
+pub(crate) mod browser;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod folder;

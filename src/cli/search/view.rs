@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Format;
-use crate::api::wire::RunBody;
+use crate::api::wire::run::RunBody;
 use crate::cli::exit::Failure;
 use crate::cli::text::{cell, json, plain, write_csv, write_json};
 use crate::runs::run::{ResultRecord, RunSummary};
