@@ -1,5 +1,6 @@
 //! The contract from a client's side: the examples, and the libraries that people read streams with.
 
+mod browser;
 mod example;
 mod libraries;
 mod manners;
