@@ -159,7 +159,7 @@ fn fit<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
         match (pattern.next(), path.next()) {
             (None, None) => return Some(any),
             (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
-                any = Some(segment)
+                any = Some(segment);
             }
             (Some(want), Some(segment)) if want == segment => {}
             _ => return None,

@@ -10,7 +10,7 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::service::{Api, Call, json_response};
 use super::stream;
-use super::wire::run::{Answer, Ended};
+use super::wire::run::Answer;
 use crate::account::service::Caller;
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Response};
@@ -155,17 +155,11 @@ impl Search {
 }
 
 fn accepted(found: &Found) -> Response {
-    json_response(200, &Answer { run_id: found.id(), status: found.status(), ended: None })
+    json_response(200, &Answer::begun(found.id(), found.status()))
 }
 
 fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
-    let ended = Ended {
-        total_results: summary.total_results,
-        results,
-        coverage: summary.coverage,
-        error: summary.error.as_ref(),
-    };
-    json_response(200, &Answer { run_id: summary.id, status: summary.status, ended: Some(ended) })
+    json_response(200, &Answer::ended(summary, results))
 }
 
 fn with_run_headers(reply: Reply, id: RunId) -> Reply {

@@ -54,9 +54,9 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     }
     let first_key = welcome::first_key(&accounts)?;
     let gauge = server.gauge();
+    api.set_load_probe(Box::new(move || gauge.load()));
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    api.set_load_probe(Box::new(move || gauge.load()));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 

@@ -8,6 +8,7 @@ mod health;
 mod limits;
 mod merging;
 mod modes;
+mod openapi;
 mod reading;
 mod selection;
 mod streams;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::browser::Browser;
+use crate::support::browser::{Browser, Element};
 use crate::support::nginx::NginxSetup;
 use crate::support::server::{Server, Setup};
 
@@ -101,7 +101,7 @@ fn swagger_ui_shows_every_operation_and_tries_one_out() {
             browser
                 .find_all(&cell)
                 .first()
-                .map(|cell| cell.text())
+                .map(Element::text)
                 .filter(|text| text.starts_with(char::is_numeric))
         })
     };

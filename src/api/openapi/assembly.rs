@@ -16,7 +16,8 @@ use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{OpenApi, OpenApiBuilder, Ref, RefOr, Schema};
 
 use super::doc::{Answer, Doc, Schemas, Tag, named};
-use super::{events, failures, headers, parameters};
+use super::tidy::tidy;
+use super::{failures, headers, parameters};
 use crate::api::failure::Failure;
 use crate::api::routes::{self, Access, ROUTES, Route};
 use crate::api::wire::error::{ErrorBody, Problem};
@@ -53,6 +54,8 @@ pub fn document(base_url: &str) -> OpenApi {
 struct Parts {
     schemas: BTreeMap<String, RefOr<Schema>>,
     errors: BTreeMap<String, Vec<Failure>>,
+    /// Addresses of headers.
+    headers: BTreeSet<String>,
 }
 
 impl Parts {
@@ -90,7 +93,9 @@ impl Parts {
     fn responses(&mut self, route: &Route, doc: &Doc) -> ResponsesBuilder {
         let mut responses = ResponsesBuilder::new();
         for answer in &doc.answers {
-            responses = responses.response(answer.status.to_string(), response(route, answer));
+            let response = response(route, answer);
+            self.refer(&response);
+            responses = responses.response(answer.status.to_string(), response);
         }
         for (status, failed) in failures::of_route(route, &doc.failures) {
             responses = responses.response(status.to_string(), failures::reference(&failed));
@@ -101,9 +106,18 @@ impl Parts {
 
     fn add(&mut self, schemas: Schemas) {
         for (name, mut schema) in schemas {
-            events::narrow(&name, &mut schema);
+            tidy(&name, &mut schema);
             self.schemas.insert(name, schema);
         }
+    }
+
+    /// Notes which headers a response refers to.
+    fn refer(&mut self, response: &Response) {
+        let addresses = response.headers.values().filter_map(|header| match header {
+            RefOr::Ref(reference) => Some(reference.ref_location.clone()),
+            RefOr::T(_) => None,
+        });
+        self.headers.extend(addresses);
     }
 
     fn components(mut self) -> Components {
@@ -115,13 +129,17 @@ impl Parts {
         for (_, failed) in failures::of_no_route() {
             self.errors.insert(failures::component_name(&failed), failed);
         }
-        let errors = self.errors.into_iter().map(|(name, failed)| (name, failures::response(&failed)));
+        let errors = std::mem::take(&mut self.errors).into_iter();
+        let errors: Vec<_> = errors.map(|(name, failed)| (name, failures::response(&failed))).collect();
+        errors.iter().for_each(|(_, response)| self.refer(response));
         let mut components = ComponentsBuilder::new()
             .schemas_from_iter(self.schemas)
             .responses_from_iter(errors)
             .parameter("X-Request-Id", parameters::request_id());
         for (name, header) in headers::components() {
-            components = components.header(name, header);
+            if self.headers.contains(&headers::address(&name)) {
+                components = components.header(name, header);
+            }
         }
         for (name, scheme) in security_schemes() {
             components = components.security_scheme(name, scheme);

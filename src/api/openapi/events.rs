@@ -2,8 +2,7 @@
 //! streams: the schema of `text/event-stream` describes one event, as the tools that read such streams expect it
 //! (3.2 calls the same `itemSchema`).
 
-use serde_json::{Value, json};
-use utoipa::openapi::schema::{Discriminator, ObjectBuilder, OneOfBuilder, Schema, SchemaType, Type};
+use utoipa::openapi::schema::{Discriminator, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::{Ref, RefOr};
 
 use super::doc::{Schemas, named};
@@ -83,66 +82,4 @@ fn event(name: &str, text: &str, data: RefOr<Schema>) -> RefOr<Schema> {
 
 fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
-}
-
-/// What the types do not say: fields that have less values in a place than their type.
-pub fn narrow(name: &str, schema: &mut RefOr<Schema>) {
-    let narrower: &[(&str, Value)] = &match name {
-        "RunEventData" => vec![("status", json!(["running"]))],
-        "DoneEventData" => vec![("status", json!(["completed", "failed"]))],
-        "ReconnectEventData" => vec![("status", json!(["running"])), ("reason", json!(["stream_timeout"]))],
-        "RunSummary" | "Health" => vec![("sandbox", json!([true]))],
-        _ => vec![],
-    };
-    for (field, values) in narrower {
-        narrow_field(schema, field, values);
-    }
-    if name == "Result" {
-        describe_sources(schema);
-    }
-}
-
-fn narrow_field(schema: &mut RefOr<Schema>, field: &str, values: &Value) {
-    let RefOr::T(schema) = schema else { return };
-    let objects: Vec<&mut Schema> = match schema {
-        Schema::AllOf(all) => all.items.iter_mut().filter_map(inline).collect(),
-        other => vec![other],
-    };
-    for object in objects {
-        let Schema::Object(object) = object else { continue };
-        let Some(property) = object.properties.get_mut(field) else { continue };
-        let description = match &*property {
-            RefOr::Ref(reference) => reference.description.clone(),
-            RefOr::T(Schema::Object(object)) => object.description.clone().unwrap_or_default(),
-            RefOr::T(_) => String::new(),
-        };
-        let values = values.as_array().cloned().unwrap_or_default();
-        let kind = if values.iter().all(Value::is_boolean) { Type::Boolean } else { Type::String };
-        let narrowed = ObjectBuilder::new()
-            .schema_type(SchemaType::new(kind))
-            .description(Some(description))
-            .examples(values.iter().take(1).cloned())
-            .enum_values(Some(values));
-        *property = narrowed.into();
-    }
-}
-
-fn inline(item: &mut RefOr<Schema>) -> Option<&mut Schema> {
-    match item {
-        RefOr::T(schema) => Some(schema),
-        RefOr::Ref(_) => None,
-    }
-}
-
-/// The one member that the metadata of every module has.
-fn describe_sources(schema: &mut RefOr<Schema>) {
-    let RefOr::T(Schema::Object(result)) = schema else { return };
-    if let Some(RefOr::T(Schema::Object(metadata))) = result.properties.get_mut("metadata") {
-        let source = RefOr::<Schema>::from(Ref::from_schema_name("ResultSource"));
-        let sources = utoipa::openapi::schema::ArrayBuilder::new()
-            .description(Some("The modules that found it, in the order in which they did, each once."))
-            .max_items(Some(crate::runs::entity::merge::MAX_SOURCES))
-            .items(source);
-        metadata.properties.insert(crate::runs::entity::merge::SOURCES.to_owned(), sources.into());
-    }
 }

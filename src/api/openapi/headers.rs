@@ -28,12 +28,16 @@ enum Form {
 const POLICIES: &str = r#"^"[a-z]+";q=[0-9]+;w=60(, "[a-z]+";q=[0-9]+;w=60)*$"#;
 const STANDINGS: &str = r#"^"[a-z]+";r=[0-9]+;t=[0-9]+(, "[a-z]+";r=[0-9]+;t=[0-9]+)*$"#;
 const HTTP_DATE: &str = "^[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$";
-const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+macro_rules! uuid {
+    () => {
+        "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    };
+}
+const RUN_ID: &str = concat!("^", uuid!(), "$");
+const RUN_ADDRESS: &str = concat!("^/v1/searches/", uuid!(), "$");
 
 fn rows() -> Vec<Row> {
     use Form::{Number, Text, Word};
-    let run_address = Box::leak(format!("^/v1/searches/{UUID}$").into_boxed_str());
-    let run_id = Box::leak(format!("^{UUID}$").into_boxed_str());
     vec![
         Row(
             "X-Request-Id",
@@ -89,13 +93,13 @@ fn rows() -> Vec<Row> {
         Row(
             "Location",
             "Address of the run.",
-            Text(run_address),
+            Text(RUN_ADDRESS),
             "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(
             "X-Run-Id",
             "Identifies the run, so that it can be found again before the first frame of a stream.",
-            Text(run_id),
+            Text(RUN_ID),
             "018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(
@@ -146,10 +150,15 @@ pub fn references(
     always: impl IntoIterator<Item = &'static str>,
     maybe: impl IntoIterator<Item = &'static str>,
 ) -> Vec<(String, RefOr<Header>)> {
-    let reference = |name: &str| RefOr::Ref(Ref::new(format!("#/components/headers/{name}")));
+    let reference = |name: &str| RefOr::Ref(Ref::new(address(name)));
     let always = always.into_iter().map(|name| (name.to_owned(), reference(name)));
     let maybe = maybe.into_iter().map(|name| (name.to_owned(), reference(&optional(name))));
     maybe.chain(always).collect()
+}
+
+/// Where a component stands.
+pub fn address(name: &str) -> String {
+    format!("#/components/headers/{name}")
 }
 
 fn optional(name: &str) -> String {

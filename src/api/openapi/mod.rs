@@ -13,6 +13,7 @@
 //! | [`request`] | the body of a search |
 //! | [`events`] | what a stream carries |
 //! | [`failures`] | the error responses |
+//! | `tidy` | what the derived schemas need yet |
 //! | [`assembly`] | all of it, put together |
 //! | [`page`] | `GET /openapi.json` |
 //!
@@ -48,6 +49,7 @@ pub mod parameters;
 pub mod request;
 pub mod searches;
 pub mod service;
+mod tidy;
 
 pub use assembly::document;
 pub use doc::Doc;

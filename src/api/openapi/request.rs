@@ -18,34 +18,75 @@ use super::doc::Schemas;
 use crate::modules::catalog::MAX_NAMES;
 use crate::modules::query::{MAX_QUERY_BYTES, SearchType};
 
-/// A name of ASCII alone, or one that holds other letters (signs of other scripts are not told from letters
-/// here: not every reader of a pattern knows them). Either may have a leading `@` and white space around it.
-const USERNAME: &str = concat!(
-    r"^\s*@?(?:[A-Za-z0-9._+~-]{1,64}",
-    r"|[^\x00-\x2a\x2c\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7d\x7f]*[^\x00-\x7f]",
-    r"[^\x00-\x2a\x2c\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7d\x7f]*)\s*$"
-);
-/// In the path of an address they would name another page.
-const ONLY_DOTS: &str = r"^\s*@?\.+\s*$";
+/// White space as the program trims it (Unicode's `White_Space`): readers of patterns differ in what `\s` is.
+macro_rules! space {
+    () => {
+        r"[\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*"
+    };
+}
 
+/// Signs of names, and all that is not ASCII: signs of other scripts are not told from letters here, since not
+/// every reader of a pattern knows them.
+macro_rules! name_sign {
+    () => {
+        r"[^\x00-\x2a\x2c\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7d\x7f]"
+    };
+}
+
+/// The same for the names of hosts.
+macro_rules! host_sign {
+    () => {
+        r"[^\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]"
+    };
+}
+
+/// A name of ASCII alone, whose length can be told, or one that holds something else.
 macro_rules! host {
     () => {
         concat!(
             r"(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+",
-            r"(?:[A-Za-z]{2,63}|[xX][nN]--[A-Za-z0-9-]{1,59})\.?",
-            r"|[^\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]*[^\x00-\x7f][^\x00-\x2c\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]*)"
+            r"(?:[A-Za-z]{2,63}|[xX][nN]--[A-Za-z0-9-]{1,59})\.?|",
+            host_sign!(),
+            r"*[^\x00-\x7f]",
+            host_sign!(),
+            "*)"
         )
     };
 }
 
-const EMAIL: &str =
-    concat!(r"^\s*[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@", host!(), r"\s*$");
-const LONG_LOCAL_PART: &str = r"^\s*[^@]{65,}@";
+/// A name of ASCII alone, whose length can be told, or one that holds something else.
+const USERNAME: &str = concat!(
+    "^",
+    space!(),
+    "@?(?:[A-Za-z0-9._+~-]{1,64}|",
+    name_sign!(),
+    r"*[^\x00-\x7f]",
+    name_sign!(),
+    "*)",
+    space!(),
+    "$"
+);
+/// In the path of an address they would name another page.
+const ONLY_DOTS: &str = concat!("^", space!(), r"@?\.+", space!(), "$");
+
+const EMAIL: &str = concat!(
+    "^",
+    space!(),
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@",
+    host!(),
+    space!(),
+    "$"
+);
+const LONG_LOCAL_PART: &str = concat!("^", space!(), "[^@]{65,}@");
 
 const DOMAIN: &str = concat!(
-    r"^\s*(?:(?:[hH][tT][tT][pP][sS]?:)?//(?:[^/\\?#]*@)?)?",
+    "^",
+    space!(),
+    r"(?:(?:[hH][tT][tT][pP][sS]?:)?//(?:[^/\\?#]*@)?)?",
     host!(),
-    r"(?::[0-9]*)?(?:[/\\?#][\s\S]*)?\s*$"
+    r"(?::[0-9]*)?(?:[/\\?#]|",
+    space!(),
+    "$)"
 );
 
 /// The body, and the named schemas that it refers to.

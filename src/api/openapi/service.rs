@@ -1,7 +1,7 @@
 //! The words of what the service says of itself.
 
 use serde_json::json;
-use utoipa::openapi::schema::ObjectBuilder;
+use utoipa::openapi::schema::{AdditionalProperties, ObjectBuilder};
 
 use super::doc::{Answer, Doc, Tag};
 use super::parameters;
@@ -34,6 +34,7 @@ pub fn openapi() -> Doc {
         .description(Some("An OpenAPI 3.1 document."))
         .property("openapi", utoipa::openapi::Object::with_type(utoipa::openapi::Type::String))
         .required("openapi")
+        .additional_properties(Some(AdditionalProperties::<utoipa::openapi::Schema>::FreeForm(true)))
         .examples([json!({"openapi": "3.1.0"})]);
     let tagged = ["ETag"];
     Doc::new("getOpenApi", Tag::Service, "Get this description")

@@ -72,7 +72,7 @@ pub struct Facts {
     pub field: Option<String>,
     /// What is allowed there: in words, or every value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, inline)]
+    #[schema(nullable = false)]
     pub allowed: Option<Allowed>,
     /// The names that were refused, at most twenty, each cut at 64 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +111,7 @@ pub struct Facts {
 /// What is allowed: in words, or every value.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(untagged)]
+#[schema(as = AllowedValues)]
 pub enum Allowed {
     /// In words.
     Words(String),

@@ -95,25 +95,40 @@ pub struct Answer<'a> {
     pub run_id: RunId,
     /// Where it stands: `running`, but for a wait that saw its end, or a repeated `Idempotency-Key`.
     pub status: Status,
-    /// The rest.
-    #[serde(flatten)]
-    pub ended: Option<Ended<'a>>,
-}
-
-/// What is known of a run that ended within the wait.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Ended<'a> {
     /// Number of results.
-    #[schema(examples(42))]
-    pub total_results: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(42))]
+    pub total_results: Option<u32>,
     /// All results, in the order of their ids.
-    pub results: Vec<&'a ResultRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub results: Option<Vec<&'a ResultRecord>>,
     /// How the modules ended: what could not be asked, too.
-    pub coverage: Coverage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub coverage: Option<Coverage>,
     /// Only where the run failed: why.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<&'a RunError>,
+}
+
+impl<'a> Answer<'a> {
+    /// For a run that goes on, or that was not waited for.
+    pub fn begun(run_id: RunId, status: Status) -> Self {
+        Self { run_id, status, total_results: None, results: None, coverage: None, error: None }
+    }
+
+    /// For a run that ended within the wait.
+    pub fn ended(run: &'a RunSummary, results: Vec<&'a ResultRecord>) -> Self {
+        Self {
+            total_results: Some(run.total_results),
+            results: Some(results),
+            coverage: Some(run.coverage),
+            error: run.error.as_ref(),
+            ..Self::begun(run.id, run.status)
+        }
+    }
 }
 
 /// A page of the caller's runs, newest first.

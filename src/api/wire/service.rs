@@ -81,6 +81,7 @@ pub struct HealthLoad {
     pub check_workers: usize,
     /// The server's own figures.
     #[serde(flatten)]
+    #[schema(value_type = ServerLoad)]
     pub server: Option<ServerLoad>,
 }
 
@@ -158,7 +159,7 @@ pub struct Capabilities<'a> {
     /// Premium searches.
     pub premium: Premium<'a>,
     /// Modules that a standard search asks, by type.
-    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 60, "email": 40, "username": 480})))]
+    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 40, "email": 40, "username": 480})))]
     pub modules: BTreeMap<SearchType, usize>,
     /// Address of the documentation for people.
     #[schema(format = "uri", examples("https://search.example.org/docs"))]

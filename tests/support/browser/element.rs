@@ -16,7 +16,7 @@ pub(crate) struct Element<'a> {
 
 impl<'a> Element<'a> {
     pub(super) fn new(browser: &'a Browser, found: &Value) -> Self {
-        Self { browser, id: text(found[NAME].clone()) }
+        Self { browser, id: text(&found[NAME]) }
     }
 
     /// Elements inside of it that fit the CSS selector.
@@ -56,7 +56,7 @@ impl<'a> Element<'a> {
 
     /// Its text as it is shown.
     pub(crate) fn text(&self) -> String {
-        text(self.browser.get(&self.path("text")))
+        text(&self.browser.get(&self.path("text")))
     }
 
     /// An attribute as it stands in the markup.

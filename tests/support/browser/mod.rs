@@ -58,11 +58,11 @@ impl Browser {
 
     /// The address that is shown.
     pub(crate) fn url(&self) -> String {
-        text(self.get("url"))
+        text(&self.get("url"))
     }
 
     pub(crate) fn title(&self) -> String {
-        text(self.get("title"))
+        text(&self.get("title"))
     }
 
     /// The first element that fits the CSS selector; waits for it.
@@ -148,7 +148,7 @@ impl Browser {
 
     /// A picture of the window, as a PNG file.
     pub(crate) fn screenshot(&self, file: &Path) {
-        let picture = BASE64_STANDARD.decode(text(self.get("screenshot"))).unwrap();
+        let picture = BASE64_STANDARD.decode(text(&self.get("screenshot"))).unwrap();
         std::fs::write(file, picture).unwrap();
     }
 
@@ -178,7 +178,7 @@ impl Browser {
     /// What a failed test shows.
     fn scene(&self) -> String {
         let body = self.run("return document.body ? document.body.innerText.slice(0, 3000) : ''", &[]);
-        format!("--- at {}\n{}\n--- console\n{:#?}", self.url(), text(body), self.complaints())
+        format!("--- at {}\n{}\n--- console\n{:#?}", self.url(), text(&body), self.complaints())
     }
 
     fn get(&self, path: &str) -> Value {
@@ -194,7 +194,7 @@ fn expected(answer: Result<Value, DriverError>) -> Value {
     answer.unwrap_or_else(|error| panic!("the browser refuses: {error:?}"))
 }
 
-fn text(value: Value) -> String {
+fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
