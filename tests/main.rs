@@ -9,6 +9,7 @@ mod api;
 mod catalog;
 mod checks;
 mod cli;
+mod clients;
 mod http;
 mod instances;
 mod layers;

@@ -165,6 +165,8 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
         .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
         // The tests' own: they stand in the environment of the servers that tests start.
         .filter(|name| !name.starts_with("SIGHTLINE_TEST_"))
+        // Those of the clients in scripts/examples, which may be run from the same shell.
+        .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
         .filter(|name| !known.contains(name))
         .collect();
     unknown.sort();

@@ -106,14 +106,14 @@ impl Setup {
 
     pub(crate) fn start(self) -> Server {
         let folder = Folder::new();
-        let database = self.database.unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
+        let database =
+            self.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
         let log = PathBuf::from(folder.path("log"));
         let mut words = self.launcher.iter().map(String::as_str).chain([BINARY]);
         let mut child = Command::new(words.next().unwrap_or(BINARY))
             .args(words)
-            .args(["serve", "--listen", &self.listen, "--database", &database, self.sandbox])
-            .args(["--log-level", "debug"])
-            .args(limits(&self.flags))
+            .args(["serve", "--database", &database, "--log-level", "debug"])
+            .args(self.defaults())
             .args(&self.flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -145,15 +145,14 @@ impl Setup {
         server.key = server.new_key("unlimited");
         server
     }
-}
 
-fn limits(flags: &[String]) -> Vec<String> {
-    ["search", "stream", "read"]
-        .iter()
-        .map(|policy| format!("--rate-limit-{policy}"))
-        .filter(|name| !flags.iter().any(|flag| flag.starts_with(name.as_str())))
-        .map(|name| format!("{name}=1000000"))
-        .collect()
+    /// What is not among the flags.
+    fn defaults(&self) -> impl Iterator<Item = String> {
+        let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
+        let all = [format!("--listen={}", self.listen), self.sandbox.to_owned()].into_iter().chain(limits);
+        let names = |flag: &str| flag.split('=').next().map(str::to_owned);
+        all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
+    }
 }
 
 impl Server {
