@@ -10,6 +10,7 @@ mod catalog;
 mod checks;
 mod cli;
 mod http;
+mod instances;
 mod layers;
 mod net;
 mod outages;
@@ -17,6 +18,7 @@ mod runs;
 mod sandbox;
 mod store;
 mod support;
+mod web;
 
 /// The program's: what the server room does about endless announced bodies rests on it.
 #[global_allocator]

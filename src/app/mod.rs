@@ -8,8 +8,10 @@
 //! | `proof` | a catalogue proved |
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
+//! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
+mod ears;
 mod housekeeper;
 mod keys;
 mod parts;

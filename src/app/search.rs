@@ -18,6 +18,9 @@ use crate::runs::run::{Progress, ResultRecord};
 use crate::runs::service::{Order, OrderError, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
 
+/// Nobody else could take the run over: it is recorded nowhere.
+const LEASE: Duration = Duration::from_secs(60);
+
 /// One search without a server.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
@@ -53,6 +56,7 @@ pub fn search(
         &request.engine,
         load_catalog(&request.engine)?,
         1,
+        LEASE,
         Arc::new(Unrecorded),
         Arc::clone(&clock),
     )?;

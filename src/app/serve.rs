@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
-use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::ears::Ears;
 use super::parts::{Engine, Premium, load_catalog};
 use super::{AppError, housekeeper, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
@@ -38,10 +38,17 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, catalog, config.server.max_runs, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
-    let limiter = Arc::new(RateLimiter::new(limits));
+    let limiter = Arc::new(RateLimiter::new(limits, store.clone()));
+    let engine = Engine::build(
+        &config.engine,
+        catalog,
+        config.server.max_runs,
+        config.server.lease,
+        store.clone(),
+        Arc::clone(&clock),
+    )?;
 
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
@@ -52,28 +59,15 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    let ears = Ears::open(&*store, &engine.runs, &accounts, &api)?;
     if engine.sandbox.is_some() {
         warn!("the web is simulated: nothing that is found is real");
     }
     let first_key = welcome::first_key(&accounts)?;
     let gauge = server.gauge();
+    api.set_load_probe(Box::new(move || gauge.load()));
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    api.set_load_probe(Box::new(move || {
-        let load = gauge.load();
-        json!({
-            "request_workers_busy": load.workers_busy,
-            "request_workers": load.workers_max,
-            "requests_queued": load.requests_queued,
-            "requests_queued_max": load.requests_queued_max,
-            "streams_open": load.streams_open,
-            "streams_max": load.streams_max,
-            "connections": load.connections,
-            "connections_max": load.connections_max,
-            "refused_total": load.refused_total,
-            "accept_loop_rebuilds_total": load.rebuilds_total,
-        })
-    }));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 
@@ -86,6 +80,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     if housekeeper.join().is_err() {
         warn!("the housekeeper had panicked");
     }
+    drop(ears);
     info!("stopped");
     Ok(())
 }

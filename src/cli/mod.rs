@@ -7,6 +7,7 @@
 //! | `account` | `account create`, `list`, `set-plan` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
+//! | `openapi` | `openapi` |
 //! | `bar` | the progress bar |
 //! | `table` | a table for people |
 //! | `unused` | options that a command takes and does not need |
@@ -20,6 +21,7 @@ mod bar;
 mod catalog;
 mod exit;
 mod key;
+mod openapi;
 mod search;
 mod serve;
 mod table;
@@ -64,6 +66,8 @@ enum Action {
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Catalog(catalog::CatalogArgs),
+    #[command(name = "openapi")]
+    OpenApi(openapi::OpenApiArgs),
 }
 
 /// The whole command line, as clap knows it: for help, and for the README's table.
@@ -107,6 +111,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Catalog(args) => catalog::run(args, out),
+        Action::OpenApi(args) => openapi::run(&args, out),
     }
 }
 

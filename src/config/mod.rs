@@ -150,6 +150,11 @@ pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseAddress
     secret(value::database)
 }
 
+/// For an option that holds the address that clients use.
+pub(crate) fn base_url_option() -> impl TypedValueParser<Value = String> {
+    checked(value::base_url)
+}
+
 /// Variables of the process that begin like ours and belong to no option of `command`: misspelt ones,
 /// most likely. Names only.
 pub fn unknown_variables(command: &Command) -> Vec<String> {

@@ -145,7 +145,7 @@ impl Runs {
         let workshop = &self.workshop;
         let ending =
             ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
-        workshop.journal.finish(job.run.id(), workshop.instance, &job.run.checkpoint(), &ending)?;
+        workshop.journal.finish(job.run.id(), job.run.lease(), &job.run.checkpoint(), &ending)?;
         info!("run {}: it was started after its caller was refused, and is undone", job.run.id());
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! What several test files need.
 
+pub(crate) mod browser;
 pub(crate) mod databases;
 pub(crate) mod folder;
 pub(crate) mod gated_site;
 pub(crate) mod nginx;
 pub(crate) mod private_postgres;
+pub(crate) mod python;
 pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod small_disk;

@@ -12,6 +12,13 @@
 //! (`tcp_user_timeout`, keep-alive). While the server is away only one caller at a time waits ([`breaker`]).
 //! Migrations alone are bounded by the server and by TCP only: they run before anything is served.
 //!
+//! # News
+//! `LISTEN` and `NOTIFY` wake those who wait for what another instance does; the data are read from the tables.
+//! What is rare and must not be missed (a deletion, a key that was revoked, runs that were let go of) is told
+//! by the transaction that does it. What a driver writes is told right after, by one thread for all runs
+//! ([`Herald`]): a transaction that notifies holds a lock of the whole server's until its commit is on the
+//! disk, and would make all others wait in line.
+//!
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
@@ -19,10 +26,13 @@ mod breaker;
 mod encoded;
 mod error;
 mod health;
+mod herald;
 mod journal;
 mod ledger;
+mod listener;
 mod manager;
 mod migrate;
+mod quota;
 mod read;
 mod results;
 mod session;
@@ -44,6 +54,7 @@ use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
 use breaker::Breaker;
 use error::{PostgresError, pool_error};
+use herald::Herald;
 use manager::Manager;
 use session::Work;
 pub(super) use target::PostgresTarget;
@@ -51,6 +62,9 @@ pub(super) use target::PostgresTarget;
 /// An open PostgreSQL database.
 pub(super) struct Database {
     pool: Pool<Manager>,
+    /// Makes the connection that news are heard on.
+    manager: Arc<Manager>,
+    herald: Herald,
     breaker: Breaker,
     writes: Arc<Writes>,
 }
@@ -60,6 +74,7 @@ impl Database {
     pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
         let tls = tls::connector(target)?;
         let writes = Arc::new(Writes::default());
+        let own = Arc::new(Manager::new(target.config(), tls.clone(), Arc::clone(&writes)));
         let manager = Manager::new(target.config(), tls, Arc::clone(&writes));
         // The first one not through the pool: the pool would try again until its wait is over.
         let client = manager.client().map_err(|cause| OpenError::Connect {
@@ -73,7 +88,7 @@ impl Database {
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { pool, breaker: Breaker::default(), writes })
+        Ok(Self { pool, manager: own, herald: Herald::default(), breaker: Breaker::default(), writes })
     }
 
     fn session(&self) -> Result<PooledConnection<Manager>, StorageError> {

@@ -9,6 +9,7 @@ use crate::account::account::Account;
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
 use crate::account::ledger::Ledger;
+use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 use crate::store::document::plain;
@@ -147,6 +148,10 @@ impl Ledger for Database {
             })
             .map_err(storage)?;
         used.map_or(Ok(0), number)
+    }
+
+    fn quota(&self) -> Option<&dyn Quota> {
+        None
     }
 
     fn ping(&self) -> Result<(), StorageError> {
