@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Map;
 use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::outcome::Outcome;
@@ -59,7 +60,7 @@ impl Fixture {
     fn new(database: TestDatabase) -> Self {
         let store = open(&database.url, Options::server()).unwrap();
         let account = new_account("owner@example.com");
-        assert!(store.add_account(&account).unwrap());
+        assert!(store.add_account(&account, &Origin::CLI).unwrap());
         Self { store, account, me: new_instance(), database }
     }
 
@@ -85,6 +86,7 @@ impl Fixture {
             owner: self.me,
             lease_until: at("2026-03-01T12:00:30Z"),
             idempotency: None,
+            origin: Origin::CLI,
         }
     }
 

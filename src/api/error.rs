@@ -93,6 +93,11 @@ impl ApiError {
         Self::new(403, "plan_required", message).with("plans", plans.to_vec())
     }
 
+    /// 403: the operator was asked never to search for this.
+    pub fn suppressed() -> Self {
+        Self::new(403, "suppressed", "this identifier is never searched here; nothing was charged")
+    }
+
     /// 404: there is no such path.
     pub fn no_such_path() -> Self {
         Self::new(404, "not_found", "there is nothing at this address")

@@ -8,6 +8,7 @@
 //! | `proof` | a catalogue proved |
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
+//! | `suppression` | the file of what is never searched |
 //! | `housekeeper` | what has to be done every now and then |
 
 mod housekeeper;
@@ -16,6 +17,7 @@ mod parts;
 mod proof;
 mod search;
 mod serve;
+mod suppression;
 mod welcome;
 
 use std::fmt;

@@ -9,8 +9,9 @@ use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::housekeeper::House;
 use super::parts::{Engine, Premium, load_catalog};
-use super::{AppError, housekeeper, welcome};
+use super::{AppError, housekeeper, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
 use crate::api::service::ApiHandler;
@@ -18,6 +19,7 @@ use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::runs::retention::Sweeper;
 use crate::store;
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then drains.
@@ -29,6 +31,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
     // Before anything is created: a mistake in the catalogue or a taken address leaves nothing behind.
     let catalog = load_catalog(&config.engine)?;
+    let suppression = suppression::load(&config.privacy.suppression)?;
     let server = listen(config).map_err(|error| AppError::Failed(error.to_string()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
@@ -36,7 +39,13 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, catalog, config.server.max_runs, store, Arc::clone(&clock))?;
+    let engine =
+        Engine::build(&config.engine, catalog, config.server.max_runs, store.clone(), Arc::clone(&clock))?;
+    let suppression = suppression.map(|(list, watch)| {
+        engine.runs.suppress(list);
+        watch
+    });
+    let sweeper = Sweeper::new(store, Arc::clone(&clock), config.privacy.retain_days);
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits));
@@ -72,7 +81,8 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
             "accept_loop_rebuilds_total": load.rebuilds_total,
         })
     }));
-    let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
+    let runs = Arc::clone(&engine.runs);
+    let housekeeper = housekeeper::start(House { runs, accounts, limiter, clock, sweeper, suppression })?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 
     let signal = signals.forever().next();

@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `serve` | `serve` |
 //! | `search` | `search TYPE QUERY` |
-//! | `account` | `account create`, `list`, `set-plan` |
+//! | `account` | `account create`, `list`, `set-plan`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
+//! | `audit` | `audit` |
+//! | `suppress` | `suppress hash`, `key` |
+//! | `migrate` | `migrate` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `bar` | the progress bar |
+//! | `replace` | files that are there whole or not at all |
 //! | `text` | text from outside, made fit for terminals and spreadsheets |
 //! | `exit` | exit codes, and why a command failed |
 //!
@@ -15,12 +19,16 @@
 //! `Action`, a line in the README.
 
 mod account;
+mod audit;
 mod bar;
 mod catalog;
 mod exit;
 mod key;
+mod migrate;
+mod replace;
 mod search;
 mod serve;
+mod suppress;
 mod text;
 
 use std::ffi::OsString;
@@ -61,6 +69,9 @@ enum Action {
     Search(Box<search::SearchArgs>),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
+    Audit(audit::AuditArgs),
+    Suppress(suppress::SuppressArgs),
+    Migrate(migrate::MigrateArgs),
     Catalog(catalog::CatalogArgs),
 }
 
@@ -104,6 +115,9 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Search(args) => search::run(*args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
+        Action::Audit(args) => audit::run(&args, out),
+        Action::Suppress(args) => suppress::run(&args, out),
+        Action::Migrate(args) => migrate::run(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
     }
 }

@@ -18,6 +18,8 @@
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | `ending` | the end of a run, stored |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
+//! | [`retention`] | old runs are removed |
+//! | [`suppression`] | identifiers that are never searched |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
 //! | [`service`] | the use cases: start, read, wait, follow, delete |
@@ -39,10 +41,12 @@ pub mod lanes;
 pub mod live;
 pub mod pool;
 pub mod proof;
+pub mod retention;
 pub mod ring;
 pub mod run;
 pub mod scheduler;
 pub mod service;
+pub mod suppression;
 pub mod unrecorded;
 mod upkeep;
 pub mod workshop;

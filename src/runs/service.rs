@@ -17,8 +17,10 @@ use super::live::{LiveRun, Stopped};
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::scheduler::{Job, Scheduler};
+use super::suppression::Suppressed;
 use super::upkeep::Agenda;
 use super::workshop::{Limits, Workshop};
+use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
@@ -67,6 +69,8 @@ pub struct Order {
     pub charge: Charge,
     /// The caller's `Idempotency-Key`.
     pub idempotency: Option<Idempotency>,
+    /// Who asks.
+    pub origin: Origin,
 }
 
 /// What became of an order.
@@ -77,6 +81,8 @@ pub enum Receipt {
     Repeated(RunId),
     /// The idempotency key is known with another body.
     Mismatch,
+    /// The account was deleted a moment ago.
+    UnknownAccount,
     /// Not enough credits.
     InsufficientCredits {
         /// Used in the cycle so far.
@@ -96,6 +102,8 @@ pub struct ModuleCounts {
 /// Why an order was not taken.
 #[derive(Debug)]
 pub enum OrderError {
+    /// This is never searched: see [`Suppressed`]. Nothing else was looked at.
+    Suppressed,
     /// Too many runs wait, or the process shuts down.
     Overloaded,
     /// No modules can be chosen so.
@@ -140,6 +148,7 @@ pub struct Runs {
     pub(super) shutdown: Mutex<bool>,
     pub(super) shutdown_began: Condvar,
     pub(super) agenda: Mutex<Agenda>,
+    suppressed: RwLock<Arc<Suppressed>>,
 }
 
 impl Runs {
@@ -172,6 +181,7 @@ impl Runs {
             shutdown: Mutex::new(false),
             shutdown_began: Condvar::new(),
             agenda: Mutex::new(Agenda::new()),
+            suppressed: RwLock::default(),
         });
         runs.share_health();
         runs
@@ -196,11 +206,26 @@ impl Runs {
         self.catalog.choose(&switches, choice)
     }
 
+    /// From now on these are never searched. What is under way goes on to its end.
+    pub fn suppress(&self, list: Suppressed) {
+        *self.suppressed.write() = Arc::new(list);
+    }
+
+    /// Whether this is never searched.
+    pub fn is_suppressed(&self, query: &Query) -> bool {
+        let list = Arc::clone(&self.suppressed.read());
+        list.holds(query)
+    }
+
     /// Charges and starts a search.
     ///
     /// # Errors
+    /// [`OrderError::Suppressed`] before anything is looked at;
     /// [`OrderError::Overloaded`] and [`OrderError::Choice`] before anything is charged; the store's failure.
     pub fn start(&self, order: Order) -> Result<Receipt, OrderError> {
+        if self.is_suppressed(&order.query) {
+            return Err(OrderError::Suppressed);
+        }
         if !self.scheduler.has_room() {
             return Err(OrderError::Overloaded);
         }
@@ -222,6 +247,7 @@ impl Runs {
             owner: self.workshop.instance,
             lease_until: self.workshop.lease_until(),
             idempotency: order.idempotency,
+            origin: order.origin,
         };
         let credits = order.charge.credits;
         let opening = RunSummary::opening(&new, credits);
@@ -248,6 +274,7 @@ impl Runs {
             }
             Started::Repeated(id) => Receipt::Repeated(id),
             Started::Mismatch => Receipt::Mismatch,
+            Started::UnknownAccount => Receipt::UnknownAccount,
             Started::InsufficientCredits { used } => Receipt::InsufficientCredits { used },
         })
     }
@@ -378,8 +405,8 @@ impl Runs {
     ///
     /// # Errors
     /// The store's failure.
-    pub fn delete(&self, id: RunId, account: AccountId) -> Result<bool, StorageError> {
-        let known = self.workshop.journal.delete(id, account, self.workshop.clock.now())?;
+    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let known = self.workshop.journal.delete(id, account, self.workshop.clock.now(), by)?;
         if known && let Some(run) = self.live.write().remove(&id) {
             run.stop(Stopped::Deleted);
         }

@@ -9,6 +9,7 @@ use super::journal::{
     Started, Write,
 };
 use super::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -79,7 +80,7 @@ impl Journal for Unrecorded {
         Ok(Vec::new())
     }
 
-    fn delete(&self, _: RunId, _: AccountId, _: Timestamp) -> Result<bool, StorageError> {
+    fn delete(&self, _: RunId, _: AccountId, _: Timestamp, _: &Origin) -> Result<bool, StorageError> {
         Ok(false)
     }
 

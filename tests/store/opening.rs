@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use sightline::account::audit::Origin;
 use sightline::store::{OpenError, Options};
 
-use super::{Fixture, open, race};
+use super::{Fixture, at, open, race};
 use crate::support::databases::{databases, postgres, server_address, sqlite};
 
 fn refused(url: &str, options: Options) -> OpenError {
@@ -80,7 +81,7 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
 
     let command = open(&f.database.url, Options::command()).unwrap();
-    assert!(command.set_plan(f.account.id, "basic").unwrap());
+    assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
     assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
 
     let Fixture { store, database, .. } = f;

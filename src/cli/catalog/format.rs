@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::replace::Replacement;
 use super::{Unused, faults};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::replace::Replacement;
 use crate::cli::text::plain;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;

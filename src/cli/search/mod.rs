@@ -12,7 +12,7 @@ use super::exit::{Exit, Failure};
 use super::serve::start_log;
 use super::text::plain;
 use crate::app::{self, SearchEvent, SearchRequest};
-use crate::config::{DatabaseAddress, EngineConfig, LogConfig, checked, database_option};
+use crate::config::{DatabaseAddress, EngineConfig, LogConfig, SuppressionConfig, checked, database_option};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::{Progress, RunSummary, Status};
@@ -48,6 +48,8 @@ pub(crate) struct SearchArgs {
     choice: ChoiceArgs,
     #[command(flatten)]
     engine: EngineConfig,
+    #[command(flatten)]
+    suppression: SuppressionConfig,
     #[command(flatten)]
     log: LogConfig,
     /// Accepted so that one set of options fits all commands; a search keeps nothing
@@ -112,8 +114,13 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut view = View::new(args.format);
     let bar = Bar::new();
     let mut broken = None;
-    let request =
-        SearchRequest { engine: args.engine, query, premium: args.premium, choice: args.choice.into() };
+    let request = SearchRequest {
+        engine: args.engine,
+        query,
+        premium: args.premium,
+        choice: args.choice.into(),
+        suppression: args.suppression,
+    };
     let report = app::search(&request, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {

@@ -23,6 +23,7 @@ fn run(modules: usize) -> LiveRun {
         owner: InstanceId(uuid::Uuid::nil()),
         lease_until: now,
         idempotency: None,
+        origin: crate::account::audit::Origin::CLI,
     };
     LiveRun::new(RunSummary::opening(&new, 1), new.modules)
 }

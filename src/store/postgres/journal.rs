@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::read::{CHANGES, RESULTS, result, summary, text};
 use super::session::Work;
 use super::start::refund;
 use super::{Database, at};
+use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -189,13 +191,20 @@ impl Journal for Database {
         rows.iter().map(summary).collect()
     }
 
-    fn delete(&self, id: RunId, account: AccountId, _now: Timestamp) -> Result<bool, StorageError> {
+    fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        moment: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(|work| {
             // The row itself goes, and its results with it; the ledger stays.
             let sql = "DELETE FROM runs WHERE id = $1 AND account = $2";
             let deleted = work.execute(sql, &[&id.0, &account.0])?;
             if deleted == 1 {
                 work.execute("DELETE FROM idempotency_keys WHERE run = $1", &[&id.0])?;
+                note(work, &Deed::of_object(Action::RunDeleted, account, id), moment, by)?;
             }
             Ok(deleted == 1)
         })

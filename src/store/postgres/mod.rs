@@ -14,12 +14,15 @@
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
+mod audit;
+mod erasure;
 mod error;
 mod health;
 mod journal;
 mod ledger;
 mod migrate;
 mod read;
+mod records;
 mod results;
 mod session;
 mod start;
@@ -34,10 +37,12 @@ use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
 use super::Options;
 use super::error::OpenError;
 use super::limits::POOL_WAIT;
+use super::schema::Migration;
+use crate::account::audit::Origin;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
 use error::pool_error;
-use session::{Manager, Work};
+use session::{Manager, Session, Work};
 pub(super) use target::PostgresTarget;
 
 /// An open PostgreSQL database.
@@ -48,14 +53,8 @@ pub(super) struct Database {
 impl Database {
     /// Connects, and brings the schema up to date.
     pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
-        let tls = tls::connector(target)?;
-        let manager = Manager::new(target.config(), tls);
-        // The first one not through the pool: the pool would try again until its wait is over.
-        let session = manager.connect().map_err(|cause| OpenError::Connect {
-            address: target.to_string(),
-            cause: StorageError::unavailable(cause),
-        })?;
-        migrate::run(session, target)?;
+        let (manager, session) = connect(target)?;
+        migrate::run(session, target, &options.role.origin())?;
         let pool = Pool::builder()
             .max_size(options.pool_size)
             .min_idle(Some(0))
@@ -84,6 +83,28 @@ impl Database {
         transaction.commit()?;
         Ok(done)
     }
+}
+
+/// Brings the schema up to date; gives what was run.
+pub(super) fn migrate(target: &PostgresTarget, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
+    migrate::run(connect(target)?.1, target, by)
+}
+
+/// What that would run.
+pub(super) fn pending(target: &PostgresTarget) -> Result<Vec<&'static Migration>, OpenError> {
+    migrate::pending(connect(target)?.1, target)
+}
+
+/// What makes sessions, and the first one: not through the pool, which would try again until its wait is
+/// over.
+fn connect(target: &PostgresTarget) -> Result<(Manager, Session), OpenError> {
+    let tls = tls::connector(target)?;
+    let manager = Manager::new(target.config(), tls);
+    let session = manager.connect().map_err(|cause| OpenError::Connect {
+        address: target.to_string(),
+        cause: StorageError::unavailable(cause),
+    })?;
+    Ok((manager, session))
 }
 
 /// A moment as the tables keep it: whole milliseconds, as SQLite does.
