@@ -12,6 +12,7 @@ mod cli;
 mod http;
 mod layers;
 mod net;
+mod retention;
 mod runs;
 mod sandbox;
 mod store;

@@ -38,7 +38,9 @@ macro_rules! on_both {
     )* };
 }
 
+mod audit;
 mod driving;
+mod erasing;
 mod health;
 mod hostile;
 mod ledger;
@@ -47,6 +49,7 @@ mod opening;
 mod outages;
 mod reading;
 mod starting;
+mod upgrading;
 
 /// An open store on a fresh database, with one account.
 struct Fixture {

@@ -12,7 +12,7 @@ use crate::base::clock::Clock;
 use crate::base::storage::StorageError;
 
 /// How often old runs are looked for when there were none left.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long one round may take: the housekeeper has leases to renew too.
 const ROUND: Duration = Duration::from_millis(250);
 /// The most that one transaction removes: other writers wait for it, on SQLite all of them.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::document::{decode, encode};
 use super::row::number;
 use super::schema::Migration;
-use crate::account::audit::{Action, Actor, Deed, Entry, Origin};
+use crate::account::audit::{Action, Actor, AuditFilter, Deed, Entry, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
@@ -37,6 +37,12 @@ impl Columns {
             detail,
         })
     }
+}
+
+/// From when on entries are asked for. PostgreSQL's calendar begins later than ours; both are long before
+/// the first entry.
+pub(super) fn since(filter: &AuditFilter) -> Timestamp {
+    filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH)
 }
 
 /// A row of the audit.

@@ -13,7 +13,7 @@ use sightline::runs::journal::{NewRun, Started};
 
 use super::{Fixture, at, cycle, new_account};
 
-fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
+pub(super) fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
     let key = ApiKey::generate().unwrap();
     let record = KeyRecord {
         id: KeyId::new(),

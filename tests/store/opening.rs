@@ -30,6 +30,51 @@ fn eight_starters_at_once_all_succeed() {
     }
 }
 
+/// Whoever creates a file switches it to WAL, which SQLite refuses at once to whoever comes second.
+#[test]
+fn commands_that_create_one_sqlite_file_at_once_wait_for_each_other() {
+    for round in 0..50 {
+        let database = sqlite();
+        for store in race(8, |_| open(&database.url, Options::command())) {
+            store.unwrap_or_else(|error| panic!("round {round}: {error}")).ping().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server() {
+    for _ in 0..10 {
+        let database = sqlite();
+        let stores = race(6, |index| match index {
+            0 => open(&database.url, Options::server()),
+            _ => open(&database.url, Options::command()),
+        });
+        // A command that came after the server finds the file as it should be, or the server at work on it.
+        for (index, store) in stores.into_iter().enumerate() {
+            match store {
+                Ok(store) => store.ping().unwrap(),
+                Err(error) => {
+                    assert!(index > 0 && matches!(error, OpenError::ServerRunning { .. }), "{error}")
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_dead_server_left_in_the_lock_stops_nobody() {
+    let database = sqlite();
+    drop(open(&database.url, Options::server()).unwrap());
+    let lock = database.path().with_extension("db.lock");
+    assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
+    database.execute("DELETE FROM schema_version WHERE version > 3; PRAGMA journal_mode = DELETE");
+    database
+        .execute("DROP TABLE audit; ALTER TABLE schema_version DROP COLUMN checksum; DROP INDEX runs_ended");
+    for store in race(4, |_| open(&database.url, Options::command())) {
+        store.unwrap().ping().unwrap();
+    }
+}
+
 on_both! {
     fn what_was_stored_is_there_after_a_restart(f) {
         let run = f.started();

@@ -209,7 +209,7 @@ on_both! {
 
     fn a_run_needs_an_account(f) {
         let run = NewRun { account: new_account("nobody@example.com").id, ..f.new_run() };
-        assert!(f.store.start(&run, &charge(1, None)).is_err());
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::UnknownAccount);
         assert_eq!(f.database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(f.database.number("SELECT count(*) FROM charges"), 0);
     }

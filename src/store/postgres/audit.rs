@@ -9,7 +9,7 @@ use super::session::Work;
 use super::{Database, at};
 use crate::account::audit::{AuditFilter, AuditTrail, Deed, Entry, Origin};
 use crate::base::storage::StorageError;
-use crate::store::audit::{AuditRow, Columns};
+use crate::store::audit::{AuditRow, Columns, since};
 use crate::store::row::{bigint, limit};
 
 pub(super) const INSERT: &str = "INSERT INTO audit \
@@ -65,7 +65,7 @@ impl AuditTrail for Database {
 
     fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
         let mut session = self.session()?;
-        let since = filter.since.map_or(Timestamp::MIN, at);
+        let since = at(since(filter));
         let mut after = bigint(filter.after)?;
         if filter.since.is_some() {
             let first: Option<i64> = match session.query(FIRST_SINCE, &[&since])?.first() {

@@ -7,7 +7,7 @@ use super::error::storage;
 use super::{At, Database, Durability};
 use crate::account::audit::{AuditFilter, AuditTrail, Deed, Entry, Origin};
 use crate::base::storage::StorageError;
-use crate::store::audit::{AuditRow, Columns};
+use crate::store::audit::{AuditRow, Columns, since};
 use crate::store::row::{bigint, limit};
 
 const INSERT: &str = "INSERT INTO audit (at, actor, actor_id, action, account, object, request, detail) \
@@ -60,7 +60,7 @@ impl AuditTrail for Database {
 
     fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>, StorageError> {
         let reader = self.reader()?;
-        let since = At(filter.since.unwrap_or(Timestamp::MIN));
+        let since = At(since(filter));
         let mut after = bigint(filter.after)?;
         if filter.since.is_some() {
             let first: Option<i64> =
