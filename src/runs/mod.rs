@@ -22,6 +22,7 @@
 //! | [`suppression`] | identifiers that are never searched |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
+//! | [`order`] | an order for a search, and what became of it |
 //! | [`service`] | the use cases: start, read, wait, follow, delete |
 //! | `upkeep` | leases, runs without a driver, memory, the shutdown |
 //!
@@ -39,6 +40,7 @@ pub mod health;
 pub mod journal;
 pub mod lanes;
 pub mod live;
+pub mod order;
 pub mod pool;
 pub mod proof;
 pub mod retention;

@@ -12,8 +12,9 @@ use uuid::Uuid;
 use super::courtesy::Courtesy;
 use super::follow::Follower;
 use super::health::HealthTable;
-use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Started};
+use super::journal::{InstanceId, Journal, ListFilter, NewRun, Started};
 use super::live::{LiveRun, Stopped};
+pub use super::order::{Order, OrderError, Receipt};
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::scheduler::{Job, Scheduler};
@@ -21,7 +22,6 @@ use super::suppression::Suppressed;
 use super::upkeep::Agenda;
 use super::workshop::{Limits, Workshop};
 use crate::account::audit::Origin;
-use crate::account::credits::Charge;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -54,42 +54,6 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
-/// A search to be started.
-#[derive(Debug, Clone)]
-pub struct Order {
-    /// Who pays.
-    pub account: AccountId,
-    /// What is searched.
-    pub query: Query,
-    /// Whether browser modules take part.
-    pub premium: bool,
-    /// Which modules are asked.
-    pub choice: Choice,
-    /// What it costs.
-    pub charge: Charge,
-    /// The caller's `Idempotency-Key`.
-    pub idempotency: Option<Idempotency>,
-    /// Who asks.
-    pub origin: Origin,
-}
-
-/// What became of an order.
-pub enum Receipt {
-    /// Charged and started.
-    Started(Arc<LiveRun>),
-    /// The idempotency key is known with the same body: that run, nothing charged.
-    Repeated(RunId),
-    /// The idempotency key is known with another body.
-    Mismatch,
-    /// The account was deleted a moment ago.
-    UnknownAccount,
-    /// Not enough credits.
-    InsufficientCredits {
-        /// Used in the cycle so far.
-        used: u64,
-    },
-}
-
 /// How many modules a search asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleCounts {
@@ -97,19 +61,6 @@ pub struct ModuleCounts {
     pub standard: BTreeMap<SearchType, usize>,
     /// More in a premium search for a username.
     pub premium: usize,
-}
-
-/// Why an order was not taken.
-#[derive(Debug)]
-pub enum OrderError {
-    /// This is never searched: see [`Suppressed`]. Nothing else was looked at.
-    Suppressed,
-    /// Too many runs wait, or the process shuts down.
-    Overloaded,
-    /// No modules can be chosen so.
-    Choice(ChoiceError),
-    /// The store failed: nothing was charged, as far as it can tell.
-    Storage(StorageError),
 }
 
 /// A run, wherever it is.

@@ -17,11 +17,17 @@ pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
 /// How long SQLite waits for a lock that another process (a command) holds.
 pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
 
-/// How long whoever has to change an SQLite file waits for others that do, and after how long a lock is
-/// believed to be a server's: that one names its process in the file right after it took the lock.
+/// How long whoever has to change an SQLite file waits for others that do, looking so often.
 pub(super) const SQLITE_CHANGE_WAIT: Duration = Duration::from_secs(10);
-pub(super) const SQLITE_HOLDER_SEEN: Duration = Duration::from_millis(250);
 pub(super) const SQLITE_LOCK_LOOK: Duration = Duration::from_millis(10);
+
+/// How long a server is seen to have the file before another one gives up: longer than it takes to empty the
+/// lock of what a dead server left.
+pub(super) const SQLITE_SERVER_SEEN: Duration = Duration::from_millis(250);
+
+/// The same for a command, which takes the server for one of an older version then: longer than a new
+/// server needs to change the schema itself.
+pub(super) const SQLITE_OLD_SERVER_SEEN: Duration = Duration::from_secs(2);
 
 /// How long a health check waits for a connection and, again, for an answer: a load balancer asks every
 /// few seconds.

@@ -105,7 +105,7 @@ on_both! {
         assert_eq!(f.erase(), Some(Erased { keys: 1, runs: 2 }));
         assert_eq!(f.store.account(f.account.id).unwrap(), None);
         assert_eq!(f.store.account_by_email(&f.account.email).unwrap(), None);
-        assert_eq!(f.store.accounts().unwrap(), [stranger.clone()]);
+        assert_eq!(f.store.accounts().unwrap(), std::slice::from_ref(&stranger));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
         assert_eq!((f.count("runs"), f.count("results"), f.count("idempotency_keys")), (1, 1, 0));
         assert_eq!(f.store.keys(None).unwrap(), [theirs]);

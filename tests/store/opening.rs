@@ -49,12 +49,12 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
             0 => open(&database.url, Options::server()),
             _ => open(&database.url, Options::command()),
         });
-        // A command that came after the server finds the file as it should be, or the server at work on it.
+        // A command waits for a server that creates the file, too, but not for ever.
         for (index, store) in stores.into_iter().enumerate() {
             match store {
                 Ok(store) => store.ping().unwrap(),
                 Err(error) => {
-                    assert!(index > 0 && matches!(error, OpenError::ServerRunning { .. }), "{error}")
+                    assert!(index > 0 && matches!(error, OpenError::ServerRunning { .. }), "{error}");
                 }
             }
         }

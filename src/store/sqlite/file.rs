@@ -4,10 +4,12 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::store::error::OpenError;
-use crate::store::limits::{SQLITE_CHANGE_WAIT, SQLITE_HOLDER_SEEN, SQLITE_LOCK_LOOK};
+use crate::store::limits::{
+    SQLITE_CHANGE_WAIT, SQLITE_LOCK_LOOK, SQLITE_OLD_SERVER_SEEN, SQLITE_SERVER_SEEN,
+};
 
 /// Creates the folder and the file where they are missing, for their owner alone: the file holds what
 /// people searched for. Gives the one real path of the file, whatever links lead to it.
@@ -50,49 +52,75 @@ impl FileLock {
     /// schema is waited for.
     pub(super) fn for_a_server(database: &Path) -> Result<Self, OpenError> {
         let (mut file, path) = open(database)?;
-        if let Err(Held(process)) = take(&file, &path)? {
-            return Err(OpenError::InUse { path: database.to_owned(), process });
+        let mut waited = Waited::for_holder(SQLITE_SERVER_SEEN);
+        while !take(&file, &path)? {
+            if let Some(process) = waited.in_vain(&path) {
+                return Err(OpenError::InUse { path: database.to_owned(), process });
+            }
         }
         writeln!(file, "{}", std::process::id()).map_err(|cause| OpenError::File { path, cause })?;
         Ok(Self { _file: file })
     }
 
-    /// For a command that is about to change the schema: no server may have it. Other commands that do the
-    /// same are waited for.
-    pub(super) fn for_a_change(database: &Path) -> Result<Self, OpenError> {
+    /// For a command that is about to change the schema: no server may have it. Others that do the same
+    /// are waited for. `None`: there is nothing left to change, says `is_done`.
+    pub(super) fn for_a_change(
+        database: &Path,
+        mut is_done: impl FnMut() -> Result<bool, OpenError>,
+    ) -> Result<Option<Self>, OpenError> {
         let (file, path) = open(database)?;
-        match take(&file, &path)? {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(Held(process)) => Err(OpenError::ServerRunning { path: database.to_owned(), process }),
+        // A server that is just starting may be about to do the same.
+        let mut waited = Waited::for_holder(SQLITE_OLD_SERVER_SEEN);
+        while !take(&file, &path)? {
+            if is_done()? {
+                return Ok(None);
+            }
+            if let Some(process) = waited.in_vain(&path) {
+                return Err(OpenError::ServerRunning { path: database.to_owned(), process });
+            }
         }
+        Ok(Some(Self { _file: file }))
     }
 }
 
-/// Somebody else has the lock, and keeps it.
-struct Held(Option<u32>);
-
-/// Takes the lock and empties its file. Whoever keeps it for long, a server, has its number in there; what
-/// a dead one left is gone as soon as the next one has the lock.
-fn take(file: &File, path: &Path) -> Result<Result<(), Held>, OpenError> {
+/// Takes the lock, if nobody has it, and empties its file: a server keeps its number in there, and what a
+/// dead one left must not be believed.
+fn take(file: &File, path: &Path) -> Result<bool, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
-    let begun = Instant::now();
-    let mut seen: Option<(u32, Instant)> = None;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return file.set_len(0).map(Ok).map_err(failed),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(cause)) => return Err(failed(cause)),
-        }
-        seen = match (holder(path), seen) {
+    match file.try_lock() {
+        Ok(()) => file.set_len(0).map(|()| true).map_err(failed),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(cause)) => Err(failed(cause)),
+    }
+}
+
+/// A wait for the lock.
+struct Waited {
+    begun: Instant,
+    patience: Duration,
+    holder: Option<(u32, Instant)>,
+}
+
+impl Waited {
+    /// Until a server is seen to have the lock for so long.
+    fn for_holder(patience: Duration) -> Self {
+        Self { begun: Instant::now(), patience, holder: None }
+    }
+
+    /// Waits a little. Who has the lock, where it is of no use to wait on: a server, or somebody else who
+    /// takes too long.
+    fn in_vain(&mut self, path: &Path) -> Option<Option<u32>> {
+        self.holder = match (holder(path), self.holder) {
             (Some(process), Some((known, since))) if process == known => Some((known, since)),
             (Some(process), _) => Some((process, Instant::now())),
             (None, _) => None,
         };
-        let is_server = seen.is_some_and(|(_, since)| since.elapsed() >= SQLITE_HOLDER_SEEN);
-        if is_server || begun.elapsed() >= SQLITE_CHANGE_WAIT {
-            return Ok(Err(Held(seen.map(|(process, _)| process))));
+        let is_server = self.holder.is_some_and(|(_, since)| since.elapsed() >= self.patience);
+        if is_server || self.begun.elapsed() >= SQLITE_CHANGE_WAIT {
+            return Some(self.holder.map(|(process, _)| process));
         }
         thread::sleep(SQLITE_LOCK_LOOK);
+        None
     }
 }
 

@@ -35,7 +35,13 @@ pub(super) fn run(
     }
     // Only one at a time from here on. SQLite itself would refuse whoever comes second with the switch to
     // WAL at once: that goes from a lock for reading to one for writing, which is never waited for.
-    let _lock = if locked { None } else { Some(FileLock::for_a_change(path)?) };
+    let _lock = match locked {
+        true => None,
+        false => match FileLock::for_a_change(path, || is_ready(connection, path))? {
+            Some(lock) => Some(lock),
+            None => return Ok(done),
+        },
+    };
     connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
         // Another starter may have been at it: what is missing is known only under the lock.
