@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::ApiError;
 use super::service::{Api, Call};
-use super::{accounts, reading, searches, service_pages};
+use super::{accounts, export, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -61,6 +61,7 @@ pub const ROUTES: &[Route] = &[
     route("DELETE", "/v1/searches/{run_id}", READ, searches::delete),
     route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach),
     route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules),
+    route("GET", "/v1/searches/{run_id}/export", READ, export::export),
     route("GET", "/v1/modules", READ, service_pages::modules),
 ];
 

@@ -7,7 +7,8 @@ use crate::account::credits::Balance;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId};
 use crate::modules::query::SearchType;
-use crate::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+pub use crate::report::body::{RunBody, RunHead};
+use crate::runs::run::{Coverage, ModuleReport, ResultRecord, RunError, Status};
 
 /// A count, or the word `unlimited`.
 #[derive(Debug, Serialize)]
@@ -23,59 +24,6 @@ impl From<Option<u64>> for Amount {
     fn from(amount: Option<u64>) -> Self {
         amount.map_or(Self::Word("unlimited"), Self::Count)
     }
-}
-
-/// A run without its results: a row of the list.
-#[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the contract's own names, section 2.1")]
-pub struct RunHead<'a> {
-    pub run_id: RunId,
-    pub status: Status,
-    #[serde(rename = "type")]
-    pub search_type: SearchType,
-    pub query: &'a str,
-    pub total_results: u32,
-    pub progress: Progress,
-    #[serde(with = "millis")]
-    pub created_at: Timestamp,
-    #[serde(with = "millis::option")]
-    pub completed_at: Option<Timestamp>,
-    pub premium: bool,
-    pub coverage: Coverage,
-    pub credits_charged: u64,
-    pub error: Option<&'a RunError>,
-    /// Only where it is true: the simulated web answered.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub sandbox: bool,
-}
-
-impl<'a> From<&'a RunSummary> for RunHead<'a> {
-    fn from(run: &'a RunSummary) -> Self {
-        Self {
-            run_id: run.id,
-            status: run.status,
-            search_type: run.search_type,
-            query: &run.query,
-            total_results: run.total_results,
-            progress: run.progress,
-            created_at: run.created_at,
-            completed_at: run.completed_at,
-            premium: run.premium,
-            coverage: run.coverage,
-            credits_charged: run.credits_charged,
-            error: run.error.as_ref(),
-            sandbox: run.simulated,
-        }
-    }
-}
-
-/// A whole run (2.1).
-#[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the contract's own names, section 2.1")]
-pub struct RunBody<'a> {
-    #[serde(flatten)]
-    pub head: RunHead<'a>,
-    pub results: Vec<&'a ResultRecord>,
 }
 
 /// Answer to a search that goes on.

@@ -24,7 +24,7 @@ use std::fmt;
 
 pub use keys::check as check_keys;
 pub use proof::{ProofRequest, prove_modules};
-pub use search::{SearchEvent, SearchReport, SearchRequest, search};
+pub use search::{SearchEvent, SearchRequest, search};
 pub use serve::serve;
 
 /// Why a command could not be carried out. The text never holds a secret.

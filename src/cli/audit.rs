@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 use super::account::open_store;
 use super::exit::{Exit, Failure};
-use super::text::{json, plain};
 use crate::account::account::Account;
 use crate::account::audit::{AuditFilter, Entry};
 use crate::account::service::AccountError;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::AccountId;
+use crate::base::text::{json, plain};
 use crate::config::{StorageConfig, checked};
 use crate::store::Store;
 

@@ -12,7 +12,8 @@
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `bar` | the progress bar |
 //! | `replace` | files that are there whole or not at all |
-//! | `text` | text from outside, made fit for terminals and spreadsheets |
+//! | `table` | a table for people |
+//! | `unused` | options that a command takes and does not need |
 //! | `exit` | exit codes, and why a command failed |
 //!
 //! To add a command: an args struct with its help and examples in a file of its own, a variant of
@@ -29,7 +30,8 @@ mod replace;
 mod search;
 mod serve;
 mod suppress;
-mod text;
+mod table;
+mod unused;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};

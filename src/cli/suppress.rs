@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
 use super::search::search_type;
+use super::unused::UnusedDatabase;
 use crate::base::secret::Secret;
 use crate::config::{checked, secret, suppress_key};
 use crate::modules::query::{Query, SearchType};
@@ -43,6 +44,8 @@ struct HashArgs {
     /// Key of the list
     #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
     suppress_key: Secret<String>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
 }
 
 /// Make a new key from the system's random numbers
@@ -50,7 +53,10 @@ struct HashArgs {
 #[command(after_help = "\
 Example:
   sightline suppress key > suppress.key")]
-struct KeyArgs {}
+struct KeyArgs {
+    #[command(flatten)]
+    unused: UnusedDatabase,
+}
 
 pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match &args.action {
@@ -58,7 +64,7 @@ pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Fail
             let lines = hash(args, io::stdin().lock())?;
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
-        Action::Key(KeyArgs {}) => writeln!(out, "{}", new_key()?)?,
+        Action::Key(KeyArgs { .. }) => writeln!(out, "{}", new_key()?)?,
     }
     Ok(Exit::Done)
 }

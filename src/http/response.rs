@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::encoding::Compressed;
 
 /// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's, and so is
-/// compression (JSON, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
+/// compression (JSON and CSV, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
 /// Accept-Encoding`, and `W/` before an `ETag`.
 #[derive(Debug, Clone)]
 pub struct Response {

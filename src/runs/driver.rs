@@ -21,7 +21,7 @@ use super::run::{ModuleReport, Status};
 use super::scheduler::Job;
 use super::workshop::Workshop;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Outcome, Report};
+use crate::modules::outcome::{Evidence, Outcome, RETRY_AFTER, Report};
 use crate::modules::query::Query;
 use crate::modules::terms::Terms;
 
@@ -181,7 +181,7 @@ impl<'a> Driver<'a> {
                     self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
                 }
                 Admission::DailyLimit => self.pass_over(place, &module, Outcome::Skipped, "daily_limit"),
-                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, "retry_after"),
+                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, RETRY_AFTER),
             }
             if is_full(self) {
                 return;

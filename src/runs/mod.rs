@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`run`] | status, progress, coverage, results: what is known of one search |
+//! | [`record`] | a run with all that is known of it, at one moment |
 //! | [`journal`] | what this room asks of storage |
 //! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
 //! | `findings` | what a run has found and the store does not have yet |
@@ -43,6 +44,7 @@ pub mod live;
 pub mod order;
 pub mod pool;
 pub mod proof;
+pub mod record;
 pub mod retention;
 pub mod ring;
 pub mod run;

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod credits;
+mod export;
 mod headers;
 mod health;
 mod limits;

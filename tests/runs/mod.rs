@@ -37,6 +37,7 @@ mod web;
 use switch::Switched;
 use web::PlayedWeb;
 
+use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::PATIENCE;
 
@@ -171,14 +172,6 @@ impl Bench {
     fn finish(&self, run: &LiveRun) -> RunSummary {
         assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
         run.summary()
-    }
-}
-
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "never: {what}");
-        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -385,6 +378,7 @@ fn a_proof_leaves_alone_whoever_asked_for_it_and_asks_a_second_source() {
 fn a_list_that_is_at_hand_is_read_though_its_host_is_paused_and_the_days_checks_are_used_up() {
     let mut feed = module("ok-feed", "feed.example.com");
     feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
+    feed["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
     feed["per_day"] = 1.into();
     let mut single = module("ok-single", "single.example.com");
     single["per_day"] = 1.into();

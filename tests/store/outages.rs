@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sightline::store::Options;
 
 use super::{Fixture, charge, open, race};
+use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 
 const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
@@ -156,9 +157,6 @@ fn a_server_that_takes_everything_and_says_nothing_is_unavailable() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 
     tunnel.freeze(false);
-    let until = Instant::now() + Duration::from_secs(60);
-    while store.ping().is_err() {
-        assert!(Instant::now() < until, "it does not come back");
-    }
+    awaited("it comes back", || store.ping());
     assert_eq!(store.account(f.account.id).unwrap(), Some(f.account.clone()));
 }

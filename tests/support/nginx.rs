@@ -3,10 +3,9 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use super::awaited;
 use super::folder::Folder;
-use super::server::PATIENCE;
 use super::wire::Dress;
 
 /// A running nginx; stopped when dropped.
@@ -123,20 +122,19 @@ fn run(folder: &Folder) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let until = Instant::now() + PATIENCE;
-    loop {
+    let starts = awaited("nginx starts or ends", || {
         // It is written once all addresses are listened on.
         if std::fs::read(folder.path("pid")).is_ok_and(|pid| !pid.is_empty()) {
-            return Some(master);
+            return Ok(true);
         }
-        if master.try_wait().unwrap().is_some() {
-            let log = std::fs::read_to_string(folder.path("error.log")).unwrap_or_default();
-            assert!(log.contains("Address already in use"), "nginx ended: {log}");
-            return None;
+        if master.try_wait().unwrap().is_none() {
+            return Err("it did neither");
         }
-        assert!(Instant::now() < until, "nginx neither starts nor ends");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        let log = std::fs::read_to_string(folder.path("error.log")).unwrap_or_default();
+        assert!(log.contains("Address already in use"), "nginx ended: {log}");
+        Ok(false)
+    });
+    starts.then_some(master)
 }
 
 impl Nginx {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::awaited;
 use super::folder::Folder;
 use super::nginx::Nginx;
 use super::wire::{Dress, Wire};
@@ -187,17 +188,12 @@ impl Server {
 
     /// Polls a run until it ends.
     pub(crate) fn finished(&self, run_id: &str) -> Value {
-        let until = std::time::Instant::now() + PATIENCE;
-        loop {
+        awaited("the run ends", || {
             let answer = self.get(&format!("/v1/searches/{run_id}"));
             assert_eq!(answer.status, 200, "{answer}");
             let run = answer.json();
-            if run["status"] != "running" {
-                return run;
-            }
-            assert!(std::time::Instant::now() < until, "the run does not end: {answer}\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            if run["status"] == "running" { Err(answer) } else { Ok(run) }
+        })
     }
 
     pub(crate) fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {

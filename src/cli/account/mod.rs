@@ -10,13 +10,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::text;
+use super::table::write_table;
 use crate::account::account::Account;
 use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::AccountId;
+use crate::base::text::write_json;
 use crate::config::{AccountConfig, StorageConfig};
 use crate::store::{self, DatabaseUrl, Store};
 
@@ -204,11 +205,11 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match args.format {
         ListFormat::Json => {
             let lines: Vec<AccountLine<'_>> = accounts.iter().map(line).collect();
-            text::write_json(out, &lines)?;
+            write_json(out, &lines)?;
         }
         ListFormat::Table => {
             let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
-            text::write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
+            write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
         }
     }
     Ok(())

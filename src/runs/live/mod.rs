@@ -26,11 +26,13 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::Timestamp;
 use parking_lot::{Condvar, Mutex};
 
 use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData};
 use super::journal::{Batch, Checkpoint, Ending, Resumable};
+use super::record::RunRecord;
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::base::ids::{AccountId, RunId};
 
@@ -95,6 +97,17 @@ impl LiveRun {
     pub fn snapshot(&self) -> (RunSummary, Vec<Arc<Published>>, u64) {
         let state = self.state.lock();
         (self.summary_of(&state), state.results.clone(), state.version)
+    }
+
+    /// All of the run, as of now.
+    pub fn record(&self, as_of: Timestamp) -> RunRecord {
+        let state = self.state.lock();
+        RunRecord {
+            summary: self.summary_of(&state),
+            results: state.results.iter().map(|result| result.record.clone()).collect(),
+            modules: state.reports.clone(),
+            as_of,
+        }
     }
 
     /// A number that changes whenever anything about the run does.
