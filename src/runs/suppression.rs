@@ -9,8 +9,8 @@
 //!
 //! The hash is HMAC-SHA-256 under the operator's key, of `sightline-suppress-1`, a zero byte, the type, a
 //! zero byte, and the identifier's folded normal form: the normal form that is searched (see
-//! [`crate::modules::query`]) in Unicode's NFKC form, upper-cased and lower-cased again character by
-//! character. So neither case, width, IDNA, a leading `@`, blanks nor an address around a domain pass by.
+//! [`crate::modules::query`]) in Unicode's NFKC form, each character lower-cased, upper-cased and lower-cased
+//! again. So neither case, width, IDNA, a leading `@`, blanks nor an address around a domain pass by.
 //! Exactly that identifier is meant: no other address at its domain, no subdomain, no plus-tag.
 //!
 //! The key's id is the first four bytes of the same HMAC of `sightline-suppress-key-id`: a list that was
@@ -63,8 +63,9 @@ impl SuppressKey {
 
 /// One form for all spellings that may mean the same.
 fn folded(normal: &str) -> String {
-    // Upper case first: it brings together what has one capital letter (ς and σ, ß and ss).
-    normal.nfkc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
+    // By way of capital letters, which bring together what has one of them (ς and σ, ß, ẞ and ss).
+    let cased = normal.nfkc().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
+    cased.flat_map(char::to_lowercase).nfkc().collect()
 }
 
 fn hex(bytes: &[u8]) -> String {
