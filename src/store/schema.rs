@@ -53,11 +53,11 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0001_foundation"),
     migration!("0002_several_sources"),
     migration!("0003_module_health"),
-    migration!("0004_audit_and_retention"),
+    migration!("0005_audit_and_retention"),
 ];
 
 /// The version from which on `schema_version` has checksums, and migrations are noted in the audit.
-const AUDITED_SINCE: i64 = 4;
+const AUDITED_SINCE: i64 = 5;
 
 /// Whether a schema of this version has checksums and the audit.
 pub(super) fn is_audited(version: i64) -> bool {
