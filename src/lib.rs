@@ -13,7 +13,7 @@
 //! | 3 | [`net`] | sockets out: implements the `Prober` |
 //! | 3 | [`http`] | sockets in: knows no product |
 //! | 3 | [`report`] | a run as a file, in four forms |
-//! | 4 | [`api`] | the JSON contract |
+//! | 4 | [`api`] | the JSON contract, and its documentation in a browser |
 //! | 5 | [`sandbox`] | a simulated web for tests and demos |
 //! | 6 | [`app`] | the composition root: parts put together |
 //! | 6 | [`config`] | flags and environment, typed |

@@ -2,7 +2,7 @@
 
 mod activation;
 mod capacity;
-mod chance;
+pub(crate) mod chance;
 mod encoding;
 mod expected;
 mod framing;

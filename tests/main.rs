@@ -9,14 +9,18 @@ mod api;
 mod catalog;
 mod checks;
 mod cli;
+mod clients;
 mod http;
+mod instances;
 mod layers;
 mod net;
+mod outages;
 mod retention;
 mod runs;
 mod sandbox;
 mod store;
 mod support;
+mod web;
 
 /// The program's: what the server room does about endless announced bodies rests on it.
 #[global_allocator]

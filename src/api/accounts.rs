@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::ApiError;
 use super::service::{Api, Call, ok_json};
-use super::wire::{Credits, Me, MeCredits};
+use super::wire::account::{Credits, Me, MeCredits};
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 
 use crate::base::ids::{AccountId, RunId};
-use crate::http::Compressed;
+use crate::http::{Compressed, etag_of};
 
 /// All bodies together; their compressed forms, where they are asked for, add a sixth of it.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -56,13 +55,11 @@ impl Snapshot {
     }
 
     fn new(account: AccountId, body: Vec<u8>, last_modified: Option<String>, freshness: Freshness) -> Self {
-        let hash = Sha256::digest(&body);
-        let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         Self {
             account,
+            etag: etag_of(&body),
             body: body.into(),
             compressed: Compressed::default(),
-            etag: format!("\"{tag}\""),
             last_modified,
             freshness,
         }

@@ -12,6 +12,11 @@ use crate::modules::query::{Query, SearchType};
 
 /// Levels of nesting that a body may have: the contract's bodies are flat.
 const MAX_DEPTH: usize = 16;
+/// The least and the most runs that a page of the list may be asked to have, and how many it has by default
+/// (section 4.4).
+pub const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
+/// The most characters of an `Idempotency-Key`.
+pub const MAX_IDEMPOTENCY_KEY: usize = 255;
 
 /// The body of `POST /v1/searches`, valid.
 #[derive(Debug)]
@@ -38,8 +43,8 @@ impl SearchBody {
         let members = object(&request.body)?;
         let search_type = text(&members, "type")?;
         let search_type = SearchType::from_name(search_type).ok_or_else(|| {
-            let names: Vec<&str> = SearchType::ALL.map(SearchType::as_str).to_vec();
-            ApiError::invalid_request("type", "the type is unknown", names)
+            let names = SearchType::ALL.map(SearchType::as_str);
+            ApiError::invalid_request("type", "the type is unknown", &names[..])
         })?;
         let query = Query::parse(search_type, text(&members, "query")?)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
@@ -188,7 +193,7 @@ fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError>
         None => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
         Some(_) => {
-            Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), vec![false, true]))
+            Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), "true or false"))
         }
     }
 }
@@ -221,16 +226,14 @@ pub fn parameter(request: &Request, name: &str) -> Result<Option<String>, ApiErr
     Ok(first)
 }
 
-/// A whole number between two bounds.
+/// A whole number between two bounds; the third where the parameter is missing.
 ///
 /// # Errors
 /// 400 for anything else.
 pub fn number_parameter(
     request: &Request,
     name: &str,
-    from: u32,
-    to: u32,
-    default: u32,
+    (from, to, default): (u32, u32, u32),
 ) -> Result<u32, ApiError> {
     let Some(text) = parameter(request, name)? else { return Ok(default) };
     // `+7` parses as a number, but nobody means it.
@@ -254,7 +257,7 @@ pub fn choice_parameter<T>(
     let Some(text) = parameter(request, name)? else { return Ok(None) };
     match choose(&text) {
         Some(chosen) => Ok(Some(chosen)),
-        None => Err(ApiError::invalid_request(name, format!("{name} is unknown"), allowed.to_vec())),
+        None => Err(ApiError::invalid_request(name, format!("{name} is unknown"), allowed)),
     }
 }
 
@@ -265,7 +268,8 @@ pub fn choice_parameter<T>(
 pub fn idempotency_key(request: &Request) -> Result<Option<String>, ApiError> {
     let mut keys = request.header_values("idempotency-key");
     let Some(key) = keys.next() else { return Ok(None) };
-    let fits = (1..=255).contains(&key.len()) && key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    let fits = (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len())
+        && key.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     if fits && keys.next().is_none() {
         return Ok(Some(key.to_owned()));
     }

@@ -19,7 +19,7 @@ use crate::runs::record::RunRecord;
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let names = Format::ALL.map(Format::as_str);
     let format = decode::choice_parameter(call.request, "format", Format::from_name, &names)?
-        .ok_or_else(|| ApiError::invalid_request("format", "format is missing", names.to_vec()))?;
+        .ok_or_else(|| ApiError::invalid_request("format", "format is missing", &names[..]))?;
     let found = find(api, call)?;
     file(&api.runs.record(&found)?, format).map(Reply::Now)
 }

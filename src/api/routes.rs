@@ -1,10 +1,11 @@
-//! The one table of all routes. A test holds it against what the server answers.
+//! The one table of all routes, and that of the pages beside them. A test holds it against what the server answers.
 
 use std::sync::Arc;
 
 use super::error::ApiError;
+use super::openapi::{self, Doc};
 use super::service::{Api, Call};
-use super::{accounts, export, reading, searches, service_pages};
+use super::{accounts, docs, export, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -33,42 +34,82 @@ pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
 pub struct Route {
     /// Upper-case method. `GET` answers `HEAD` too.
     pub method: &'static str,
-    /// Segments; `{run_id}` stands for any one.
+    /// Segments; at most one, like `{run_id}`, stands for any.
     pub path: &'static str,
     /// Who may, and what it counts as.
     pub access: Access,
     /// Works it out.
     pub handler: Handler,
+    /// What `/openapi.json` says of it.
+    pub doc: fn() -> Doc,
 }
 
 const READ: Access = Access::Key(Counts::As(Policy::Read));
 const STREAM: Access = Access::Key(Counts::As(Policy::Stream));
 const SEARCH: Access = Access::Key(Counts::SearchOrStream);
 
-const fn route(method: &'static str, path: &'static str, access: Access, handler: Handler) -> Route {
-    Route { method, path, access, handler }
+const fn route(
+    method: &'static str,
+    path: &'static str,
+    access: Access,
+    handler: Handler,
+    doc: fn() -> Doc,
+) -> Route {
+    Route { method, path, access, handler, doc }
 }
+
+/// A page for people: anyone's, not counted, `GET` (and `HEAD`) alone. `/openapi.json` is for programs and leaves
+/// pages out.
+pub struct Page {
+    /// As in [`Route`].
+    pub path: &'static str,
+    /// Works it out.
+    pub handler: Handler,
+}
+
+const fn page(path: &'static str, handler: Handler) -> Page {
+    Page { path, handler }
+}
+
+/// Every page there is.
+pub const PAGES: &[Page] = &[
+    page("/", docs::landing),
+    page("/favicon.ico", docs::icon),
+    page("/docs", docs::swagger_ui),
+    page("/docs/licenses", docs::licenses),
+    page("/docs/assets/{file}", docs::asset),
+    page("/redoc", docs::redoc),
+];
 
 /// Every route there is.
 pub const ROUTES: &[Route] = &[
-    route("GET", "/v1/health", Access::Public, service_pages::health),
-    route("GET", "/v1/capabilities", Access::Public, service_pages::capabilities),
-    route("GET", "/v1/me", READ, accounts::me),
-    route("GET", "/v1/credits", READ, accounts::credits),
-    route("POST", "/v1/searches", SEARCH, searches::start),
-    route("GET", "/v1/searches", READ, reading::list),
-    route("GET", "/v1/searches/{run_id}", READ, reading::run),
-    route("DELETE", "/v1/searches/{run_id}", READ, searches::delete),
-    route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach),
-    route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules),
-    route("GET", "/v1/searches/{run_id}/export", READ, export::export),
-    route("GET", "/v1/modules", READ, service_pages::modules),
+    route("GET", "/v1/health", Access::Public, service_pages::health, openapi::service::health),
+    route(
+        "GET",
+        "/v1/capabilities",
+        Access::Public,
+        service_pages::capabilities,
+        openapi::service::capabilities,
+    ),
+    route("GET", "/v1/me", READ, accounts::me, openapi::account::me),
+    route("GET", "/v1/credits", READ, accounts::credits, openapi::account::credits),
+    route("POST", "/v1/searches", SEARCH, searches::start, openapi::searches::start),
+    route("GET", "/v1/searches", READ, reading::list, openapi::searches::list),
+    route("GET", "/v1/searches/{run_id}", READ, reading::run, openapi::searches::run),
+    route("DELETE", "/v1/searches/{run_id}", READ, searches::delete, openapi::searches::delete),
+    route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach, openapi::searches::stream),
+    route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules, openapi::searches::modules),
+    route("GET", "/v1/searches/{run_id}/export", READ, export::export, openapi::searches::export),
+    route("GET", "/v1/modules", READ, service_pages::modules, openapi::service::modules),
+    route("GET", "/openapi.json", Access::Public, openapi::page::openapi, openapi::service::openapi),
 ];
 
 /// What the table says of a method and a path.
 pub enum Match<'a> {
-    /// This route, with the path's run id as it was sent.
+    /// This route, with the segment that stands in the path for `{…}`, as it was sent.
     Route(&'static Route, Option<&'a str>),
+    /// This page, likewise.
+    Page(&'static Page, Option<&'a str>),
     /// The path exists with these methods alone (the value of `Allow`).
     OtherMethods(String),
     /// There is no such path.
@@ -78,32 +119,49 @@ pub enum Match<'a> {
 /// Looks a request up. One trailing slash is forgiven.
 pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
-    let mut allowed: Vec<&str> = Vec::new();
+    let mut pattern = None;
     for route in ROUTES {
-        let Some(run_id) = fit(route.path, path) else { continue };
+        let Some(segment) = fit(route.path, path) else { continue };
         if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(route, run_id);
+            return Match::Route(route, segment);
         }
-        allowed.push(route.method);
-        if route.method == "GET" {
-            allowed.push("HEAD");
-        }
+        pattern = Some(route.path);
     }
-    if allowed.is_empty() {
-        return Match::Nothing;
+    match pattern {
+        Some(pattern) => Match::OtherMethods(methods(pattern).join(", ")),
+        None => find_page(method, path),
     }
-    allowed.push("OPTIONS");
-    Match::OtherMethods(allowed.join(", "))
 }
 
-/// `Some` where the path fits the pattern, with what stands for `{run_id}`.
+fn find_page<'a>(method: &str, path: &'a str) -> Match<'a> {
+    let fitting = PAGES.iter().find_map(|page| Some((page, fit(page.path, path)?)));
+    match (fitting, method) {
+        (Some((page, segment)), "GET" | "HEAD") => Match::Page(page, segment),
+        (Some(_), _) => Match::OtherMethods("GET, HEAD, OPTIONS".to_owned()),
+        (None, _) => Match::Nothing,
+    }
+}
+
+/// All methods that a path of the table answers.
+pub fn methods(pattern: &str) -> Vec<&'static str> {
+    let of_path = ROUTES.iter().filter(|route| route.path == pattern);
+    let methods = of_path.flat_map(|route| match route.method {
+        "GET" => vec!["GET", "HEAD"],
+        other => vec![other],
+    });
+    methods.chain(["OPTIONS"]).collect()
+}
+
+/// `Some` where the path fits the pattern, with what stands for `{…}`.
 fn fit<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
-    let mut run_id = None;
+    let mut any = None;
     let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
     loop {
         match (pattern.next(), path.next()) {
-            (None, None) => return Some(run_id),
-            (Some("{run_id}"), Some(segment)) if !segment.is_empty() => run_id = Some(segment),
+            (None, None) => return Some(any),
+            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
+                any = Some(segment);
+            }
             (Some(want), Some(segment)) if want == segment => {}
             _ => return None,
         }
@@ -116,7 +174,9 @@ mod tests {
 
     fn found(method: &str, path: &str) -> String {
         match find(method, path) {
-            Match::Route(route, run_id) => format!("{} {:?}", route.path, run_id),
+            Match::Route(Route { path, .. }, segment) | Match::Page(Page { path, .. }, segment) => {
+                format!("{path} {segment:?}")
+            }
             Match::OtherMethods(allow) => allow,
             Match::Nothing => "nothing".into(),
         }
@@ -135,7 +195,12 @@ mod tests {
             ("GET", "/v1/searches//", "nothing"),
             ("GET", "/v1/searches//stream", "nothing"),
             ("GET", "/V1/health", "nothing"),
-            ("GET", "/", "nothing"),
+            ("GET", "/", "/ None"),
+            ("GET", "//", "nothing"),
+            ("GET", "", "nothing"),
+            ("GET", "/docs/assets/a.js", "/docs/assets/{file} Some(\"a.js\")"),
+            ("GET", "/docs/assets/", "nothing"),
+            ("POST", "/docs", "GET, HEAD, OPTIONS"),
             ("GET", "*", "nothing"),
             ("GET", "/v1/health/x", "nothing"),
         ] {

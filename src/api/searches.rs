@@ -10,7 +10,7 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::service::{Api, Call, json_response};
 use super::stream;
-use super::wire::{Accepted, Finished};
+use super::wire::run::Answer;
 use crate::account::audit::Origin;
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
@@ -163,21 +163,11 @@ impl Search {
 }
 
 fn accepted(found: &Found) -> Response {
-    json_response(200, &Accepted { run_id: found.id(), status: found.status() })
+    json_response(200, &Answer::begun(found.id(), found.status()))
 }
 
 fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
-    json_response(
-        200,
-        &Finished {
-            run_id: summary.id,
-            status: summary.status,
-            total_results: summary.total_results,
-            results,
-            coverage: summary.coverage,
-            error: summary.error.as_ref(),
-        },
-    )
+    json_response(200, &Answer::ended(summary, results))
 }
 
 fn with_run_headers(reply: Reply, id: RunId) -> Reply {
@@ -196,7 +186,7 @@ fn with_run_headers(reply: Reply, id: RunId) -> Reply {
 /// # Errors
 /// 404, 400 for a bad `after`, 503.
 pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let after = decode::number_parameter(call.request, "after", 0, u32::MAX, 0)?;
+    let after = decode::number_parameter(call.request, "after", (0, u32::MAX, 0))?;
     let found = find(api, call)?;
     Ok(stream::reply(api, found, after, call.request_id))
 }
@@ -230,7 +220,7 @@ pub(super) fn find(api: &Api, call: &Call<'_>) -> Result<Found, ApiError> {
 /// # Errors
 /// 404 for anything but the hyphenated form of a UUID.
 pub(super) fn parse_run_id(call: &Call<'_>) -> Result<RunId, ApiError> {
-    call.run_id.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+    call.segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
 }
 
 /// Marks an idempotency key as being worked on, as long as it lives.

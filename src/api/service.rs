@@ -12,13 +12,14 @@ use super::auth::authenticate;
 use super::cache::Snapshots;
 use super::decode::asks_for_stream;
 use super::error::ApiError;
+use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
 use super::service_pages::PingCache;
-use crate::account::rate_limit::{Policy, RateLimiter, Standing};
+use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, RequestId};
-use crate::http::{Handler, Refusal, Reply, Request, Response};
+use crate::base::ids::{AccountId, RequestId, RunId};
+use crate::http::{Handler, Load, Refusal, Reply, Request, Response};
 use crate::runs::service::Runs;
 
 /// What the operator decides.
@@ -40,8 +41,8 @@ pub struct ApiConfig {
     pub cors_origins: Vec<String>,
 }
 
-/// Numbers for health's `load`, from rooms that this one does not know.
-pub type LoadProbe = Box<dyn Fn() -> serde_json::Value + Send + Sync>;
+/// The server's own numbers, for health's `load`.
+pub type LoadProbe = Box<dyn Fn() -> Load + Send + Sync>;
 
 /// The whole `/v1`.
 pub struct Api {
@@ -53,6 +54,7 @@ pub struct Api {
     pub(super) snapshots: Snapshots,
     pub(super) ping: PingCache,
     pub(super) load: OnceLock<LoadProbe>,
+    pub(super) openapi: OnceLock<Page>,
     /// Idempotency keys of requests that are being worked on.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
 }
@@ -65,8 +67,8 @@ pub struct Call<'a> {
     pub request_id: &'a RequestId,
     /// Whether errors are to be sent as `application/problem+json`.
     pub as_problem: bool,
-    /// What stands for `{run_id}`, as it was sent.
-    pub run_id: Option<&'a str>,
+    /// What stands for the route's `{run_id}` (or `{file}`), as it was sent.
+    pub segment: Option<&'a str>,
     caller: Option<Caller>,
 }
 
@@ -98,8 +100,14 @@ impl Api {
             snapshots: Snapshots::default(),
             ping: PingCache::default(),
             load: OnceLock::new(),
+            openapi: OnceLock::new(),
             in_flight: Arc::default(),
         }
+    }
+
+    /// Forgets a run that was deleted through another instance.
+    pub fn forget_run(&self, run: RunId) {
+        self.snapshots.forget(run);
     }
 
     /// Where health's `load` gets the server's own numbers from.
@@ -115,7 +123,11 @@ impl Api {
         counted: &mut Vec<Standing>,
     ) -> Result<Reply, ApiError> {
         match routes::find(&request.method, &request.path) {
-            Match::Route(route, run_id) => self.call(route, run_id, request, request_id, counted),
+            Match::Route(route, segment) => self.call(route, segment, request, request_id, counted),
+            Match::Page(page, segment) => {
+                let as_problem = wants_problem(request);
+                (page.handler)(self, &Call { request, request_id, as_problem, segment, caller: None })
+            }
             Match::OtherMethods(allow) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
@@ -127,7 +139,7 @@ impl Api {
     fn call(
         self: &Arc<Self>,
         route: &'static Route,
-        run_id: Option<&str>,
+        segment: Option<&str>,
         request: &Request,
         request_id: &RequestId,
         counted: &mut Vec<Standing>,
@@ -141,7 +153,7 @@ impl Api {
             }
         };
         let as_problem = wants_problem(request);
-        (route.handler)(self, &Call { request, request_id, as_problem, run_id, caller })
+        (route.handler)(self, &Call { request, request_id, as_problem, segment, caller })
     }
 
     fn count(
@@ -163,10 +175,11 @@ impl Api {
                 counted.extend(standings);
                 Ok(())
             }
-            Err(refused) => {
+            Err(Uncounted::UsedUp(refused)) => {
                 counted.push(refused);
                 Err(ApiError::rate_limited(&refused))
             }
+            Err(Uncounted::Storage(error)) => Err(error.into()),
         }
     }
 
@@ -262,6 +275,7 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
 fn route_name(request: &Request) -> &'static str {
     match routes::find(&request.method, &request.path) {
         Match::Route(route, _) => route.path,
+        Match::Page(page, _) => page.path,
         _ => "(no route)",
     }
 }

@@ -35,7 +35,7 @@ pub(super) fn start(mut house: House) -> Result<JoinHandle<()>, AppError> {
         .name("housekeeper".to_owned())
         .spawn(move || {
             let mut round = 0u64;
-            while !house.runs.wait_for_shutdown(Instant::now() + EVERY) {
+            while !house.runs.wait_for_duty(Instant::now() + EVERY) {
                 house.keep();
                 round += 1;
                 if round.is_multiple_of(LEISURELY) {
@@ -53,11 +53,11 @@ impl House {
             self.runs.suppress(list);
         }
         self.runs.keep_house();
+        self.limiter.sweep(self.clock.now());
         self.sweeper.keep_house();
     }
 
     fn tidy_up(&self) {
-        self.limiter.sweep(self.clock.now());
         if let Err(error) = self.accounts.keep_house() {
             warn!("when keys were last seen was not written down: {error}");
         }

@@ -9,8 +9,10 @@
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
 //! | `suppression` | the file of what is never searched |
+//! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
+mod ears;
 mod housekeeper;
 mod keys;
 mod parts;

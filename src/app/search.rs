@@ -20,6 +20,8 @@ use crate::runs::service::{Order, OrderError, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
 
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
+/// Nobody else could take the run over: it is recorded nowhere.
+const LEASE: Duration = Duration::from_secs(60);
 
 /// One search without a server.
 #[derive(Debug, Clone)]
@@ -59,6 +61,7 @@ pub fn search(
         &request.engine,
         load_catalog(&request.engine)?,
         1,
+        LEASE,
         Arc::new(Unrecorded),
         Arc::clone(&clock),
     )?;

@@ -10,6 +10,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
+//! | `openapi` | `openapi` |
 //! | `bar` | the progress bar |
 //! | `replace` | files that are there whole or not at all |
 //! | `table` | a table for people |
@@ -26,6 +27,7 @@ mod catalog;
 mod exit;
 mod key;
 mod migrate;
+mod openapi;
 mod replace;
 mod search;
 mod serve;
@@ -75,6 +77,8 @@ enum Action {
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
     Catalog(catalog::CatalogArgs),
+    #[command(name = "openapi")]
+    OpenApi(openapi::OpenApiArgs),
 }
 
 /// The whole command line, as clap knows it: for help, and for the README's table.
@@ -121,6 +125,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
+        Action::OpenApi(args) => openapi::run(&args, out),
     }
 }
 

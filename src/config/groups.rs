@@ -43,6 +43,11 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
+    /// After this time the searches of an instance that is gone are continued by another one on the same
+    /// database
+    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
+    #[arg(value_parser = checked(value::duration("5s", "10m")))]
+    pub lease: Duration,
     /// The longest that a request with wait=true is kept waiting
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]

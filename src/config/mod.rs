@@ -153,6 +153,11 @@ pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseAddress
     secret(value::database)
 }
 
+/// For an option that holds the address that clients use.
+pub(crate) fn base_url_option() -> impl TypedValueParser<Value = String> {
+    checked(value::base_url)
+}
+
 /// Variables of the process that begin like ours and belong to no option of `command`: misspelt ones,
 /// most likely. Names only.
 pub fn unknown_variables(command: &Command) -> Vec<String> {
@@ -163,6 +168,8 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
         .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
         // The tests' own: they stand in the environment of the servers that tests start.
         .filter(|name| !name.starts_with("SIGHTLINE_TEST_"))
+        // Those of the clients in scripts/examples, which may be run from the same shell.
+        .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
         .filter(|name| !known.contains(name))
         .collect();
     unknown.sort();

@@ -43,6 +43,9 @@ pub(super) enum Encoding {
 impl Encoding {
     /// The form for a client that takes gzip, or does not.
     pub(super) fn choose(response: &Response, takes_gzip: bool) -> Self {
+        if response.file.is_some() {
+            return if takes_gzip { Self::Gzip } else { Self::Identity };
+        }
         let is_encoded = response.header("Content-Encoding").is_some();
         if is_encoded || !response.header("Content-Type").is_some_and(is_compressible) {
             Self::Only
@@ -54,9 +57,11 @@ impl Encoding {
     }
 
     pub(super) fn body(self, response: &Response) -> Arc<[u8]> {
-        match self {
-            Self::Gzip => response.compressed.of(&response.body),
-            Self::Only | Self::Identity => Arc::clone(&response.body),
+        match (self, &response.file) {
+            (Self::Gzip, Some(file)) => file.compressed(),
+            (Self::Only | Self::Identity, Some(file)) => file.as_it_is(),
+            (Self::Gzip, None) => response.compressed.of(&response.body),
+            (Self::Only | Self::Identity, None) => Arc::clone(&response.body),
         }
     }
 

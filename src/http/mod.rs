@@ -5,7 +5,7 @@
 //! The kernel's backlog → tiny_http's accept loop and connection threads (`generation`) → the receiving
 //! thread gives a connection's requests their turn (`connections`, `core`) → a body that did not come with
 //! the head is read on threads of its own (`body`) → a request worker checks the head (`head`, `target`,
-//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`, `encoding`) and written
+//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`, `encoding`, `static_file`) and written
 //! (`writing`); waits and streams go on threads of their own (`streams`, `sink`).
 //!
 //! # What stands beside it
@@ -51,6 +51,7 @@ mod response;
 mod server;
 mod sink;
 mod sockets;
+mod static_file;
 mod streams;
 mod supervisor;
 mod target;
@@ -67,3 +68,4 @@ pub use load::{Gauge, Load};
 pub use request::Request;
 pub use response::Response;
 pub use server::{Drained, RunningServer, Server};
+pub use static_file::{StaticFile, etag_of};

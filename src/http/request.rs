@@ -31,8 +31,43 @@ impl Request {
         self.headers.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
+    /// Whether `If-None-Match` names this entity tag (with its quotes): compared weakly (RFC 9110, 13.1.2).
+    pub fn has_current(&self, etag: &str) -> bool {
+        self.header_values("if-none-match")
+            .flat_map(|value| value.split(','))
+            .map(str::trim)
+            .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == etag)
+    }
+
     /// The parameters of the query string, decoded, in order.
     pub fn query_pairs(&self) -> Vec<(String, String)> {
         url::form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_compared_weakly() {
+        let request = |value: &str| Request {
+            method: "GET".into(),
+            path: "/".into(),
+            query: String::new(),
+            headers: vec![("if-none-match".into(), value.into())],
+            body: vec![],
+            client: None,
+        };
+        for (value, want) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", \"a\"", true),
+            ("*", true),
+            ("\"b\"", false),
+            ("a", false),
+        ] {
+            assert_eq!(request(value).has_current("\"a\""), want, "{value}");
+        }
     }
 }

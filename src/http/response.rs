@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::encoding::Compressed;
+use super::static_file::StaticFile;
 
 /// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's, and so is
-/// compression (JSON and CSV, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
+/// compression (JSON, CSV and files, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
 /// Accept-Encoding`, and `W/` before an `ETag`.
 #[derive(Debug, Clone)]
 pub struct Response {
@@ -18,12 +19,20 @@ pub struct Response {
     pub body: Arc<[u8]>,
     /// The body's compressed form, where it was made already; to be shared where the body is.
     pub compressed: Compressed,
+    /// The file that is the body, instead of `body`.
+    pub(super) file: Option<Arc<StaticFile>>,
 }
 
 impl Response {
     /// An answer without a body.
     pub fn empty(status: u16) -> Self {
-        Self { status, headers: Vec::new(), body: Arc::from([]), compressed: Compressed::default() }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Arc::from([]),
+            compressed: Compressed::default(),
+            file: None,
+        }
     }
 
     /// An answer with a body of that type.
@@ -43,6 +52,7 @@ impl Response {
     pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
         self.body = body.into();
         self.compressed = Compressed::default();
+        self.file = None;
         self
     }
 

@@ -4,12 +4,14 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::definition::ResultType;
 use super::probe::Timing;
 
-/// How a check ended. Only `hit` and `miss` are conclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// How a check ended. Only `hit` and `miss` are conclusive: a block or an error is never reported as a miss, and
+/// a miss means that nothing was found there, not that the name is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It is there.

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::RunId;
@@ -10,26 +11,47 @@ use crate::runs::record::RunRecord;
 use crate::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 
 /// A run without its results: a row of the list.
-#[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the contract's own names, section 2.1")]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RunSummary)]
 pub struct RunHead<'a> {
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
+    /// Where it stands.
     pub status: Status,
+    /// What is looked up.
     #[serde(rename = "type")]
     pub search_type: SearchType,
+    /// The query as the caller sent it.
+    #[schema(examples("octocat"))]
     pub query: &'a str,
+    /// Number of results so far.
+    #[schema(examples(42))]
     pub total_results: u32,
+    /// How far it has come.
     pub progress: Progress,
+    /// When it was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
+    /// When it ended; null as long as it has not.
     #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:09:21.500Z"))]
     pub completed_at: Option<Timestamp>,
+    /// Whether solver-backed platforms take part.
+    #[schema(examples(false))]
     pub premium: bool,
+    /// How the modules that ended did end.
     pub coverage: Coverage,
+    /// What it cost, in credits; 0 where it failed, for then its credits are given back.
+    #[schema(examples(1))]
     pub credits_charged: u64,
+    /// Why it failed; null where it did not.
+    #[schema(required)]
     pub error: Option<&'a RunError>,
-    /// Only where it is true: the simulated web answered.
+    /// Only where it is true: the simulated web answered, nothing is real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
     pub sandbox: bool,
 }
 
@@ -53,22 +75,25 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
     }
 }
 
-/// A whole run (2.1).
-#[derive(Debug, Serialize)]
-#[expect(missing_docs, reason = "the contract's own names, section 2.1")]
+/// A whole run: its summary and the results found so far.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Run)]
 pub struct RunBody<'a> {
+    /// All but the results.
     #[serde(flatten)]
     pub head: RunHead<'a>,
+    /// The results found so far, in the order of their ids.
     pub results: Vec<&'a ResultRecord>,
 }
 
 /// A whole run, and how each of its modules ended: the JSON file.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Report)]
 pub struct ReportBody<'a> {
     /// The run and its results.
     #[serde(flatten)]
     pub run: RunBody<'a>,
-    /// The modules that ended so far, as `…/modules` has them.
+    /// The modules that ended so far, as `GET /v1/searches/{run_id}/modules` has them.
     pub modules: &'a [ModuleReport],
 }
 

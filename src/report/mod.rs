@@ -26,12 +26,18 @@ pub mod html;
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use crate::base::text::{json, write_json};
 use crate::runs::record::RunRecord;
 use body::ReportBody;
 
-/// A form of the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A form of the file: `json` (the whole run in one document), `ndjson` (one result a line), `csv` (one row a
+/// result) or `html` (one page to read).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReportFormat)]
 pub enum Format {
     /// One indented document.
     Json,

@@ -301,9 +301,9 @@ impl<'a> Driver<'a> {
                 return;
             }
             let batch = self.found.next_try();
-            match self.workshop.journal.add_results(self.run.id(), self.workshop.instance, batch) {
+            match self.workshop.journal.add_results(self.run.id(), self.run.lease(), batch) {
                 Ok(Write::Done) => self.retry = Retry::default(),
-                Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
+                Ok(Write::LeaseLost) => return self.run.lose(),
                 Err(error) => return self.retry.again(self.run, &error),
             }
         }
@@ -321,10 +321,10 @@ impl<'a> Driver<'a> {
     fn checkpoint(&self) {
         let workshop = self.workshop;
         let checkpoint = self.run.checkpoint();
-        let until = workshop.lease_until();
-        match workshop.journal.checkpoint(self.run.id(), workshop.instance, &checkpoint, until) {
+        let holds = workshop.limits.lease;
+        match workshop.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
             Ok(Write::Done) => {}
-            Ok(Write::LeaseLost) => self.run.stop(Stopped::LeaseLost),
+            Ok(Write::LeaseLost) => self.run.lose(),
             Err(error) => warn!("run {}: no checkpoint: {error}", self.run.id()),
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::run::{Coverage, ModuleStatus, Progress, ResultRecord, RunError, Status};
 use crate::base::ids::RunId;
@@ -14,42 +15,52 @@ pub type Frame = Arc<[u8]>;
 /// A comment: keeps a quiet stream alive, and clients ignore it.
 pub const KEEP_ALIVE: &[u8] = b": keep-alive\n\n";
 
-/// Data of the `run` frame. Its status is `running` always: what follows tells the rest.
-#[derive(Debug, Serialize)]
+/// Data of the `run` frame: once, first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RunEventData)]
 pub struct RunData<'a> {
-    /// `run_id`.
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// What kind of search.
     #[serde(rename = "type")]
     pub search_type: SearchType,
     /// What the caller sent.
+    #[schema(examples("octocat"))]
     pub query: &'a str,
-    /// Always [`Status::Running`].
+    /// Always `running`, also where the run has ended: what follows tells the rest.
     pub status: Status,
 }
 
-/// Data of a `progress` frame.
-#[derive(Debug, Serialize)]
+/// Data of a `progress` frame: whenever modules have ended. Frames may be merged for a slow reader.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProgressEventData)]
 pub struct ProgressData {
     /// Results published so far.
+    #[schema(examples(12))]
     pub results_so_far: u32,
     /// Progress block.
     #[serde(flatten)]
     pub progress: Progress,
     /// Outcome counts so far.
     pub coverage: Coverage,
-    /// Modules that ended since the previous progress frame.
+    /// Modules that ended since the previous progress frame: module id to outcome.
+    #[schema(value_type = std::collections::BTreeMap<String, crate::modules::outcome::Outcome>,
+        examples(json!({"github": "hit", "gitlab": "miss"})))]
     pub module_status: ModuleStatus,
 }
 
-/// Data of the `done` frame.
-#[derive(Debug, Serialize)]
+/// Data of the `done` frame: once, last. It is not always success: see `status`.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DoneEventData)]
 pub struct DoneData<'a> {
-    /// `run_id`.
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// `completed` or `failed`.
     pub status: Status,
     /// Results in all.
+    #[schema(examples(42))]
     pub total_results: u32,
     /// Progress block.
     #[serde(flatten)]
@@ -57,38 +68,52 @@ pub struct DoneData<'a> {
     /// Outcome counts.
     pub coverage: Coverage,
     /// Whether `GET /v1/searches/{run_id}` has the results.
+    #[schema(examples(true))]
     pub results_available: bool,
-    /// Why it failed.
+    /// Why it failed; null where it did not.
+    #[schema(required)]
     pub error: Option<&'a RunError>,
 }
 
-/// Data of a `reconnect` frame.
-#[derive(Debug, Serialize)]
+/// Data of a `reconnect` frame: the stream has reached its longest duration and closes, the run goes on. Attach
+/// to the run again.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReconnectEventData)]
 pub struct ReconnectData {
-    /// `run_id`.
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
-    /// Always [`Status::Running`].
+    /// Always `running`.
     pub status: Status,
-    /// `stream_timeout`.
+    /// Always `stream_timeout`.
+    #[schema(examples("stream_timeout"))]
     pub reason: &'static str,
-    /// Seconds to wait.
+    /// Seconds to wait before attaching again.
+    #[schema(examples(1))]
     pub retry_after: u32,
 }
 
-/// Data of an `error` frame.
-#[derive(Debug, Serialize)]
+/// Data of an `error` frame: the server breaks off, the stream closes. Read the run or attach to it again.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ErrorEventData)]
 pub struct ErrorData<'a> {
-    /// `run_id`.
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
     /// The run's status as far as it is known.
     pub status: Status,
-    /// `server_shutdown`, `unavailable`, or `not_found` for a run that its owner deleted.
+    /// `server_shutdown`, `unavailable` (the database is not reachable), or `not_found` for a run that its
+    /// owner deleted. Others may be added.
+    #[schema(pattern = "^[a-z_]+$", examples("server_shutdown"))]
     pub error: &'static str,
     /// For a person.
+    #[schema(examples("the server shuts down; the run goes on"))]
     pub message: &'static str,
-    /// Seconds to wait.
+    /// Seconds to wait before attaching again.
+    #[schema(examples(1))]
     pub retry_after: u32,
-    /// For the operator's log.
+    /// The id of the request that opened the stream: it leads to the reason in the operator's log.
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$", examples("b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c"))]
     pub request_id: &'a str,
 }
 

@@ -5,12 +5,14 @@
 //! | [`run`] | status, progress, coverage, results: what is known of one search |
 //! | [`record`] | a run with all that is known of it, at one moment |
 //! | [`journal`] | what this room asks of storage |
+//! | [`news`] | what the processes on one database tell each other |
 //! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
 //! | `findings` | what a run has found and the store does not have yet |
 //! | [`event`] | what a stream carries: frames, serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | a run in memory: its state, and readers that wait on it |
 //! | [`follow`] | readers of a run, live or stored |
+//! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
 //! | [`health`] | what real runs teach about each module |
 //! | [`lanes`] | in which order a run asks its modules |
@@ -18,6 +20,7 @@
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | `ending` | the end of a run, stored |
+//! | `doubt` | orders whose commit's answer was lost |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
 //! | [`retention`] | old runs are removed |
 //! | [`suppression`] | identifiers that are never searched |
@@ -31,6 +34,7 @@
 //! them, so that an id once shown never changes. A result may be shown again, with more sources.
 
 pub mod courtesy;
+mod doubt;
 pub mod driver;
 mod ending;
 pub mod entity;
@@ -38,9 +42,11 @@ pub mod event;
 mod findings;
 pub mod follow;
 pub mod health;
+mod hearing;
 pub mod journal;
 pub mod lanes;
 pub mod live;
+pub mod news;
 pub mod order;
 pub mod pool;
 pub mod proof;

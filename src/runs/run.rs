@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::journal::NewRun;
 use crate::base::clock::millis;
@@ -12,9 +13,11 @@ use crate::base::ids::{AccountId, RunId};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
-/// Where a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a run stands: `running` (under way, or waiting for its turn), `completed` (all modules finished) or
+/// `failed` (it could not go on). The last two are terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = RunStatus)]
 pub enum Status {
     /// Under way, or waiting for its turn.
     Running,
@@ -45,85 +48,132 @@ impl Status {
     }
 }
 
-/// Why a run failed: shown to its owner.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// `no_conclusion`, `store_failed` or `internal_error`.
+    /// `no_conclusion` (not one module came to a conclusion: no network, say), `store_failed` (the results
+    /// could not be stored) or `internal_error`. Others may be added.
+    #[schema(pattern = "^[a-z_]+$", examples("no_conclusion"))]
     pub code: String,
     /// For a person.
+    #[schema(examples("not one module came to a conclusion"))]
     pub message: String,
 }
 
-/// A numbered result, in the contract's own shape (2.2).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+// In the contract's own shape (2.2). The name `sources` is `entity::merge::SOURCES`.
+/// One entity that was found. An id once shown never changes; the same result may be shown again, with more
+/// sources and a higher confidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Result)]
 pub struct ResultRecord {
-    /// Sequential per run, from 1.
+    /// Number of the result in its run, from 1 on, without gaps.
+    #[schema(minimum = 1, examples(1))]
     pub id: u32,
-    /// Entity type, such as `profile`.
+    /// What it is, such as `account`, `profile`, `email` or `dns_record`.
     #[serde(rename = "type")]
+    #[schema(pattern = "^[a-z_]+$", examples("account"))]
     pub result_type: String,
-    /// The same value.
+    /// The same value as `type`.
+    #[schema(pattern = "^[a-z_]+$", examples("account"))]
     pub entity_type: String,
-    /// Platform name.
+    /// Name of the platform or service; null where there is none.
+    #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
-    /// Primary value.
+    /// Primary value, such as a username or an address; null where there is none.
+    #[schema(required, examples("octocat"))]
     pub value: Option<String>,
-    /// 0.0 to 1.0.
+    /// How sure it is, from 0.0 to 1.0: computed from the evidence.
+    #[schema(minimum = 0, maximum = 1, examples(0.95))]
     pub confidence: f64,
-    /// Id of the first module that found it.
+    /// Id of the module that found it first: see `GET /v1/modules`.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub source: String,
-    /// Module-specific data, and [`sources`](super::entity::merge::SOURCES).
+    /// What the module read beside the value: names and values differ from module to module. `sources` names
+    /// every module that found it.
+    #[schema(value_type = std::collections::HashMap<String, Value>,
+        examples(json!({"display_name": "The Octocat", "sources": [{"module": "github", "platform": "GitHub", "confidence": 0.95}]})))]
     pub metadata: Map<String, Value>,
-    /// When it was recorded.
+    /// When it was recorded: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
-/// How one module ended, as `…/modules` shows it and as the journal keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+// As `…/modules` shows it and as the journal keeps it.
+/// How one module of a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModuleReport {
-    /// Module id.
+    /// Module id: see `GET /v1/modules`.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub module: String,
-    /// Platform name.
+    /// Name of the platform.
+    #[schema(examples("GitHub"))]
     pub platform: String,
-    /// Outcome.
+    /// How it ended.
     pub status: Outcome,
-    /// A machine-readable word, where the outcome needs one.
+    /// A machine-readable word, such as `captcha`, `dns` or `timeout_connect`; null where the outcome says it
+    /// all. Others may be added.
+    #[schema(required, examples("captcha"))]
     pub reason: Option<String>,
-    /// The last HTTP status seen.
+    /// The last HTTP status that the site sent; null where it sent none.
+    #[schema(required, minimum = 100, maximum = 999, examples(200))]
     pub http_status: Option<u16>,
-    /// From the start of the check to its end, waiting in the queue left out.
+    /// Milliseconds from the start of the check to its end, without the time in the queue.
+    #[schema(examples(412))]
     pub elapsed_ms: u64,
 }
 
-/// The progress block (2.3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+// Section 2.3 of the contract.
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Modules of the run.
+    #[schema(examples(500))]
     pub modules_total: u32,
     /// Modules that ended, in whatever way.
+    #[schema(examples(231))]
     pub modules_completed: u32,
     /// Modules that ended as a hit.
+    #[schema(examples(17))]
     pub modules_with_hits: u32,
 }
 
-/// How the modules that ended did end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "one count for each outcome, named after it")]
+/// How the modules that ended did end: one count for each outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Coverage {
-    /// Modules that ended.
+    /// Modules that ended: the sum of the eight outcomes.
+    #[schema(examples(231))]
     pub checked: u32,
-    /// Of these, those that came to a conclusion.
+    /// Of these, those that came to a conclusion: `hit` and `miss`.
+    #[schema(examples(209))]
     pub conclusive: u32,
+    /// It is there.
+    #[schema(examples(17))]
     pub hit: u32,
+    /// It is not there.
+    #[schema(examples(192))]
     pub miss: u32,
+    /// A captcha, a challenge or a login wall stood in the way.
+    #[schema(examples(9))]
     pub blocked: u32,
+    /// The site asked us to slow down.
+    #[schema(examples(2))]
     pub rate_limited: u32,
+    /// The deadline passed.
+    #[schema(examples(4))]
     pub timeout: u32,
+    /// DNS, TLS, connection, or an answer that the module's rules do not know.
+    #[schema(examples(3))]
     pub error: u32,
+    /// The site says yes to a made-up name too.
+    #[schema(examples(1))]
     pub unreliable: u32,
+    /// Not asked: the query cannot be a name there, or a key or a browser is not configured.
+    #[schema(examples(3))]
     pub skipped: u32,
-    /// `conclusive` over `checked` minus `skipped`, 0.0 to 1.0; 0.0 where that is nothing over nothing.
+    /// `conclusive` over `checked` minus `skipped`, from 0.0 to 1.0, three decimals; 0.0 where that is nothing
+    /// over nothing.
+    #[schema(minimum = 0, maximum = 1, examples(0.917))]
     pub ratio: f64,
 }
 

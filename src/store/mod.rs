@@ -9,6 +9,7 @@
 //! | `audit`, `retention` | rows of the audit; which old runs are removed together |
 //! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
 //! | `health` | the columns of `module_health`, and how counts fade |
+//! | `writes` | whether writes are taken, for health checks |
 //! | `row` | a row of `runs`, as both databases give it |
 //! | `sqlite/`, `postgres/` | the two databases: same behaviour, one contract suite (`tests/store.rs`) |
 //!
@@ -32,6 +33,7 @@ mod row;
 mod schema;
 mod sqlite;
 pub mod url;
+mod writes;
 
 use std::sync::Arc;
 

@@ -53,6 +53,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0001_foundation"),
     migration!("0002_several_sources"),
     migration!("0003_module_health"),
+    migration!("0004_shared"),
     migration!("0005_audit_and_retention"),
 ];
 

@@ -2,12 +2,14 @@
 
 mod bad_input;
 mod credits;
+mod docs;
 mod export;
 mod headers;
 mod health;
 mod limits;
 mod merging;
 mod modes;
+mod openapi;
 mod reading;
 mod selection;
 mod streams;

@@ -50,6 +50,7 @@ fn every_command_explains_itself_with_an_example() {
             "catalog check-syntax",
             "catalog format",
             "catalog convert",
+            "openapi",
         ]
     );
     for mut words in commands {

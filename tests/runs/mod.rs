@@ -19,7 +19,7 @@ use sightline::modules::keys::OperatorKeys;
 use sightline::modules::probe::Prober;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
-use sightline::runs::journal::{Ending, InstanceId, Journal, Write};
+use sightline::runs::journal::{Claim, Ending, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
@@ -173,6 +173,11 @@ impl Bench {
         assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
         run.summary()
     }
+}
+
+/// What `owner` asks for when it takes one run over.
+fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
+    Claim { owner, simulated, except: &[], holds: Duration::from_secs(60), limit }
 }
 
 fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<String>) {

@@ -15,7 +15,7 @@ use sightline::runs::journal::{ListFilter, Write};
 use sightline::runs::run::Status;
 use sightline::store::{self, OpenError, Options, Store};
 
-use super::{at, checkpoint, completed, new_instance, open};
+use super::{at, checkpoint, claim, completed, new_instance, open};
 use crate::support::databases::{TestDatabase, databases};
 
 const RELEASED: usize = 3;
@@ -147,12 +147,11 @@ fn health_is_whole(store: &Store, version: usize) {
 /// The run that was interrupted is taken over and ends.
 fn goes_on(store: &Store) {
     let me = new_instance();
-    let (now, lease) = (at("2026-03-02T00:00:00Z"), at("2026-03-02T00:00:30Z"));
-    let taken = store.take_over(me, false, now, lease, 10).unwrap();
+    let taken = store.take_over(&claim(me, false, 10)).unwrap();
     assert_eq!(taken.len(), 1);
     assert_eq!((taken[0].modules.len(), taken[0].done.len(), taken[0].results.len()), (2, 1, 1));
     let run: RunId = id("d3");
-    assert_eq!(store.finish(run, me, &checkpoint(), &completed()).unwrap(), Write::Done);
+    assert_eq!(store.finish(run, taken[0].lease, &checkpoint(), &completed()).unwrap(), Write::Done);
     assert_eq!(store.run(run, id("0a")).unwrap().unwrap().status, Status::Completed);
 }
 

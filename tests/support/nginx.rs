@@ -18,7 +18,7 @@ pub(crate) struct Nginx {
 
 /// What it is put before, and how.
 pub(crate) struct NginxSetup {
-    upstream: SocketAddr,
+    upstreams: Vec<SocketAddr>,
     has_tls: bool,
     changes: Vec<(&'static str, &'static str)>,
 }
@@ -26,7 +26,12 @@ pub(crate) struct NginxSetup {
 impl NginxSetup {
     /// Before this server, without TLS.
     pub(crate) fn before(upstream: SocketAddr) -> Self {
-        Self { upstream, has_tls: false, changes: Vec::new() }
+        Self::before_all(&[upstream])
+    }
+
+    /// Before several instances, as the template says it.
+    pub(crate) fn before_all(upstreams: &[SocketAddr]) -> Self {
+        Self { upstreams: upstreams.to_vec(), has_tls: false, changes: Vec::new() }
     }
 
     pub(crate) fn with_tls(mut self) -> Self {
@@ -68,9 +73,15 @@ impl NginxSetup {
             assert!(text.contains(text_before), "{text_before:?} is not in the template");
             text = text.replace(text_before, instead);
         }
+        if let [_, _, ..] = self.upstreams[..] {
+            let servers: Vec<String> =
+                self.upstreams.iter().map(|upstream| format!("server {upstream} max_fails=0;")).collect();
+            assert!(text.contains("@SIGHTLINE@ max_fails=0;"), "the template speaks of several instances");
+            text = text.replace("server @SIGHTLINE@;", &servers.join("\n    "));
+        }
         let listen = format!("{address}{}", if self.has_tls { " ssl" } else { "" });
         for (name, value) in [
-            ("@SIGHTLINE@", self.upstream.to_string()),
+            ("@SIGHTLINE@", self.upstreams[0].to_string()),
             ("@LISTEN@", listen),
             ("@NAME@", "localhost".to_owned()),
             ("@CERTIFICATE@", certificate),

@@ -15,7 +15,6 @@ use crate::account::audit::{Action, AuditFilter, Deed, Origin};
 use crate::account::key::KeyRecord;
 use crate::account::records::{Booking, CycleUse, NotedRequest};
 use crate::account::service::AccountError;
-use crate::api::wire::RunBody;
 use crate::base::clock::{Clock as _, SystemClock, millis};
 use crate::base::ids::{AccountId, KeyId, RunId};
 use crate::base::storage::StorageError;
@@ -24,8 +23,9 @@ use crate::cli::audit::{AuditLine, each_entry};
 use crate::cli::exit::Failure;
 use crate::cli::replace::Replacement;
 use crate::config::StorageConfig;
+use crate::report::body::{ReportBody, RunBody};
 use crate::runs::journal::ListFilter;
-use crate::runs::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::runs::run::{ResultRecord, RunSummary};
 use crate::store::Store;
 
 /// Runs, and results of one run, read from the store at once.
@@ -99,13 +99,6 @@ struct RequestBlock<'a> {
     run_id: RunId,
     #[serde(with = "millis")]
     at: Timestamp,
-}
-
-#[derive(Serialize)]
-struct RunBlock<'a> {
-    #[serde(flatten)]
-    run: RunBody<'a>,
-    modules: Vec<ModuleReport>,
 }
 
 pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -190,7 +183,7 @@ impl<'a> Export<'a> {
         let results = all_results(self.store, run.id)?;
         let modules = self.store.modules(run.id)?;
         let run = RunBody { head: run.into(), results: results.iter().collect() };
-        self.item(list, &RunBlock { run, modules })
+        self.item(list, &ReportBody { run, modules: &modules })
     }
 
     fn begin(&mut self, name: &str) -> Result<List, Failure> {

@@ -96,6 +96,7 @@
 //!   not set, without what the page of a made-up name says as well.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::query::SearchType;
 
@@ -212,9 +213,12 @@ pub struct Entry {
     pub note: Option<String>,
 }
 
-/// Who sees the traffic of a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Who sees the traffic of a module: `third_party` (one that holds data about the query), `resolver` (a DNS
+/// resolver), `target_web` (the site of the domain that is looked up) or `third_party_scan` (a third party that
+/// fetches that site when asked).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ModuleContact)]
 pub enum Contact {
     /// A third party that holds data about the query.
     #[default]

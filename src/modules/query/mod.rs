@@ -18,12 +18,13 @@ mod tests;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The most bytes of a query that are looked at. A pasted address of a page fits; a book does not.
 pub const MAX_QUERY_BYTES: usize = 1024;
 
-/// The kinds of search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// What is looked up: a domain name, an email address or a username.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchType {
     /// A domain name.

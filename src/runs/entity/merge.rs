@@ -22,6 +22,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use crate::runs::run::ResultRecord;
 
@@ -39,13 +40,17 @@ const SHARE: f64 = 0.25;
 const MOST: f64 = 0.99;
 
 /// One source of a result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = ResultSource)]
 pub struct Source {
-    /// Module id.
+    /// Module id: see `GET /v1/modules`.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub module: String,
-    /// Platform name.
+    /// Name of the platform; null where there is none.
+    #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
     /// How sure this source is: 0.0 to 1.0.
+    #[schema(minimum = 0, maximum = 1, examples(0.95))]
     pub confidence: f64,
 }
 

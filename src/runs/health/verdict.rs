@@ -2,6 +2,7 @@
 
 use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::tally::Tally;
 use crate::base::clock::millis;
@@ -16,9 +17,12 @@ const OK: f64 = 0.8;
 /// Share of conclusive checks from which on it is of use.
 const OF_USE: f64 = 0.5;
 
-/// In one word how a module does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// In one word how a module does: `unknown` (fewer than 3 checks, or none within 30 days), `ok` (a hit or a miss
+/// in at least 80% of the last checks), `degraded` (in at least half of them), else `blocked` (most of the others
+/// were blocked or limited) or `broken` (most of the others were errors, timeouts or unreliable).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ModuleHealthStatus)]
 pub enum Verdict {
     /// Fewer than 3 checks, or none within 30 days.
     Unknown,
@@ -32,30 +36,44 @@ pub enum Verdict {
     Broken,
 }
 
-/// The health of one module, as `GET /v1/modules` shows it. Rates are 0.0 to 1.0, over about the last twenty
-/// checks; all are 0.0 where there was none.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "rates are named after their outcomes")]
+/// How one module has done lately. Rates are 0.0 to 1.0, over about the last twenty checks; all are 0.0 where
+/// there was none.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ModuleHealth {
+    /// In one word.
     pub status: Verdict,
     /// Checks since they are counted, over all processes and restarts.
+    #[schema(examples(1312))]
     pub checks: u64,
     /// How many checks the rates rest on, at most twenty.
+    #[schema(maximum = 20, examples(20))]
     pub sample: u32,
+    /// Share of hits.
+    #[schema(minimum = 0, maximum = 1, examples(0.35))]
     pub hit_rate: f64,
+    /// Share of misses.
+    #[schema(minimum = 0, maximum = 1, examples(0.6))]
     pub miss_rate: f64,
-    /// Blocked, or limited by the site.
+    /// Share of checks that were blocked, or limited by the site.
+    #[schema(minimum = 0, maximum = 1, examples(0.05))]
     pub blocked_rate: f64,
-    /// Errors, timeouts, and a yes to made-up names.
+    /// Share of errors, timeouts, and a yes to made-up names.
+    #[schema(minimum = 0, maximum = 1, examples(0.0))]
     pub error_rate: f64,
-    /// Moving mean over about the last five checks; null where there was none.
+    /// Milliseconds: moving mean over about the last five checks; null where there was none.
+    #[schema(required, examples(412))]
     pub latency_ms: Option<u64>,
+    /// The last check: RFC 3339, UTC, milliseconds; null where there was none.
     #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
     pub last_checked_at: Option<Timestamp>,
+    /// The last hit; null where there was none.
     #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
     pub last_hit_at: Option<Timestamp>,
-    /// The last hit or miss.
+    /// The last hit or miss; null where there was none.
     #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
     pub last_conclusive_at: Option<Timestamp>,
 }
 

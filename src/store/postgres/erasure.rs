@@ -6,11 +6,12 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::session::Work;
-use super::{Database, at};
+use super::{Database, at, herald};
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::ledger::Erased;
-use crate::base::ids::AccountId;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::runs::news::News;
 use crate::runs::retention::{BatchSize, Retention, Swept};
 use crate::store::limits::LONG_WORK;
 use crate::store::retention::{first_batch, swept};
@@ -21,6 +22,8 @@ const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
      (SELECT id FROM api_keys WHERE account = $1 ORDER BY id FOR UPDATE)";
 const ERASE_RUNS: &str =
     "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE account = $1 ORDER BY id FOR UPDATE)";
+
+const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = $1 AND status = 'running'";
 
 /// Held to the end of a batch: one instance removes old runs at a time.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock(1397507139, hashtext(current_schema()))";
@@ -43,12 +46,17 @@ impl Database {
             if work.query("SELECT 1 FROM accounts WHERE id = $1 FOR UPDATE", &[&id.0])?.is_empty() {
                 return Ok(None);
             }
+            // Nothing is started for it from here on; what ends by itself meanwhile is told of in vain.
+            for row in work.query(LIVE_RUNS, &[&id.0])? {
+                herald::announce(work, News::Deleted(RunId(row.try_get(0).map_err(storage)?)))?;
+            }
             let runs = work.execute(ERASE_RUNS, &[&id.0])?;
             work.execute("DELETE FROM idempotency_keys WHERE account = $1", &[&id.0])?;
             let keys = work.execute(ERASE_KEYS, &[&id.0])?;
             work.execute("DELETE FROM accounts WHERE id = $1", &[&id.0])?;
             let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
             note(work, &deed, moment, by)?;
+            herald::announce(work, News::Access)?;
             Ok(Some(Erased { keys, runs }))
         })
     }

@@ -7,14 +7,16 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::session::Values;
-use super::{Database, at};
+use super::{Database, at, herald};
 use crate::account::account::Account;
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
 use crate::account::ledger::{Erased, Ledger};
+use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
+use crate::runs::news::News;
 use crate::store::document::plain;
 use crate::store::limits::PING_WAIT;
 use crate::store::row::number;
@@ -91,6 +93,7 @@ impl Ledger for Database {
                 work.execute("UPDATE accounts SET plan = $2 WHERE id = $1", &[&id.0, &plain(plan)])?;
                 let deed = Deed::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
                 note(work, &deed, moment, by)?;
+                herald::announce(work, News::Access)?;
             }
             Ok(true)
         })
@@ -163,6 +166,7 @@ impl Ledger for Database {
                 let sql = "UPDATE api_keys SET revoked_at = $2 WHERE id = $1";
                 work.execute(sql, &[&id.0, &at(revoked_at)])?;
                 note(work, &Deed::of_object(Action::KeyRevoked, account, id), revoked_at, by)?;
+                herald::announce(work, News::Access)?;
             }
             Ok(true)
         })
@@ -183,9 +187,12 @@ impl Ledger for Database {
         rows.first().map_or(Ok(0), |row| number(row.try_get(0).map_err(storage)?))
     }
 
+    fn quota(&self) -> Option<&dyn Quota> {
+        Some(self)
+    }
+
     fn ping(&self) -> Result<(), StorageError> {
-        // A session is asked for a sign of life before it is handed out.
-        self.session_within(PING_WAIT).map(|_| ())
+        self.is_well(PING_WAIT)
     }
 }
 

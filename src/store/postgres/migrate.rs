@@ -1,12 +1,11 @@
 //! Brings the schema up to date.
 
 use jiff::Timestamp;
-use postgres::Transaction;
+use postgres::{Client, Transaction};
 
 use super::at;
 use super::audit::INSERT;
 use super::error::storage;
-use super::session::Session;
 use super::target::PostgresTarget;
 use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
@@ -33,15 +32,14 @@ const APPLIED: &str =
 
 /// Runs what is missing; gives it.
 pub(super) fn run(
-    mut session: Session,
+    mut client: Client,
     target: &PostgresTarget,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
     let failed = failed(target);
     let (mut is_locked, mut done) = (false, Vec::new());
     loop {
-        let mut transaction =
-            session.client().map_err(failed)?.transaction().map_err(|error| failed(storage(error)))?;
+        let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
         if is_locked {
             lock(&mut transaction).map_err(|error| failed(storage(error)))?;
         }
@@ -63,12 +61,11 @@ pub(super) fn run(
 
 /// What is missing.
 pub(super) fn pending(
-    mut session: Session,
+    mut client: Client,
     target: &PostgresTarget,
 ) -> Result<Vec<&'static Migration>, OpenError> {
     let failed = failed(target);
-    let mut transaction =
-        session.client().map_err(failed)?.transaction().map_err(|error| failed(storage(error)))?;
+    let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
     let applied = applied(&mut transaction).map_err(failed)?.unwrap_or_default();
     let steps = schema::pending(&applied, Dialect::Postgres)?;
     Ok(steps.into_iter().map(|(_, migration)| migration).collect())

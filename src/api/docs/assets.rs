@@ -1,0 +1,61 @@
+//! Scripts, styles and pictures. The borrowed ones are written by `scripts/docs-assets`, compressed.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::http::StaticFile;
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const PICTURE: &str = "image/svg+xml";
+
+/// Licences of what others wrote.
+pub(super) static LICENSES: LazyLock<Arc<StaticFile>> = LazyLock::new(|| {
+    let text = include_bytes!("assets/licenses.txt").as_slice();
+    Arc::new(StaticFile::plain("text/plain; charset=utf-8", text))
+});
+
+/// Our own sign.
+pub(super) static ICON: LazyLock<Arc<StaticFile>> =
+    LazyLock::new(|| Arc::new(StaticFile::plain(PICTURE, include_bytes!("assets/icon.svg").as_slice())));
+
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let plain = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::plain(kind, body)));
+    let gzipped = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::gzipped(kind, body)));
+    vec![
+        gzipped("swagger-ui-bundle.js", SCRIPT, include_bytes!("assets/swagger-ui-bundle.js.gz")),
+        gzipped("swagger-ui.css", STYLE, include_bytes!("assets/swagger-ui.css.gz")),
+        gzipped("redoc.standalone.js", SCRIPT, include_bytes!("assets/redoc.standalone.js.gz")),
+        plain("begin-swagger-ui.js", SCRIPT, include_bytes!("assets/begin-swagger-ui.js")),
+        plain("begin-redoc.js", SCRIPT, include_bytes!("assets/begin-redoc.js")),
+        plain("pages.css", STYLE, include_bytes!("assets/pages.css")),
+        Asset::new("icon.svg", Arc::clone(&ICON)),
+    ]
+});
+
+struct Asset {
+    /// What pages call it.
+    name: &'static str,
+    /// The last segment of its address.
+    address: String,
+    file: Arc<StaticFile>,
+}
+
+impl Asset {
+    fn new(name: &'static str, file: Arc<StaticFile>) -> Self {
+        let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+        let address = format!("{stem}-{}.{extension}", file.fingerprint());
+        Self { name, address, file }
+    }
+}
+
+/// The file at `/docs/assets/{address}`.
+pub(super) fn find(address: &str) -> Option<&'static Arc<StaticFile>> {
+    ASSETS.iter().find(|asset| asset.address == address).map(|asset| &asset.file)
+}
+
+/// A page's text with `{{name}}` replaced by the address of the asset of that name, relative to `/`.
+pub(super) fn with_addresses(template: &str) -> String {
+    ASSETS.iter().fold(template.to_owned(), |page, asset| {
+        page.replace(&format!("{{{{{}}}}}", asset.name), &format!("docs/assets/{}", asset.address))
+    })
+}

@@ -1,0 +1,45 @@
+"use strict";
+
+// ReDoc has one look, a light one with dark samples at the side. This is the rest of a dark one.
+const darkColors = {
+  primary: { main: "#7ecbe0", light: "#a9dfee" },
+  success: { main: "#6fcf7c" },
+  error: { main: "#ff8b8b" },
+  gray: { 50: "#262b2e", 100: "#33393c" },
+  text: { primary: "#e4e6e6", secondary: "#b4bfc4" },
+  border: { dark: "#52606a", light: "#3c464b" },
+  responses: {
+    success: { color: "#6fcf7c", backgroundColor: "#1d2c20", tabTextColor: "#6fcf7c" },
+    error: { color: "#ff8b8b", backgroundColor: "#331f20", tabTextColor: "#ff8b8b" },
+    redirect: { color: "#ffcf6b", backgroundColor: "#33291a", tabTextColor: "#ffcf6b" },
+    info: { color: "#8cc7ff", backgroundColor: "#1b2a38", tabTextColor: "#8cc7ff" },
+  },
+};
+const darkTheme = {
+  colors: darkColors,
+  schema: { nestedBackground: "#262b2e", typeNameColor: "#b4bfc4", typeTitleColor: "#b4bfc4", requireLabelColor: "#ff8b8b" },
+  typography: { code: { color: "#ffb0a0", backgroundColor: "#2f3538" }, links: { color: "#7ecbe0" } },
+  sidebar: { backgroundColor: "#23282b", textColor: "#e4e6e6" },
+};
+const lightTheme = { colors: { primary: { main: "#0f5f73" } } };
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const place = document.getElementById("documentation");
+
+function show() {
+  Redoc.init(
+    "openapi.json",
+    {
+      // Its search would run a script from memory, which the page's policy does not let.
+      disableSearch: true,
+      nativeScrollbars: true,
+      requiredPropsFirst: true,
+      scrollYOffset: 0,
+      theme: dark.matches ? darkTheme : lightTheme,
+    },
+    place,
+  );
+}
+
+show();
+dark.addEventListener("change", () => location.reload());

@@ -1,0 +1,127 @@
+//! Credits and the self-check.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::account::credits::Balance;
+use crate::base::clock::millis;
+use crate::base::ids::AccountId;
+use crate::modules::query::SearchType;
+
+/// A number of credits, or the word `unlimited` on a plan without a cap.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A number of credits.
+    Count(u64),
+    /// `unlimited`.
+    Word(Unlimited),
+}
+
+/// The word `unlimited`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unlimited {
+    /// There is no cap.
+    Unlimited,
+}
+
+impl From<Option<u64>> for Amount {
+    fn from(amount: Option<u64>) -> Self {
+        amount.map_or(Self::Word(Unlimited::Unlimited), Self::Count)
+    }
+}
+
+// Section 2.4 of the contract.
+/// The credit balance of the account, shared by all of its keys.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Credits<'a> {
+    /// Name of the plan.
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
+    pub tier: &'a str,
+    /// What is left in this billing period.
+    pub credits_remaining: Amount,
+    /// Used in this billing period.
+    #[schema(examples(58))]
+    pub credits_used: u64,
+    /// What a billing period has in all.
+    pub credits_allowed: Amount,
+    /// First moment of the billing period: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-01T00:00:00.000Z"))]
+    pub period_start: Timestamp,
+    /// First moment of the next one: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-06-01T00:00:00.000Z"))]
+    pub period_end: Timestamp,
+}
+
+impl<'a> Credits<'a> {
+    /// The balance of an account on the plan `tier`.
+    pub fn new(tier: &'a str, balance: &Balance) -> Self {
+        Self {
+            tier,
+            credits_remaining: balance.remaining().into(),
+            credits_used: balance.used,
+            credits_allowed: balance.allowed.into(),
+            period_start: balance.cycle.start,
+            period_end: balance.cycle.end,
+        }
+    }
+}
+
+// Section 2.5 of the contract.
+/// What the key's owner is and may do.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Account)]
+pub struct Me<'a> {
+    /// Identifies the account.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-0000-7b3a-9e2f-0123456789ab"))]
+    pub user_id: AccountId,
+    /// Name of the plan.
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
+    pub tier: &'a str,
+    /// Whether the plan includes the API: always true here, for a key of another plan gets 403.
+    #[schema(examples(true))]
+    pub api_access: bool,
+    /// Searches that may be started in any 60 seconds, over all keys of the account.
+    #[schema(minimum = 1, examples(30))]
+    pub rate_limit_per_minute: u32,
+    /// Whether streams are served.
+    #[schema(examples(true))]
+    pub supports_streaming: bool,
+    /// What can be looked up.
+    #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
+    pub search_types: [SearchType; 3],
+    /// The credits of this billing period.
+    pub credits: MeCredits,
+}
+
+/// The credits of the billing period.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AccountCredits)]
+pub struct MeCredits {
+    /// What is left.
+    pub remaining: Amount,
+    /// What was used.
+    #[schema(examples(58))]
+    pub used: u64,
+    /// What it has in all.
+    pub allowed: Amount,
+    /// First moment of the next billing period: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-06-01T00:00:00.000Z"))]
+    pub period_end: Timestamp,
+}
+
+impl From<&Balance> for MeCredits {
+    fn from(balance: &Balance) -> Self {
+        Self {
+            remaining: balance.remaining().into(),
+            used: balance.used,
+            allowed: balance.allowed.into(),
+            period_end: balance.cycle.end,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The documentation's addresses: who may, how they are kept, how they are sent.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+
+use crate::support::server::{Answer, Server, Setup};
+
+const PAGES: [&str; 3] = ["/", "/docs", "/redoc"];
+
+fn fetch(server: &Server, path: &str) -> Answer {
+    let answer = server.request("GET", path).send();
+    assert_eq!(answer.status, 200, "{path}");
+    answer
+}
+
+/// What stands in the page's `href` and `src`.
+fn links(page: &Answer) -> BTreeSet<String> {
+    let text = std::str::from_utf8(&page.body).unwrap();
+    let values = ["href=\"", "src=\""].into_iter().flat_map(|name| text.split(name).skip(1));
+    values.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn pages_are_anyones_and_are_asked_about_each_time() {
+    let server = Setup::new().flag("--rate-limit-read=1").start();
+    for path in PAGES.into_iter().chain(["/docs/licenses", "/favicon.ico"]) {
+        for _ in 0..3 {
+            let page = fetch(&server, path);
+            assert_eq!(page.header("cache-control"), Some("no-cache"), "{path}");
+            assert_eq!(page.header("ratelimit"), None, "{path}");
+            let tag = page.header("etag").unwrap();
+            let again = server.request("GET", path).header("If-None-Match", tag).send();
+            assert_eq!(
+                (again.status, again.body.len(), again.header("etag")),
+                (304, 0, Some(tag)),
+                "{again}"
+            );
+            let other = server.request("GET", path).header("If-None-Match", "\"other\"").send();
+            assert_eq!(other.status, 200, "{path}");
+        }
+        let (whole, head) = (fetch(&server, path), server.request("HEAD", path).send());
+        let length = whole.body.len().to_string();
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*length)), "{head}");
+        let refused = server.request("POST", path).send();
+        refused.is_error(405, "method_not_allowed");
+        assert_eq!(refused.header("allow"), Some("GET, HEAD, OPTIONS"));
+        assert_eq!(server.request("OPTIONS", path).send().status, 204);
+    }
+}
+
+#[test]
+fn a_page_may_load_what_is_here_and_nothing_else() {
+    let server = Setup::new().start();
+    for path in PAGES {
+        let page = fetch(&server, path);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
+        let policy = page.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+        for part in ["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        for source in policy.split([';', ' ']).filter(|word| !word.ends_with("-src") && !word.is_empty()) {
+            let is_narrow = ["'none'", "'self'", "data:", "base-uri", "form-action", "frame-ancestors"]
+                .contains(&source)
+                || source.starts_with("'sha256-");
+            assert!(is_narrow, "{source} in {policy}");
+        }
+        let text = std::str::from_utf8(&page.body).unwrap();
+        assert!(!text.contains("{{") && !text.contains("<style") && !text.contains(" style="), "{text}");
+        assert!(!text.contains("<script>") && !text.contains(" onload="), "a script in the page: {text}");
+        let links = links(&page);
+        assert!(links.len() > 4, "{links:?}");
+        for link in links {
+            // Relative, so that it holds under any prefix.
+            assert!(!link.starts_with('/') && !link.contains(':'), "{link} in {path}");
+            let target = format!("/{}", link.trim_start_matches("./"));
+            assert_eq!(server.request("GET", &target).send().status, 200, "{link} in {path}");
+        }
+    }
+}
+
+#[test]
+fn files_are_kept_for_ever_and_are_sent_as_the_client_takes_them() {
+    let server = Setup::new().start();
+    let mut files: BTreeSet<String> = PAGES.iter().flat_map(|page| links(&fetch(&server, page))).collect();
+    files.retain(|link| link.starts_with("docs/assets/"));
+    let kinds: BTreeSet<&str> = files.iter().map(|file| file.rsplit_once('.').unwrap().1).collect();
+    assert_eq!(kinds, ["css", "js", "svg"].into());
+    assert_eq!(files.len(), 7, "{files:?}");
+    for file in files {
+        let path = format!("/{file}");
+        let plain = fetch(&server, &path);
+        assert_eq!(plain.header("cache-control"), Some("public, max-age=31536000, immutable"));
+        assert_eq!((plain.header("content-encoding"), plain.header("vary")), (None, Some("Accept-Encoding")));
+        let kind = match file.rsplit_once('.').unwrap().1 {
+            "css" => "text/css; charset=utf-8",
+            "js" => "text/javascript; charset=utf-8",
+            _ => "image/svg+xml",
+        };
+        assert_eq!(plain.header("content-type"), Some(kind), "{file}");
+        let packed = server.request("GET", &path).header("Accept-Encoding", "br, gzip").send();
+        assert_eq!(
+            (packed.header("content-encoding"), packed.header("vary")),
+            (Some("gzip"), Some("Accept-Encoding"))
+        );
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&*packed.body).read_to_end(&mut unpacked).unwrap();
+        assert!(unpacked == plain.body && !plain.body.is_empty(), "{file}: the two forms differ");
+        let tag = packed.header("etag").unwrap();
+        assert_eq!(tag, format!("W/{}", plain.header("etag").unwrap()));
+        assert_eq!(server.request("GET", &path).header("If-None-Match", tag).send().status, 304, "{file}");
+        let head = server.request("HEAD", &path).header("Accept-Encoding", "gzip").send();
+        assert_eq!(head.header("content-length"), Some(&*packed.body.len().to_string()), "{head}");
+        // An address stands for these bytes alone.
+        let fingerprint = &plain.header("etag").unwrap()[1..17];
+        let stale = path.replace(fingerprint, "0123456789abcdef");
+        assert_ne!(stale, path);
+        server.request("GET", &stale).send().is_error(404, "not_found");
+    }
+    for path in
+        ["/docs/assets", "/docs/assets/", "/docs/assets/pages.css", "/docs/assets/..%2fpages.css", "/docs/x"]
+    {
+        server.request("GET", path).send().is_error(404, "not_found");
+    }
+}
+
+#[test]
+fn a_slash_at_the_end_leads_to_the_page() {
+    let server = Setup::new().start();
+    for path in ["/docs", "/redoc"] {
+        let moved = server.request("GET", &format!("{path}/?x=y")).send();
+        assert_eq!((moved.status, moved.header("location")), (308, Some(&*format!("..{path}"))), "{moved}");
+    }
+}
+
+#[test]
+fn the_landing_page_says_when_nothing_is_real() {
+    let said = |server: &Server| String::from_utf8(fetch(server, "/").body).unwrap().contains("sandbox");
+    assert!(said(&Setup::new().start()));
+    assert!(!said(&Setup::real().start()));
+}
+
+#[test]
+fn capabilities_name_the_documentation_behind_the_base_url() {
+    let server = Setup::new().flag("--base-url=https://search.example.org/api/").start();
+    let capabilities = server.get("/v1/capabilities").json();
+    assert_eq!(capabilities["docs_url"], "https://search.example.org/api/docs");
+    assert_eq!(capabilities["openapi_url"], "https://search.example.org/api/openapi.json");
+    let plain = Setup::new().start();
+    let url = plain.get("/v1/capabilities").json()["docs_url"].as_str().unwrap().to_owned();
+    assert_eq!(fetch(&plain, url.strip_prefix(&format!("http://{}", plain.address)).unwrap()).status, 200);
+}
+
+#[test]
+fn the_licences_of_what_is_borrowed_are_served() {
+    let server = Setup::new().start();
+    let answer = fetch(&server, "/docs/licenses");
+    assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
+    let text = String::from_utf8(answer.body).unwrap();
+    for part in ["Swagger UI (", "Apache License", "ReDoc (", "MIT License", "DOMPurify"] {
+        assert!(text.contains(part), "{part}");
+    }
+}

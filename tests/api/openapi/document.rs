@@ -1,0 +1,166 @@
+//! The document itself: valid, as committed, the same from the server and from the command.
+
+use std::path::Path;
+
+use super::{DOCUMENT, operations, resolve};
+use crate::cli::ran;
+use crate::support::folder::Folder;
+use crate::support::python::venv;
+use crate::support::server::Setup;
+use serde_json::Value;
+
+const VALIDATOR: &str = "openapi-spec-validator==0.9.0";
+
+#[test]
+fn the_document_is_valid_openapi_3_1() {
+    let folder = Folder::new();
+    let validated = |name: &str, document: &Value| {
+        let file = folder.path(name);
+        std::fs::write(&file, document.to_string()).unwrap();
+        let output = venv(&[VALIDATOR])
+            .command("openapi-spec-validator")
+            .args(["--schema", "3.1", "--errors", "all", &file])
+            .output()
+            .unwrap();
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.success(), said)
+    };
+    let (valid, said) = validated("openapi.json", &DOCUMENT);
+    assert!(valid, "{said}");
+    assert_eq!(DOCUMENT["openapi"], "3.1.0");
+    let mut broken = DOCUMENT.clone();
+    broken["paths"]["/v1/health"]["get"]["responses"]["200"]["description"].take();
+    assert!(!validated("broken.json", &broken).0, "the validator finds nothing");
+}
+
+/// Each change of the contract shows in the review. To write the file anew:
+/// `SIGHTLINE_TEST_UPDATE=1 cargo test --test main openapi`.
+#[test]
+fn the_document_is_the_committed_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/openapi.json");
+    let document = serde_json::to_string_pretty(&*DOCUMENT).unwrap() + "\n";
+    if std::env::var_os("SIGHTLINE_TEST_UPDATE").is_some() {
+        std::fs::write(&path, document).unwrap();
+        return;
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    if let Some(line) = committed.lines().zip(document.lines()).position(|(old, new)| old != new) {
+        let show =
+            |text: &str| text.lines().skip(line.saturating_sub(6)).take(12).collect::<Vec<_>>().join("\n");
+        panic!(
+            "the contract has changed from line {}; to write it anew: SIGHTLINE_TEST_UPDATE=1 cargo test --test main \
+             openapi\n--- committed\n{}\n--- now\n{}",
+            line + 1,
+            show(&committed),
+            show(&document)
+        );
+    }
+    assert_eq!(committed.len(), document.len());
+}
+
+#[test]
+fn the_command_prints_what_the_server_serves() {
+    let base_url = "https://search.example.org/sightline";
+    let printed = ran(&["openapi", "--base-url", base_url], &[]).code_is(0);
+    let printed_document: Value = serde_json::from_str(&printed.out).unwrap();
+    assert!(printed.out.lines().count() > 1000, "not pretty");
+    let server = Setup::new().flag(&format!("--base-url={base_url}")).start();
+    let served = server.request("GET", "/openapi.json").send();
+    assert_eq!((served.status, served.header("content-type")), (200, Some("application/json")));
+    assert_eq!(served.json(), printed_document);
+    assert_eq!(printed_document["servers"][0]["url"], base_url);
+    let capabilities = server.request("GET", "/v1/capabilities").send().json();
+    assert_eq!(capabilities["openapi_url"], format!("{base_url}/openapi.json"));
+    let default: Value = serde_json::from_str(&ran(&["openapi"], &[]).code_is(0).out).unwrap();
+    assert_eq!(default, *DOCUMENT);
+    ran(&["openapi", "--base-url", "ftp://x"], &[]).code_is(2).err_has("--base-url");
+}
+
+#[test]
+fn the_document_is_cached_and_compressed() {
+    let server = Setup::new().start();
+    let first = server.request("GET", "/openapi.json").send();
+    assert_eq!(first.header("cache-control"), Some("public, max-age=300"));
+    assert_eq!(first.header("vary"), Some("Accept-Encoding"));
+    let tag = first.header("etag").unwrap().to_owned();
+    let again = server.request("GET", "/openapi.json").header("If-None-Match", &tag).send();
+    assert_eq!(
+        (again.status, again.header("etag"), again.body.len()),
+        (304, Some(tag.as_str()), 0),
+        "{again}"
+    );
+    let packed = server.request("GET", "/openapi.json").header("Accept-Encoding", "gzip").send();
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    assert!(packed.body.len() * 4 < first.body.len(), "{} of {}", packed.body.len(), first.body.len());
+    let weak = packed.header("etag").unwrap();
+    assert_eq!(weak, format!("W/{tag}"));
+    let head = server.request("HEAD", "/openapi.json").send();
+    assert_eq!((head.status, head.header("etag")), (200, Some(tag.as_str())));
+}
+
+/// Every schema and field, parameter, header and answer says what it is; fields and parameters show an example.
+#[test]
+fn everything_has_a_description_and_an_example() {
+    let mut missing = Vec::new();
+    for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
+        describe(&format!("schema {name}"), schema, &mut missing);
+    }
+    for (path, method, operation) in operations() {
+        let place = format!("{method} {path}");
+        for word in ["summary", "description", "operationId"] {
+            if operation[word].as_str().is_none_or(str::is_empty) {
+                missing.push(format!("{place}: {word}"));
+            }
+        }
+        for parameter in operation["parameters"].as_array().unwrap() {
+            let parameter = resolve(parameter);
+            let place = format!("{place}: {}", parameter["name"]);
+            is_described(&place, parameter, &mut missing);
+            has_example(&place, &parameter["schema"], &mut missing);
+        }
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let response = resolve(response);
+            is_described(&format!("{place} {status}"), response, &mut missing);
+            for (name, header) in response["headers"].as_object().unwrap() {
+                let place = format!("{place} {status}: {name}");
+                is_described(&place, resolve(header), &mut missing);
+                has_example(&place, &resolve(header)["schema"], &mut missing);
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+fn describe(place: &str, schema: &Value, missing: &mut Vec<String>) {
+    is_described(place, schema, missing);
+    let parts = ["allOf", "oneOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
+    for object in parts.chain([schema]) {
+        for (name, property) in object["properties"].as_object().into_iter().flatten() {
+            let place = format!("{place}.{name}");
+            is_described(&place, property, missing);
+            if property["$ref"].is_null() {
+                has_example(&place, property, missing);
+            }
+        }
+    }
+}
+
+fn is_described(place: &str, value: &Value, missing: &mut Vec<String>) {
+    let text = value["description"].as_str().unwrap_or_default();
+    if text.trim().len() < 4 || text.contains("[`") {
+        missing.push(format!("{place}: description {text:?}"));
+    }
+}
+
+fn has_example(place: &str, schema: &Value, missing: &mut Vec<String>) {
+    let schema = resolve(schema);
+    let named_elsewhere = schema["items"]["$ref"].is_string()
+        || schema["items"]["examples"].is_array()
+        || schema["enum"].is_array()
+        || schema["contentSchema"].is_object()
+        || schema["oneOf"].is_array();
+    if schema["examples"].as_array().is_none_or(Vec::is_empty) && !named_elsewhere {
+        missing.push(format!("{place}: example"));
+    }
+}

@@ -1,0 +1,53 @@
+//! `/openapi.json`, held against what is served, both ways.
+
+mod document;
+mod request;
+mod routes;
+mod schemas;
+mod truth;
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::support::server::{Answer, Server};
+
+/// The address that the document is made for where it does not matter.
+const BASE_URL: &str = "http://127.0.0.1:8080";
+
+/// The document.
+static DOCUMENT: LazyLock<Value> =
+    LazyLock::new(|| serde_json::to_value(sightline::api::openapi::document(BASE_URL)).unwrap());
+
+/// What a reference within the document leads to.
+fn resolve(value: &Value) -> &Value {
+    match value["$ref"].as_str() {
+        Some(reference) => DOCUMENT.pointer(reference.strip_prefix('#').unwrap()).expect(reference),
+        None => value,
+    }
+}
+
+/// Each operation: path, method in lower case, and its description.
+fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    paths.iter().flat_map(|(path, item)| {
+        let methods = item.as_object().unwrap().iter();
+        let methods = methods.filter(|(name, _)| !matches!(name.as_str(), "description" | "summary"));
+        methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+    })
+}
+
+fn operation(path: &str, method: &str) -> &'static Value {
+    &DOCUMENT["paths"][path][method]
+}
+
+fn ask(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Answer {
+    let mut request = server.request(method, path);
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    match body {
+        Some(body) => request.body(body.as_bytes()).send(),
+        None => request.send(),
+    }
+}

@@ -1,0 +1,202 @@
+//! The schema of a search's body and the decoder, held against each other: what the schema refuses the decoder
+//! refuses; what it takes the decoder takes, but for rules that no schema can say.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sightline::api::decode::SearchBody;
+use sightline::base::ids::RequestId;
+use sightline::http::Request;
+
+use super::schemas::Schemas;
+
+const SCHEMA: &str = "/components/schemas/SearchRequest";
+
+/// Words of refusals whose rule no schema can say: the public suffix list, what a letter is outside of ASCII,
+/// lengths in encoded form.
+const BEYOND_SCHEMAS: [&str; 14] = [
+    "public suffix",
+    "special-use name",
+    "character that is not allowed (character",
+    "characters, more than 64",
+    "combining mark",
+    "invisible character",
+    "bytes",
+    "no valid international name",
+    "is an IP address",
+    "label",
+    "neither http nor https",
+    "the port",
+    "holds an '@'",
+    "is empty",
+];
+
+/// Why the decoder refuses a body.
+fn refusal(body: &Value) -> Option<String> {
+    let request = Request {
+        method: "POST".into(),
+        path: "/v1/searches".into(),
+        query: String::new(),
+        headers: vec![("content-type".into(), "application/json".into())],
+        body: body.to_string().into_bytes(),
+        client: None,
+    };
+    let error = SearchBody::from_request(&request).err()?;
+    let answer = error.into_response(&RequestId::accept(None), false);
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(answer["error"], "invalid_request");
+    Some(answer["message"].as_str().unwrap().to_owned())
+}
+
+fn agree(schemas: &Schemas, body: &Value) {
+    let (mistake, refusal) = (schemas.mistake(SCHEMA, body), refusal(body));
+    match (mistake, refusal) {
+        (Some(mistake), None) => panic!("the decoder takes what the schema refuses: {body}\n{mistake}"),
+        (None, Some(refusal)) if !BEYOND_SCHEMAS.iter().any(|words| refusal.contains(words)) => {
+            panic!("the schema takes what the decoder refuses: {body}\n{refusal}")
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn known_queries_are_judged_alike() {
+    let schemas = Schemas::new();
+    let long = "a".repeat(64);
+    let longer = "a".repeat(65);
+    let taken: &[(&str, &str)] = &[
+        ("username", "torvalds"),
+        ("username", "  @Torvalds\n"),
+        ("username", "a.b_c-d+e~f9"),
+        ("username", "-"),
+        ("username", "Jose\u{301}"),
+        ("username", "हिन्दी"),
+        ("username", "名前"),
+        ("username", &long),
+        ("email", "name+tag@example.com"),
+        ("email", " A!#$%&'*+-/=?^_`{|}~.b@EXAMPLE.co.uk. "),
+        ("email", "a@bücher.de"),
+        ("domain", "example.com"),
+        ("domain", " EXAMPLE.Com. "),
+        ("domain", "bücher.example.de"),
+        ("domain", "例え。jp"),
+        ("domain", "HTTPS://user:p%40ss@Example.COM:8443/a/b?c=d@e#f"),
+        ("domain", "//example.com/path"),
+        ("domain", "example.com?q=http://other.com"),
+        ("domain", "https://example.com\\@other.com/"),
+        ("domain", "XN--BCHER-KVA.de"),
+        ("domain", "1.2.3.4.com"),
+        ("domain", "example.com:"),
+    ];
+    for (kind, query) in taken {
+        let body = json!({"type": kind, "query": query});
+        schemas.check(SCHEMA, &body);
+        assert_eq!(refusal(&body), None, "{body}");
+    }
+    let refused: &[(&str, &str)] = &[
+        ("username", ""),
+        ("username", "   "),
+        ("username", "@"),
+        ("username", "@@a"),
+        ("username", "two words"),
+        ("username", "a/b"),
+        ("username", "."),
+        ("username", "@..."),
+        ("username", &longer),
+        ("email", "alice"),
+        ("email", "alice@"),
+        ("email", "@example.com"),
+        ("email", "a@b@example.com"),
+        ("email", ".alice@example.com"),
+        ("email", "al..ice@example.com"),
+        ("email", "alice@localhost"),
+        ("email", "alice@127.0.0.1"),
+        ("email", "alice@exa_mple.com"),
+        ("domain", "localhost"),
+        ("domain", "127.0.0.1"),
+        ("domain", "-bad-.com"),
+        ("domain", "a..com"),
+        ("domain", "exa mple.com"),
+        ("domain", "me@example.com"),
+        ("domain", "ftp://example.com"),
+        ("domain", "https:///path"),
+        ("domain", "[::1]"),
+    ];
+    for (kind, query) in refused {
+        let body = json!({"type": kind, "query": query});
+        assert!(schemas.mistake(SCHEMA, &body).is_some(), "{body}");
+        assert!(refusal(&body).is_some(), "{body}");
+    }
+    let local = "a".repeat(65);
+    let body = json!({"type": "email", "query": format!("{local}@example.com")});
+    assert!(schemas.mistake(SCHEMA, &body).is_some() && refusal(&body).is_some());
+}
+
+#[test]
+fn members_are_judged_alike() {
+    let schemas = Schemas::new();
+    let values = [
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(1.5),
+        json!("true"),
+        json!(""),
+        json!([]),
+        json!(["github"]),
+        json!(["github", 1]),
+        json!([null]),
+        json!({}),
+        json!(vec!["github"; 1000]),
+        json!(vec!["github"; 1001]),
+    ];
+    let members = [
+        "type",
+        "query",
+        "wait",
+        "stream",
+        "premium",
+        "modules",
+        "exclude_modules",
+        "categories",
+        "nsfw",
+        "passive",
+        "unknown",
+    ];
+    for member in members {
+        for value in &values {
+            for kind in ["username", "email", "domain"] {
+                let query = if kind == "email" { "alice@example.com" } else { "example.com" };
+                let mut body = json!({"type": kind, "query": query});
+                body[member] = value.clone();
+                let (mistake, refusal) = (schemas.mistake(SCHEMA, &body), refusal(&body));
+                let taken_by_schema = mistake.is_none();
+                assert_eq!(taken_by_schema, refusal.is_none(), "{body}: {mistake:?}, {refusal:?}");
+            }
+        }
+        let mut without = json!({"type": "username", "query": "alice"});
+        without.as_object_mut().unwrap().remove(member);
+        agree(&schemas, &without);
+    }
+    for body in [json!([]), json!(null), json!("a"), json!(1), json!({})] {
+        assert!(schemas.mistake(SCHEMA, &body).is_some() && refusal(&body).is_some(), "{body}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn any_query_is_judged_alike(
+        kind in prop::sample::select(vec!["username", "email", "domain", "phone"]),
+        query in prop_oneof![
+            "\\PC{0,70}",
+            "[ -~]{0,40}",
+            "\\s?@?[A-Za-z0-9._+~-]{0,70}\\s?",
+            "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~.-]{1,70}@[a-z0-9.-]{1,20}\\.(com|org|de|co\\.uk|zz)\\.?",
+            "(https?:)?(//)?([a-z]{1,3}@)?[a-zA-Z0-9ü.-]{1,30}\\.(com|org|de|COM|zz|1)\\.?(:[0-9]{0,6})?([/?#]\\PC{0,20})?",
+        ],
+    ) {
+        thread_local!(static SCHEMAS: Schemas = Schemas::new());
+        SCHEMAS.with(|schemas| agree(schemas, &json!({"type": kind, "query": query})));
+    }
+}

@@ -1,0 +1,162 @@
+//! Paths, methods, statuses and codes: what is documented is there, and what is there is documented.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sightline::api::error::ApiError;
+use sightline::api::failure::Failure;
+use sightline::api::routes::{Access, ROUTES};
+
+use super::schemas::Schemas;
+use super::{DOCUMENT, ask, operation, operations, resolve};
+use crate::support::server::Setup;
+
+const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"];
+const NO_RUN: &str = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab";
+
+#[test]
+fn the_table_of_routes_and_the_document_say_the_same() {
+    let served: BTreeSet<(String, String)> =
+        ROUTES.iter().map(|route| (route.path.to_owned(), route.method.to_lowercase())).collect();
+    let documented: BTreeSet<(String, String)> =
+        operations().map(|(path, method, _)| (path.to_owned(), method.to_owned())).collect();
+    assert_eq!(served, documented);
+    let ids: BTreeSet<&str> =
+        operations().map(|(_, _, operation)| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), ROUTES.len(), "an operation's id stands twice");
+    for route in ROUTES {
+        let operation = operation(route.path, &route.method.to_lowercase());
+        let needs_key = !operation["security"].as_array().unwrap().is_empty();
+        assert_eq!(needs_key, route.access != Access::Public, "{}", route.path);
+        assert_eq!(!operation["responses"]["401"].is_null(), needs_key, "{}", route.path);
+    }
+}
+
+#[test]
+fn every_documented_method_answers_and_every_other_one_is_refused() {
+    let server = Setup::new().start();
+    let key = format!("Bearer {}", server.key);
+    for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
+        let address = path.replace("{run_id}", NO_RUN);
+        let mut want: BTreeSet<&str> = BTreeSet::from(["OPTIONS"]);
+        for method in METHODS.into_iter().filter(|method| !item[method.to_lowercase()].is_null()) {
+            want.insert(method);
+            if method == "GET" {
+                want.insert("HEAD");
+            }
+        }
+        for method in METHODS {
+            let answer = ask(&server, method, &address, &[("Authorization", &key)], None);
+            let allow = answer.header("allow").map(|allow| allow.split(", ").collect::<BTreeSet<_>>());
+            match (want.contains(method), method) {
+                (true, "OPTIONS") => {
+                    assert_eq!((answer.status, allow), (204, Some(want.clone())), "{answer}");
+                }
+                (true, _) => assert_ne!(answer.status, 405, "{answer}"),
+                (false, _) => {
+                    answer.is_error(405, "method_not_allowed");
+                    assert_eq!(allow, Some(want.clone()), "{answer}");
+                }
+            }
+        }
+        let words = item["description"].as_str().unwrap();
+        assert!(want.iter().all(|method| words.contains(method)), "{words}");
+    }
+}
+
+#[test]
+fn every_operation_with_a_key_refuses_a_request_without_one() {
+    let server = Setup::new().start();
+    for (path, method, operation) in operations() {
+        let address = path.replace("{run_id}", NO_RUN);
+        let answer = ask(&server, &method.to_uppercase(), &address, &[], None);
+        if operation["security"].as_array().unwrap().is_empty() {
+            assert_eq!(answer.status, 200, "{answer}");
+        } else {
+            answer.is_error(401, "invalid_api_key");
+        }
+    }
+    let schemes = DOCUMENT["components"]["securitySchemes"].as_object().unwrap();
+    let forms: Vec<Value> = schemes.values().map(|scheme| scheme["type"].clone()).collect();
+    assert_eq!(forms, ["http", "apiKey"]);
+    for (_, _, operation) in operations() {
+        for alternative in operation["security"].as_array().unwrap() {
+            assert!(alternative.as_object().unwrap().keys().all(|name| schemes.contains_key(name)));
+        }
+    }
+}
+
+/// Status and code of every error that stands in the document.
+fn documented() -> BTreeSet<(u16, String)> {
+    let mut documented = BTreeSet::new();
+    for response in DOCUMENT["components"]["responses"].as_object().unwrap().values() {
+        let problem = &response["content"]["application/problem+json"]["schema"]["properties"];
+        let status = problem["status"]["enum"][0].as_u64().unwrap();
+        let codes = &response["content"]["application/json"]["schema"]["properties"]["error"]["enum"];
+        assert_eq!(&problem["error"]["enum"], codes);
+        for code in codes.as_array().unwrap() {
+            documented.insert((u16::try_from(status).unwrap(), code.as_str().unwrap().to_owned()));
+        }
+    }
+    documented
+}
+
+#[test]
+fn every_failure_is_documented_and_every_documented_one_can_be_made() {
+    let made: BTreeSet<(u16, String)> = Failure::ALL
+        .iter()
+        .map(|failure| {
+            let body: Value = serde_json::from_slice(&ApiError::example(*failure).body("id", true)).unwrap();
+            let status = u16::try_from(body["status"].as_u64().unwrap()).unwrap();
+            assert_eq!(status, failure.row().status);
+            (status, body["error"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    assert_eq!(made, documented());
+    let codes = DOCUMENT["components"]["schemas"]["ErrorCode"]["enum"].as_array().unwrap();
+    let codes: BTreeSet<&str> = codes.iter().filter_map(Value::as_str).collect();
+    assert_eq!(codes, made.iter().map(|(_, code)| code.as_str()).collect());
+}
+
+#[test]
+fn every_response_of_an_operation_has_its_status() {
+    let mut used = BTreeMap::new();
+    for (path, method, operation) in operations() {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            if let Some(reference) = response["$ref"].as_str() {
+                let name = reference.rsplit('/').next().unwrap().to_owned();
+                assert_eq!(used.entry(name).or_insert(status), &status, "{method} {path}");
+            }
+        }
+    }
+    for (name, response) in DOCUMENT["components"]["responses"].as_object().unwrap() {
+        // There is no operation that has it.
+        let Some(status) = used.get(name) else {
+            assert_eq!(name, "MethodNotAllowed");
+            continue;
+        };
+        let schema = &response["content"]["application/problem+json"]["schema"];
+        assert_eq!(&schema["properties"]["status"]["enum"][0].to_string(), *status, "{name}");
+    }
+}
+
+#[test]
+fn the_examples_of_errors_are_what_their_schemas_say() {
+    let schemas = Schemas::new();
+    let mut seen = 0;
+    for (name, response) in DOCUMENT["components"]["responses"].as_object().unwrap() {
+        for media_type in ["application/json", "application/problem+json"] {
+            let escaped = media_type.replace('/', "~1");
+            let pointer = format!("/components/responses/{name}/content/{escaped}/schema");
+            for (code, example) in response["content"][media_type]["examples"].as_object().unwrap() {
+                schemas.check(&pointer, &example["value"]);
+                assert_eq!(&example["value"]["error"], code);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 2 * Failure::ALL.len(), "{seen}");
+    for (_, _, operation) in operations() {
+        assert!(resolve(&operation["responses"]["500"])["description"].is_string());
+    }
+}

@@ -1,0 +1,144 @@
+//! Values held against the document's schemas, closed: a member that is not documented is a mistake.
+//!
+//! The document itself leaves objects open, since members may be added; here each object is what it is said to be.
+
+use std::cell::RefCell;
+
+use boon::{Compiler, Format, SchemaIndex};
+use serde_json::{Map, Value};
+
+use super::{DOCUMENT, resolve};
+
+const URL: &str = "http://document.example/closed.json";
+
+/// The document's schemas, compiled as they are asked for.
+pub(super) struct Schemas {
+    compiler: RefCell<Compiler>,
+    compiled: RefCell<boon::Schemas>,
+}
+
+impl Schemas {
+    pub(super) fn new() -> Self {
+        let mut closed = DOCUMENT.clone();
+        for (name, schema) in closed["components"]["schemas"].as_object_mut().unwrap() {
+            // What callers send may have members that are not known.
+            if !name.ends_with("Search") && name != "SearchRequest" {
+                close_children(schema, false);
+            }
+        }
+        for response in closed["components"]["responses"].as_object_mut().unwrap().values_mut() {
+            close_contents(response);
+        }
+        for item in closed["paths"].as_object_mut().unwrap().values_mut() {
+            for operation in item.as_object_mut().unwrap().values_mut().filter(|item| item.is_object()) {
+                operation["responses"].as_object_mut().unwrap().values_mut().for_each(close_contents);
+            }
+        }
+        let mut compiler = Compiler::new();
+        compiler.set_default_draft(boon::Draft::V2020_12);
+        compiler.enable_format_assertions();
+        // An address with white space around it, or of an international domain, is taken too.
+        compiler.register_format(Format { name: "email", func: |_| Ok(()) });
+        compiler.enable_content_assertions();
+        compiler.add_resource(URL, closed).unwrap();
+        Self { compiler: RefCell::new(compiler), compiled: RefCell::new(boon::Schemas::new()) }
+    }
+
+    fn index(&self, pointer: &str) -> SchemaIndex {
+        // A pointer within an address is percent-encoded.
+        let pointer = pointer.replace('{', "%7B").replace('}', "%7D");
+        let mut compiler = self.compiler.borrow_mut();
+        compiler
+            .compile(&format!("{URL}#{pointer}"), &mut self.compiled.borrow_mut())
+            .unwrap_or_else(|error| panic!("{pointer}: {error:#}"))
+    }
+
+    /// What is wrong with the value.
+    pub(super) fn mistake(&self, pointer: &str, value: &Value) -> Option<String> {
+        let index = self.index(pointer);
+        let compiled = self.compiled.borrow();
+        compiled.validate(value, index).err().map(|error| format!("{error:#}"))
+    }
+
+    #[track_caller]
+    pub(super) fn check(&self, pointer: &str, value: &Value) {
+        if let Some(mistake) = self.mistake(pointer, value) {
+            let shown: String = format!("{value:#}").chars().take(2000).collect();
+            panic!("{pointer}: {mistake}\n{shown}");
+        }
+    }
+}
+
+fn close_contents(response: &mut Value) {
+    for content in response["content"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if !content["schema"].is_null() {
+            close(&mut content["schema"], false);
+        }
+    }
+}
+
+/// Closes a schema at its place, unless it is a part of another one there.
+fn close(schema: &mut Value, is_part: bool) {
+    close_children(schema, is_part);
+    let is_object = |schema: &Value| schema["properties"].is_object() || schema["allOf"].is_array();
+    let closes = is_object(schema) || (schema["$ref"].is_string() && is_object(resolve(schema)));
+    if let Some(members) = schema.as_object_mut().filter(|_| closes && !is_part) {
+        members.insert("unevaluatedProperties".to_owned(), false.into());
+    }
+}
+
+fn close_children(schema: &mut Value, is_part: bool) {
+    let narrows = is_part || schema["$ref"].is_string();
+    let Some(members) = schema.as_object_mut() else { return };
+    for (word, value) in members {
+        match (word.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                properties.values_mut().for_each(|property| close(property, narrows));
+            }
+            // A part that is named elsewhere is closed as a part of this whole.
+            ("allOf", Value::Array(parts)) => {
+                parts.iter_mut().filter(|part| !part["$ref"].is_string()).for_each(close_members);
+            }
+            ("oneOf" | "anyOf", Value::Array(parts)) => {
+                parts.iter_mut().for_each(|part| close(part, is_part));
+            }
+            ("items" | "contentSchema", value) => close(value, false),
+            ("additionalProperties", value @ Value::Object(_)) => close(value, false),
+            _ => {}
+        }
+    }
+}
+
+/// The properties of a part, each of which is a whole.
+fn close_members(part: &mut Value) {
+    for property in part["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        close(property, false);
+    }
+}
+
+#[test]
+fn a_member_that_is_not_documented_is_found_wherever_it_is() {
+    let schemas = Schemas::new();
+    let run = "/components/schemas/RunEventData";
+    let data = serde_json::json!({
+        "run_id": "018f4a7e-5c1d-7b3a-9e2f-0123456789ab", "type": "email", "query": "a", "status": "running"
+    });
+    schemas.check(run, &data);
+    let event = |data: &Value| serde_json::json!({"event": "run", "data": data.to_string()});
+    schemas.check("/components/schemas/RunEvent", &event(&data));
+    let mut more = data.clone();
+    more["more"] = 1.into();
+    assert!(schemas.mistake("/components/schemas/RunEvent", &event(&more)).is_some());
+    let mut less = data;
+    less.as_object_mut().unwrap().remove("query");
+    assert!(schemas.mistake("/components/schemas/RunEvent", &event(&less)).is_some());
+    let error = "/components/responses/NotFound/content/application~1json/schema";
+    let body = |more: &str| {
+        let text = format!(
+            r#"{{"error":"not_found","message":"m","detail":{{"error":"not_found","message":"m","request_id":"a"{more}}}}}"#
+        );
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    schemas.check(error, &body(""));
+    assert!(schemas.mistake(error, &body(r#","more":1"#)).is_some());
+}

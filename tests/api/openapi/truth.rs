@@ -1,0 +1,311 @@
+//! What the server really answers, held against the document: status, media type, headers, body, events.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::schemas::Schemas;
+use super::{ask, operation, resolve};
+use crate::support::server::{Answer, Event, Server, Setup};
+
+/// Headers of HTTP itself, which no document of an API names.
+const OF_HTTP: [&str; 6] =
+    ["date", "content-length", "content-type", "content-encoding", "connection", "transfer-encoding"];
+
+/// Holds answers against the document, and remembers which errors it has seen.
+struct Judge {
+    schemas: Schemas,
+    errors: RefCell<BTreeSet<(u16, String)>>,
+}
+
+impl Judge {
+    fn new() -> Self {
+        Self { schemas: Schemas::new(), errors: RefCell::default() }
+    }
+
+    /// The documented response of a status, and where it stands.
+    fn response(&self, path: &str, method: &str, status: u16) -> (String, &'static Value) {
+        let response = &operation(path, method)["responses"][status.to_string()];
+        assert!(!response.is_null(), "{method} {path} answered {status}, which is not documented");
+        let pointer = match response["$ref"].as_str() {
+            Some(reference) => reference.trim_start_matches('#').to_owned(),
+            None => format!("/paths/{}/{method}/responses/{status}", path.replace('/', "~1")),
+        };
+        (pointer, resolve(response))
+    }
+
+    fn headers(&self, documented: &Value, sent: &[(String, String)]) {
+        let documented = documented["headers"].as_object().unwrap();
+        for (name, header) in documented {
+            if resolve(header)["required"] == true {
+                assert!(
+                    sent.iter().any(|(sent, _)| sent.eq_ignore_ascii_case(name)),
+                    "{name} is missing: {sent:?}"
+                );
+            }
+        }
+        for (name, value) in sent.iter().filter(|(name, _)| !OF_HTTP.contains(&name.to_lowercase().as_str()))
+        {
+            let known = documented.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            let (_, header) = known.unwrap_or_else(|| panic!("{name}: {value} is not documented"));
+            let pointer = header["$ref"].as_str().unwrap().trim_start_matches('#').to_owned() + "/schema";
+            let value = match resolve(header)["schema"]["type"].as_str() {
+                Some("integer") => json!(value.parse::<u64>().unwrap()),
+                _ => json!(value),
+            };
+            self.schemas.check(&pointer, &value);
+        }
+    }
+
+    /// One answer of an operation.
+    #[track_caller]
+    fn judge(&self, path: &str, method: &str, answer: &Answer) {
+        let (pointer, response) = self.response(path, method, answer.status);
+        self.headers(response, &answer.headers);
+        match answer.header("content-type") {
+            None => assert!(response["content"].is_null() && answer.body.is_empty(), "{answer}"),
+            Some(media_type) => {
+                let media_type = media_type.split(';').next().unwrap();
+                assert!(
+                    !response["content"][media_type].is_null(),
+                    "{media_type} is not documented: {answer}"
+                );
+                let schema = format!("{pointer}/content/{}/schema", media_type.replace('/', "~1"));
+                let value = match media_type.ends_with("json") && media_type != "application/x-ndjson" {
+                    true => answer.json(),
+                    false => json!(String::from_utf8(answer.body.clone()).unwrap()),
+                };
+                self.schemas.check(&schema, &value);
+            }
+        }
+        if answer.status >= 400 {
+            let code = answer.json()["error"].as_str().unwrap().to_owned();
+            self.errors.borrow_mut().insert((answer.status, code));
+        }
+    }
+
+    fn event(&self, event: &Event) {
+        let event = json!({"event": event.event, "data": event.data.to_string()});
+        self.schemas.check("/components/schemas/StreamEvent", &event);
+    }
+}
+
+const SEARCHES: &str = "/v1/searches";
+const RUN: &str = "/v1/searches/{run_id}";
+const EXPORT: &str = "/v1/searches/{run_id}/export";
+const STREAM: &str = "/v1/searches/{run_id}/stream";
+
+fn get(judge: &Judge, server: &Server, path: &str, address: &str, headers: &[(&str, &str)]) -> Answer {
+    let key = format!("Bearer {}", server.key);
+    let mut all = vec![("Authorization", key.as_str())];
+    all.extend(headers);
+    let answer = ask(server, "GET", address, &all, None);
+    judge.judge(path, "get", &answer);
+    answer
+}
+
+fn post(judge: &Judge, server: &Server, headers: &[(&str, &str)], body: &Value) -> Answer {
+    let key = format!("Bearer {}", server.key);
+    let mut all = vec![("Authorization", key.as_str()), ("Content-Type", "application/json")];
+    all.extend(headers);
+    let answer = ask(server, "POST", SEARCHES, &all, Some(&body.to_string()));
+    judge.judge(SEARCHES, "post", &answer);
+    answer
+}
+
+#[test]
+fn what_is_asked_for_comes_as_documented() {
+    let judge = Judge::new();
+    let server = Setup::new().start();
+    let mut runs = Vec::new();
+    for (kind, query) in [
+        ("username", "alice"),
+        ("email", "alice@example.com"),
+        ("domain", "example.com"),
+        ("username", "broken.smith"),
+    ] {
+        let waited = post(
+            &judge,
+            &server,
+            &[("Prefer", "wait=30")],
+            &json!({"type": kind, "query": query, "wait": true}),
+        );
+        assert_eq!(waited.header("preference-applied"), Some("wait=30"));
+        let failed = query.starts_with("broken");
+        assert_eq!(waited.json()["status"], if failed { "failed" } else { "completed" }, "{waited}");
+        runs.push(waited.header("x-run-id").unwrap().to_owned());
+    }
+    post(
+        &judge,
+        &server,
+        &[("Idempotency-Key", "one")],
+        &json!({"type": "username", "query": "bob", "premium": true}),
+    );
+    for path in ["/v1/me", "/v1/credits", "/v1/modules", "/v1/health", "/v1/capabilities", "/openapi.json"] {
+        get(&judge, &server, path, path, &[]);
+        get(&judge, &server, path, path, &[("Accept-Encoding", "gzip"), ("X-Request-Id", "mine")][1..]);
+    }
+    for run in &runs {
+        let address = RUN.replace("{run_id}", run);
+        let whole = get(&judge, &server, RUN, &address, &[]);
+        let tag = whole.header("etag").unwrap().to_owned();
+        assert_eq!(get(&judge, &server, RUN, &address, &[("If-None-Match", &tag)]).status, 304);
+        get(&judge, &server, "/v1/searches/{run_id}/modules", &format!("{address}/modules"), &[]);
+        for format in ["json", "ndjson", "csv", "html"] {
+            get(&judge, &server, EXPORT, &format!("{address}/export?format={format}"), &[]);
+        }
+    }
+    let page = get(&judge, &server, SEARCHES, "/v1/searches?limit=2&type=username&status=completed", &[]);
+    let cursor = page.json()["next_cursor"].as_str().map(str::to_owned);
+    let cursor = cursor.unwrap_or_else(|| {
+        get(&judge, &server, SEARCHES, "/v1/searches?limit=1", &[]).json()["next_cursor"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
+    get(&judge, &server, SEARCHES, &format!("/v1/searches?cursor={cursor}"), &[]);
+    let deleted = server.request("DELETE", &RUN.replace("{run_id}", &runs[0])).key(&server.key).send();
+    judge.judge(RUN, "delete", &deleted);
+    // The pro plan has a number where the unlimited one has the word.
+    let pro = server.new_key("pro");
+    for path in ["/v1/me", "/v1/credits"] {
+        judge.judge(path, "get", &ask(&server, "GET", path, &[("X-API-Key", &pro)], None));
+    }
+    let health = Setup::real().start().request("GET", "/v1/health").send();
+    judge.judge("/v1/health", "get", &health);
+}
+
+#[test]
+fn every_error_comes_as_documented() {
+    let judge = Judge::new();
+    let server = Setup::new()
+        .flag("--plans=free=5,basic=30:premium,pro=1:api,unlimited=unlimited:api:premium")
+        .start();
+    let good = json!({"type": "username", "query": "alice"});
+    let problem = ("Accept", "application/problem+json");
+    post(&judge, &server, &[], &json!({"type": "username"}));
+    post(&judge, &server, &[problem], &json!({"type": "username", "query": "a b"}));
+    post(&judge, &server, &[], &json!({"type": "username", "query": "alice", "modules": ["none.such"]}));
+    post(&judge, &server, &[("Idempotency-Key", "k")], &good);
+    post(&judge, &server, &[("Idempotency-Key", "k"), problem], &json!({"type": "username", "query": "bob"}));
+    let keyed = |key: &str, headers: &[(&str, &str)], body: &str| {
+        let mut all = vec![("X-API-Key", key)];
+        all.extend(headers);
+        judge.judge(SEARCHES, "post", &ask(&server, "POST", SEARCHES, &all, Some(body)));
+    };
+    let json_type = ("Content-Type", "application/json");
+    for form in [&[json_type][..], &[json_type, problem]] {
+        keyed("nonsense", form, &good.to_string());
+        keyed(&server.new_key("basic"), form, &good.to_string());
+        let pro = server.new_key("pro");
+        keyed(&pro, &[json_type], &good.to_string());
+        keyed(&pro, form, &good.to_string());
+        let large = format!("{{\"x\":\"{}\"}}", "x".repeat(70_000));
+        keyed(&server.key, form, &large);
+    }
+    keyed(&server.key, &[("Content-Type", "text/plain")], &good.to_string());
+    keyed(&server.key, &[("Content-Type", "text/plain"), problem], &good.to_string());
+    for form in [&[][..], &[problem]] {
+        for (path, address) in [
+            (RUN, "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab".to_owned()),
+            (STREAM, "/v1/searches/x/stream".to_owned()),
+            (SEARCHES, "/v1/searches?limit=0".to_owned()),
+            (EXPORT, "/v1/searches/x/export".to_owned()),
+            ("/v1/me", format!("/v1/me?{}", "x".repeat(9000))),
+        ] {
+            get(&judge, &server, path, &address, form);
+        }
+        let long = "x".repeat(40_000);
+        let headers = [&[("X-Long", long.as_str())], form].concat();
+        get(&judge, &server, "/v1/health", "/v1/health", &headers);
+    }
+    let limited = Setup::new()
+        .flag("--rate-limit-read=1")
+        .flag("--rate-limit-search=1")
+        .flag("--rate-limit-stream=1")
+        .start();
+    for _ in 0..2 {
+        get(&judge, &limited, "/v1/me", "/v1/me", &[]);
+        post(&judge, &limited, &[problem], &good);
+        get(&judge, &limited, STREAM, "/v1/searches/x/stream", &[]);
+    }
+    // Off the simulated web there is no browser.
+    let real = Setup::real().start();
+    post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
+    overload(&judge);
+    let seen = judge.errors.take();
+    // Not brought about in here: a slow body, a race, a defect, a database that goes away.
+    let elsewhere = [
+        (408, "invalid_request"),
+        (409, "idempotency_conflict"),
+        (500, "internal_error"),
+        (503, "unavailable"),
+        (405, "method_not_allowed"),
+    ];
+    let all: BTreeSet<(u16, String)> = sightline::api::failure::Failure::ALL
+        .iter()
+        .map(|failure| (failure.row().status, failure.row().code.as_str().to_owned()))
+        .filter(|(status, code)| !elsewhere.contains(&(*status, code.as_str())))
+        .collect();
+    assert_eq!(seen, all);
+}
+
+/// One stream is open where there may be one.
+fn overload(judge: &Judge) {
+    let server = Setup::new().realistic().flag("--max-streams=1").start();
+    let body = json!({"type": "username", "query": "alice", "stream": true});
+    let mut open = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+    assert_eq!(open.next().unwrap().event, "run");
+    let refused = post(judge, &server, &[], &body);
+    refused.is_error(503, "overloaded");
+}
+
+#[test]
+fn every_event_comes_as_documented() {
+    let judge = Judge::new();
+    let server = Setup::new().start();
+    let mut seen = BTreeSet::new();
+    for (kind, query) in [("username", "alice"), ("domain", "example.com"), ("username", "broken.smith")] {
+        let body = json!({"type": kind, "query": query, "stream": true});
+        let stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+        let run = stream.header("x-run-id").unwrap().to_owned();
+        judge_head(&judge, SEARCHES, "post", &stream.headers);
+        let attached = format!("/v1/searches/{run}/stream?after=1");
+        for event in stream.all() {
+            judge.event(&event);
+            seen.insert(event.event);
+        }
+        let stream = server.request("GET", &attached).key(&server.key).stream();
+        judge_head(&judge, STREAM, "get", &stream.headers);
+        stream.all().iter().for_each(|event| judge.event(event));
+    }
+    let server = Setup::new().realistic().flag("--stream-timeout=100ms").start();
+    let body = json!({"type": "username", "query": "alice", "stream": true});
+    for event in server.request("POST", SEARCHES).key(&server.key).json(&body).stream().all() {
+        judge.event(&event);
+        seen.insert(event.event);
+    }
+    let mut server = Setup::new().realistic().start();
+    let mut stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+    assert_eq!(stream.next().unwrap().event, "run");
+    assert!(server.terminate().success());
+    for event in stream.all() {
+        judge.event(&event);
+        seen.insert(event.event);
+    }
+    let documented = super::DOCUMENT["components"]["schemas"]["StreamEvent"]["discriminator"]["mapping"]
+        .as_object()
+        .unwrap();
+    assert_eq!(
+        seen.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        documented.keys().map(String::as_str).collect()
+    );
+}
+
+fn judge_head(judge: &Judge, path: &str, method: &str, headers: &[(String, String)]) {
+    let (_, response) = judge.response(path, method, 200);
+    judge.headers(response, headers);
+    let media_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type")).unwrap();
+    assert!(!response["content"][&media_type.1].is_null(), "{media_type:?}");
+}

@@ -1,0 +1,304 @@
+//! The examples against a server that does what its test tells it: how long they wait, when they ask again, what they
+//! take for an end, and how they end themselves.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::example::{EXAMPLES, Ended, Example, Run, with_plain_numbers};
+use crate::net::site::{Received, Site, closed_port, hold};
+
+const RUN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+/// What comes back on one connection.
+#[derive(Clone)]
+enum Answer {
+    /// These bytes, then the end of the connection.
+    Bytes(String),
+    /// These bytes one by one, then nothing until the client has had enough.
+    Silence(String),
+}
+
+/// Gives these answers, in their order.
+struct Played {
+    site: Site,
+    arrivals: Arc<Mutex<Vec<Instant>>>,
+}
+
+impl Played {
+    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let answers = Mutex::new(answers.into_iter().collect::<Vec<_>>().into_iter());
+        let arrivals = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&arrivals);
+        let site = Site::start(move |stream, _| {
+            log.lock().unwrap().push(Instant::now());
+            let answer = answers.lock().unwrap().next();
+            give(stream, answer.expect("a request more than there are answers"));
+        });
+        Self { site, arrivals }
+    }
+
+    fn run(&self, example: Example) -> Run {
+        example.at(self.site.addr, &format!("sl_live_{}", uuid::Uuid::new_v4().simple()))
+    }
+
+    fn search(&self, example: Example) -> Ended {
+        self.run(example).search(&["username", "alice"])
+    }
+
+    /// Seconds between a request and the next one.
+    fn pauses(&self) -> Vec<Duration> {
+        self.arrivals.lock().unwrap().windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+}
+
+fn give(stream: &mut TcpStream, answer: Answer) {
+    stream.set_nodelay(true).unwrap();
+    // A client may have had enough.
+    let _ = match answer {
+        Answer::Bytes(text) => stream.write_all(text.as_bytes()),
+        Answer::Silence(text) => {
+            let written = text.bytes().try_for_each(|byte| stream.write_all(&[byte]));
+            hold(stream);
+            written
+        }
+    };
+}
+
+fn json_answer(status: u16, headers: &str, body: &Value) -> Answer {
+    let body = body.to_string();
+    let length = body.len();
+    Answer::Bytes(format!(
+        "HTTP/1.1 {status} Whatever\r\ncontent-type: application/json\r\n{headers}Content-Length: {length}\r\n\
+         Connection: close\r\n\r\n{body}"
+    ))
+}
+
+fn started() -> Answer {
+    json_answer(200, "", &json!({"run_id": RUN, "status": "running"}))
+}
+
+fn busy(status: u16, seconds: u32) -> Answer {
+    let body = json!({"error": "busy", "message": "not now"});
+    json_answer(status, &format!("retry-after: {seconds}\r\n"), &body)
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
+fn stream(frames: &[String]) -> Answer {
+    Answer::Bytes(format!("{HEAD}{}", frames.concat()))
+}
+
+fn frame(event: &str, data: &Value) -> String {
+    format!("event: {event}\ndata: {data}\n\n")
+}
+
+fn run_frame() -> String {
+    frame("run", &json!({"run_id": RUN, "type": "username", "query": "alice", "status": "running"}))
+}
+
+fn result(id: u32, confidence: f64) -> Value {
+    // A line separator is no line break to a stream.
+    let value = "älice\u{2028}\u{1f600}";
+    json!({"id": id, "type": "account", "platform": format!("site {id}"), "value": value, "confidence": confidence, "metadata": {}})
+}
+
+fn result_frame(id: u32, confidence: f64) -> String {
+    frame("result", &result(id, confidence))
+}
+
+fn done_frame(status: &str) -> String {
+    let error = json!({"code": "no_network", "message": "no site could be reached"});
+    let error = if status == "failed" { error } else { Value::Null };
+    frame("done", &json!({"run_id": RUN, "status": status, "modules_completed": 3, "error": error}))
+}
+
+/// Each of them at the same time: most of what they do is wait.
+fn with_each(play: impl Fn(Example) + Sync) {
+    std::thread::scope(|scope| EXAMPLES.iter().for_each(|example| drop(scope.spawn(|| play(*example)))));
+}
+
+#[test]
+fn they_wait_as_long_as_they_are_told_and_ask_for_the_same() {
+    let pausing = |event: &str, status: &str, seconds: u32| {
+        stream(&[
+            run_frame(),
+            result_frame(1, 0.5),
+            frame(
+                event,
+                &json!({"run_id": RUN, "status": status, "retry_after": seconds, "message": "later"}),
+            ),
+        ])
+    };
+    with_each(|example| {
+        let played = Played::new([
+            busy(429, 2),
+            busy(503, 1),
+            busy(409, 1),
+            started(),
+            busy(429, 2),
+            pausing("reconnect", "running", 2),
+            pausing("error", "running", 2),
+            pausing("done", "timeout", 1),
+            stream(&[run_frame(), result_frame(1, 0.5), done_frame("completed")]),
+        ]);
+        let ended = played.search(example);
+        assert_eq!(ended.code, Some(0), "{}", ended.said);
+        assert_eq!(ended.results, with_plain_numbers(&json!([result(1, 0.5)])), "{}", ended.said);
+        let told = [2, 1, 1, 0, 2, 2, 2, 1].map(Duration::from_secs);
+        let pauses = played.pauses();
+        assert_eq!(pauses.len(), told.len(), "{}", ended.said);
+        let waits = pauses.iter().zip(told).all(|(pause, told)| *pause >= told);
+        assert!(waits, "{}: {pauses:?} instead of {told:?}", example.file);
+        assert!(ended.said.contains("429: not now"), "{}", ended.said);
+        are_the_same_search(&played.site.received());
+    });
+}
+
+/// Four attempts to start it, with one key; the rest attaches.
+fn are_the_same_search(requests: &[Received]) {
+    let (posts, gets) = requests.split_at(4);
+    let keys: HashSet<_> = posts.iter().map(|post| post.header("idempotency-key").unwrap()).collect();
+    assert_eq!(keys.len(), 1, "one search, one key");
+    for post in posts {
+        assert_eq!(post.line(), "POST /v1/searches HTTP/1.1");
+        assert_eq!(post.header("content-type").as_deref(), Some("application/json"));
+        let body: Value = serde_json::from_slice(&post.body).unwrap();
+        assert_eq!(body, json!({"type": "username", "query": "alice"}));
+    }
+    for get in gets {
+        assert_eq!(get.line(), format!("GET /v1/searches/{RUN}/stream HTTP/1.1"));
+    }
+    assert!(
+        requests
+            .iter()
+            .all(|request| request.header("authorization").unwrap().starts_with("Bearer sl_live_"))
+    );
+}
+
+#[test]
+fn nothing_but_a_whole_done_frame_is_an_end_and_the_newest_of_a_result_counts() {
+    let done = done_frame("completed");
+    let half = result_frame(3, 0.1);
+    with_each(|example| {
+        let played = Played::new([
+            started(),
+            stream(&[]),
+            stream(&[run_frame(), result_frame(1, 0.5), result_frame(2, 0.5), result_frame(1, 0.7)]),
+            stream(&[run_frame(), result_frame(1, 0.8), half[..half.len() - 1].to_owned()]),
+            stream(&[run_frame(), result_frame(1, 0.8), done[..done.len() - 1].to_owned()]),
+            stream(&[run_frame(), result_frame(1, 0.8), done[..done.len() / 2].to_owned()]),
+            stream(&[
+                ": a comment\n\n:\n\n".to_owned(),
+                run_frame().replace('\n', "\r\n"),
+                frame("news", &json!({"what": "nobody knows"})),
+                "id: 7\nretry: 5\nunknown\nevent:result\ndata:{\"id\": 4, \"type\": \"account\",\ndata: \"platform\": null, \"value\": null}\n\n"
+                    .to_owned(),
+                frame("progress", &json!({"modules_completed": 2})),
+                "event: progress\n\n".to_owned(),
+                result_frame(2, 0.5).replace('\n', "\r\n"),
+                result_frame(1, 0.9),
+                done.clone(),
+            ]),
+        ]);
+        let ended = played.search(example);
+        assert_eq!(ended.code, Some(0), "{}", ended.said);
+        let want = json!([result(1, 0.9), result(2, 0.5), {"id": 4, "type": "account", "platform": null, "value": null}]);
+        assert_eq!(ended.results, with_plain_numbers(&want), "{}", ended.said);
+    });
+}
+
+#[test]
+fn a_connection_that_has_gone_silent_is_given_up() {
+    with_each(|example| {
+        let played = Played::new([
+            Answer::Silence(String::new()),
+            started(),
+            Answer::Silence(format!("{HEAD}{}{}", run_frame(), result_frame(1, 0.5))),
+            stream(&[run_frame(), result_frame(1, 0.5), result_frame(2, 0.5), done_frame("completed")]),
+        ]);
+        let ended = played.run(example).with("SILENCE", 2).search(&["username", "alice"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.said);
+        let want = json!([result(1, 0.5), result(2, 0.5)]);
+        assert_eq!(ended.results, with_plain_numbers(&want), "{}", ended.said);
+    });
+}
+
+#[test]
+fn what_is_refused_is_not_asked_again() {
+    let refusal = |status| json_answer(status, "", &json!({"error": "no", "message": "a word about it"}));
+    with_each(|example| {
+        for (status, code) in [(400, 2), (401, 3), (402, 3), (403, 3), (422, 3)] {
+            let played = Played::new([refusal(status)]);
+            let ended = played.search(example);
+            assert_eq!(ended.code, Some(code), "{status}: {}", ended.said);
+            assert_eq!(ended.said, format!("failed: {status}: a word about it\n"));
+        }
+        let played = Played::new([started(), refusal(404)]);
+        let ended = played.search(example);
+        assert_eq!(ended.code, Some(3), "{}", ended.said);
+        assert!(ended.said.ends_with("failed: 404: a word about it\n"), "{}", ended.said);
+    });
+}
+
+#[test]
+fn in_the_end_they_give_up() {
+    with_each(|example| {
+        let played = Played::new([busy(503, 0), busy(500, 0), busy(502, 0)]);
+        let ended = played.run(example).with("ATTEMPTS", 3).search(&["username", "alice"]);
+        assert_eq!((ended.code, played.site.connections()), (Some(3), 3), "{}", ended.said);
+        assert!(ended.said.ends_with("failed: 502: not now\n"), "{}", ended.said);
+
+        let nobody = ([127, 0, 0, 1], closed_port()).into();
+        let ended = example.at(nobody, "sl_live_lonely").with("ATTEMPTS", 2).search(&["username", "alice"]);
+        assert_eq!(ended.code, Some(3), "{}", ended.said);
+        assert!(
+            ended.said.to_lowercase().contains("refused") || ended.said.contains("connect"),
+            "{}",
+            ended.said
+        );
+    });
+}
+
+#[test]
+fn exit_codes_say_how_it_ended() {
+    with_each(|example| {
+        for (frames, code, printed) in [
+            (vec![run_frame(), done_frame("completed")], 1, 0),
+            (vec![run_frame(), result_frame(1, 0.5), done_frame("completed")], 0, 1),
+            (vec![run_frame(), result_frame(1, 0.5), done_frame("failed")], 3, 1),
+        ] {
+            let played = Played::new([started(), stream(&frames)]);
+            let ended = played.search(example);
+            assert_eq!(ended.code, Some(code), "{}", ended.said);
+            assert_eq!(ended.results.as_array().unwrap().len(), printed);
+            assert!(ended.said.contains(&format!("{printed} results from 3 modules")), "{}", ended.said);
+            assert_eq!(ended.said.contains("no site could be reached"), code == 3, "{}", ended.said);
+        }
+    });
+}
+
+#[test]
+fn wrong_usage_is_told_before_anything_is_asked() {
+    with_each(|example| {
+        let played = Played::new([]);
+        let both = &["username", "alice"][..];
+        for (run, arguments, word) in [
+            (played.run(example), &[][..], "usage: "),
+            (played.run(example), &["username"], "usage: "),
+            (played.run(example), &["username", "alice", "bob"], "usage: "),
+            (played.run(example).env("SIGHTLINE_API_KEY", ""), both, "set SIGHTLINE_API_KEY"),
+            (played.run(example).env("SIGHTLINE_API_KEY", "a\nb"), both, "set SIGHTLINE_API_KEY"),
+            (played.run(example).env("SIGHTLINE_URL", "localhost:8080"), both, "SIGHTLINE_URL"),
+        ] {
+            let ended = run.search(arguments);
+            assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.said);
+            assert!(ended.said.starts_with(word), "{arguments:?}: {}", ended.said);
+        }
+        assert_eq!(played.site.connections(), 0);
+    });
+}

@@ -1,0 +1,7 @@
+//! The contract from a client's side: the examples, and the libraries that people read streams with.
+
+mod browser;
+mod example;
+mod libraries;
+mod manners;
+mod surviving;

@@ -1,0 +1,90 @@
+//! One element of a page.
+
+use serde_json::{Value, json};
+
+use super::driver::DriverError;
+use super::{Browser, by_css, expected, text};
+
+/// What names an element in WebDriver's JSON (W3C WebDriver, section 12.1).
+const NAME: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// An element as it was found; gone when the page replaces it.
+pub(crate) struct Element<'a> {
+    browser: &'a Browser,
+    id: String,
+}
+
+impl<'a> Element<'a> {
+    pub(super) fn new(browser: &'a Browser, found: &Value) -> Self {
+        Self { browser, id: text(&found[NAME]) }
+    }
+
+    /// Elements inside of it that fit the CSS selector.
+    pub(crate) fn find_all(&self, selector: &str) -> Vec<Self> {
+        let found = self.browser.post(&self.path("elements"), &by_css(selector));
+        found.as_array().unwrap().iter().map(|element| Self::new(self.browser, element)).collect()
+    }
+
+    /// Scrolls to it and clicks it, as soon as nothing lies above it.
+    pub(crate) fn click(&self) {
+        self.browser.wait("a click", || match self.try_click() {
+            Ok(()) => Some(()),
+            Err(error) if is_in_the_way(&error) => None,
+            Err(error) => panic!("a click fails: {error:?}"),
+        });
+    }
+
+    pub(super) fn try_click(&self) -> Result<(), DriverError> {
+        self.browser.driver.post(&self.path("click"), &json!({})).map(drop)
+    }
+
+    /// Types, after what stands there. Special keys are WebDriver's: `\u{e007}` is Enter.
+    pub(crate) fn type_keys(&self, keys: &str) {
+        self.browser.wait("to type", || {
+            match self.browser.driver.post(&self.path("value"), &json!({"text": keys})) {
+                Ok(_) => Some(()),
+                Err(error) if is_in_the_way(&error) => None,
+                Err(error) => panic!("typing fails: {error:?}"),
+            }
+        });
+    }
+
+    /// Empties an input.
+    pub(crate) fn clear(&self) {
+        self.browser.post(&self.path("clear"), &json!({}));
+    }
+
+    /// Its text as it is shown.
+    pub(crate) fn text(&self) -> String {
+        text(&self.browser.get(&self.path("text")))
+    }
+
+    /// An attribute as it stands in the markup.
+    pub(crate) fn attribute(&self, name: &str) -> Option<String> {
+        self.browser.get(&self.path(&format!("attribute/{name}"))).as_str().map(str::to_owned)
+    }
+
+    /// A property as scripts see it: `value`, `checked`.
+    pub(crate) fn property(&self, name: &str) -> Value {
+        self.browser.get(&self.path(&format!("property/{name}")))
+    }
+
+    /// Whether a person would see it.
+    pub(crate) fn is_shown(&self) -> bool {
+        expected(self.browser.driver.get(&self.path("displayed"))) == true
+    }
+
+    /// It as an argument of [`Browser::run`].
+    pub(crate) fn as_argument(&self) -> Value {
+        json!({NAME: self.id})
+    }
+
+    fn path(&self, of: &str) -> String {
+        format!("element/{}/{of}", self.id)
+    }
+}
+
+/// Passes by itself: something is being drawn or moved.
+fn is_in_the_way(error: &DriverError) -> bool {
+    ["element click intercepted", "element not interactable"].contains(&error.code.as_str())
+}

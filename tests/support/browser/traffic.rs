@@ -1,0 +1,93 @@
+//! What pages said in the console and asked of the network.
+
+use serde_json::Value;
+
+/// A line of the console.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    /// `SEVERE`, `WARNING`, `INFO` or `DEBUG`.
+    pub(crate) level: String,
+    pub(crate) text: String,
+}
+
+impl Message {
+    pub(crate) fn is_complaint(&self) -> bool {
+        self.level == "SEVERE" || self.level == "WARNING"
+    }
+}
+
+/// Something that a page asked for; each hop of a redirect is one.
+#[derive(Debug, Clone)]
+pub(crate) struct WebRequest {
+    id: String,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    /// Once it was answered.
+    pub(crate) status: Option<u16>,
+    /// Why it was not.
+    pub(crate) failure: Option<String>,
+}
+
+impl WebRequest {
+    /// Whether it stays at that origin. What is in the page itself does.
+    pub(crate) fn is_of(&self, origin: &str) -> bool {
+        let rest = self.url.strip_prefix(origin);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || self.url.starts_with("data:")
+            || self.url.starts_with(&format!("blob:{origin}/"))
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Traffic {
+    pub(super) console: Vec<Message>,
+    pub(super) requests: Vec<WebRequest>,
+}
+
+impl Traffic {
+    /// Adds what came since the last time: the log of the console, and that of the DevTools protocol.
+    pub(super) fn add(&mut self, console: &Value, protocol: &Value) {
+        for entry in console.as_array().into_iter().flatten() {
+            let word = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+            self.console.push(Message { level: word("level"), text: word("message") });
+        }
+        for entry in protocol.as_array().into_iter().flatten() {
+            let event: Value = serde_json::from_str(entry["message"].as_str().unwrap_or_default()).unwrap();
+            self.note(&event["message"]);
+        }
+    }
+
+    fn note(&mut self, event: &Value) {
+        let of = &event["params"];
+        let id = of["requestId"].as_str().unwrap_or_default();
+        let status = |response: &Value| response["status"].as_u64().and_then(|status| status.try_into().ok());
+        match event["method"].as_str().unwrap_or_default() {
+            "Network.requestWillBeSent" => {
+                // The answer to the hop before.
+                self.settle(id, |request| request.status = status(&of["redirectResponse"]));
+                let word = |name: &str| of["request"][name].as_str().unwrap_or_default().to_owned();
+                let (id, method, url) = (id.to_owned(), word("method"), word("url"));
+                self.requests.push(WebRequest { id, method, url, status: None, failure: None });
+            }
+            "Network.webSocketCreated" => {
+                let url = of["url"].as_str().unwrap_or_default().to_owned();
+                let (id, method) = (id.to_owned(), "GET".to_owned());
+                self.requests.push(WebRequest { id, method, url, status: None, failure: None });
+            }
+            "Network.responseReceived" => {
+                self.settle(id, |request| request.status = status(&of["response"]));
+            }
+            "Network.loadingFailed" => {
+                let reason = of["blockedReason"].as_str().or(of["errorText"].as_str());
+                self.settle(id, |request| request.failure = reason.map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+
+    fn settle(&mut self, id: &str, change: impl FnOnce(&mut WebRequest)) {
+        if let Some(request) = self.requests.iter_mut().rev().find(|request| request.id == id) {
+            change(request);
+        }
+    }
+}

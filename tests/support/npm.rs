@@ -1,0 +1,73 @@
+//! Packages from the npm registry, each set of them in a folder below `target/`: made by the first test that needs
+//! it, and kept for the next runs.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of packages. A script finds them where it stands inside of it.
+pub(crate) struct Packages(PathBuf);
+
+/// These packages, each pinned (`name@version`), under a name for the set. Tests and processes that ask for the same
+/// ones at the same time share them.
+///
+/// # Panics
+/// Without npm, and without the registry where they are not there yet.
+pub(crate) fn packages(name: &str, packages: &[&str]) -> Packages {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm");
+    let folder = root.join(name);
+    fs::create_dir_all(&root).unwrap();
+    let lock = File::create(folder.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    // Written last: a folder whose making was cut off, or of other packages, is made anew.
+    let (ready, content) = (folder.join("ready"), packages.join("\n"));
+    if !fs::read_to_string(&ready).is_ok_and(|text| text == content) {
+        let _ = fs::remove_dir_all(&folder);
+        install(&folder, packages);
+        fs::write(&ready, content).unwrap();
+    }
+    Packages(folder)
+}
+
+fn install(folder: &Path, packages: &[&str]) {
+    fs::create_dir(folder).unwrap();
+    // Without one npm would look for a project in the folders above.
+    fs::write(folder.join("package.json"), "{\"private\": true}").unwrap();
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"]).args(packages);
+    let output = npm.current_dir(folder).output();
+    let output = output.unwrap_or_else(|error| panic!("npm is needed: run scripts/test ({error})"));
+    let said = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "the npm registry is needed: {npm:?}\n{}",
+        String::from_utf8_lossy(&said)
+    );
+}
+
+impl Packages {
+    /// A copy of a script that finds them; gone when this is dropped.
+    pub(crate) fn script(&self, source: &Path) -> Script {
+        let name = source.file_name().and_then(|name| name.to_str()).unwrap();
+        let copy = self.0.join(format!("{}-{name}", uuid::Uuid::new_v4().simple()));
+        fs::copy(source, &copy).unwrap();
+        Script(copy)
+    }
+}
+
+/// A script for Node.
+pub(crate) struct Script(PathBuf);
+
+impl Script {
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new("node");
+        command.arg(&self.0);
+        command
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,62 @@
+//! Programs from the Python registry, each set of them in a virtual environment below `target/`: made by the first
+//! test that needs it, and kept for the next runs.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A virtual environment.
+pub(crate) struct Venv(PathBuf);
+
+/// The environment with these packages, each pinned (`name==version`): another set is another environment.
+/// Tests and processes that ask for the same one at the same time share it.
+///
+/// # Panics
+/// Without Python 3, and without the registry where the environment is not there yet.
+pub(crate) fn venv(packages: &[&str]) -> Venv {
+    assert!(packages.iter().all(|package| package.contains("==")), "not pinned: {packages:?}");
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
+    let folder = root.join(name(packages));
+    fs::create_dir_all(&root).unwrap();
+    let lock = File::create(folder.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    // Written last: an environment whose making was cut off is made anew.
+    let ready = folder.join("ready");
+    if !ready.exists() {
+        let _ = fs::remove_dir_all(&folder);
+        run(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+        let mut pip = Command::new(folder.join("bin/pip"));
+        run(pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-input"]).args(packages));
+        fs::write(&ready, packages.join("\n")).unwrap();
+    }
+    Venv(folder)
+}
+
+impl Venv {
+    /// A program that one of the packages brings along, or `python`.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(self.0.join("bin").join(program));
+        // Of the caller's environment nothing may change what is run.
+        command.env_remove("PYTHONPATH").env_remove("PYTHONHOME").env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
+
+/// A name for a set of packages that a file may have.
+fn name(packages: &[&str]) -> String {
+    let mut sorted = packages.to_vec();
+    sorted.sort_unstable();
+    let text = sorted.join("+").replace("==", "-");
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || "+-._".contains(c) { c } else { '_' }).collect()
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

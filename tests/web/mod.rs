@@ -1,0 +1,4 @@
+//! What people see: pages in a real browser.
+
+mod browser;
+mod docs;
