@@ -211,6 +211,35 @@ pub struct AccountConfig {
     pub plans: PlanTable,
 }
 
+/// What is never searched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Privacy")]
+pub struct SuppressionConfig {
+    /// File with hashes of identifiers that are never searched, as `sightline suppress hash` writes them; a
+    /// server reads it again when it changes
+    #[arg(id = "suppress_file", long = "suppress", env = "SIGHTLINE_SUPPRESS", value_name = "FILE")]
+    #[arg(help_heading = "Privacy", value_parser = checked(value::suppress_file))]
+    pub file: Option<PathBuf>,
+    /// Key of these hashes
+    #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY")]
+    #[arg(help_heading = "Privacy", value_parser = secret(value::suppress_key))]
+    pub suppress_key: Option<Secret<String>>,
+}
+
+/// How long what is found is kept, and what is never searched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Privacy")]
+pub struct PrivacyConfig {
+    /// Days after its end that a search is kept; its query and results are removed then, its charge stays
+    /// booked; 0 keeps searches for ever
+    #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
+    #[arg(value_parser = checked(value::days))]
+    pub retain_days: u32,
+    /// What is never searched.
+    #[command(flatten)]
+    pub suppression: SuppressionConfig,
+}
+
 /// Requests a minute and account.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rate limits")]
