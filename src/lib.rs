@@ -12,6 +12,7 @@
 //! | 3 | [`store`] | SQL: implements the `Ledger` and the `Journal` |
 //! | 3 | [`net`] | sockets out: implements the `Prober` |
 //! | 3 | [`http`] | sockets in: knows no product |
+//! | 3 | [`report`] | a run as a file, in four forms |
 //! | 4 | [`api`] | the JSON contract, and its documentation in a browser |
 //! | 5 | [`sandbox`] | a simulated web for tests and demos |
 //! | 6 | [`app`] | the composition root: parts put together |
@@ -27,6 +28,7 @@ pub mod config;
 pub mod http;
 pub mod modules;
 pub mod net;
+pub mod report;
 pub mod runs;
 pub mod sandbox;
 pub mod store;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::support::source::{Token, tokens};
 
 /// Every room, and the rooms that it may import. What stands nowhere in here may not exist.
-const FLOORS: [(&str, &[&str]); 14] = [
+const FLOORS: [(&str, &[&str]); 15] = [
     ("base", &[]),
     ("modules", &["base"]),
     ("account", &["base"]),
@@ -18,8 +18,9 @@ const FLOORS: [(&str, &[&str]); 14] = [
     ("runs", &["base", "modules", "account"]),
     ("store", &["base", "modules", "account", "runs"]),
     ("net", &["base", "modules", "account", "runs"]),
-    ("api", &["base", "modules", "account", "runs", "http"]),
-    ("web", &["base", "modules", "account", "runs", "http"]),
+    ("report", &["base", "modules", "runs"]),
+    ("api", &["base", "modules", "account", "runs", "http", "report"]),
+    ("web", &["base", "modules", "account", "runs", "http", "report"]),
     ("config", &["base", "account", "http"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (
@@ -29,8 +30,8 @@ const FLOORS: [(&str, &[&str]); 14] = [
     (
         "cli",
         &[
-            "base", "modules", "account", "http", "runs", "store", "net", "api", "web", "config", "sandbox",
-            "app",
+            "base", "modules", "account", "http", "runs", "store", "net", "report", "api", "web", "config",
+            "sandbox", "app",
         ],
     ),
     // The library's tour and the binary stand above all rooms.

@@ -11,7 +11,9 @@ use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::SearchType;
-use sightline::runs::journal::{Batch, Checkpoint, Ending, Idempotency, InstanceId, NewRun, Started, Write};
+use sightline::runs::journal::{
+    Batch, Checkpoint, Claim, Ending, Idempotency, InstanceId, NewRun, Started, Write,
+};
 use sightline::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
 use uuid::Uuid;
@@ -44,6 +46,7 @@ mod ledger;
 mod merging;
 mod opening;
 mod outages;
+mod quota;
 mod reading;
 mod starting;
 
@@ -83,7 +86,8 @@ impl Fixture {
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
             owner: self.me,
-            lease_until: at("2026-03-01T12:00:30Z"),
+            // Over at once: whoever drives may go on, until another one takes the run.
+            holds: Duration::ZERO,
             idempotency: None,
         }
     }
@@ -104,7 +108,7 @@ impl Fixture {
     }
 
     fn finish(&self, run: &NewRun, ending: &Ending) -> Write {
-        self.store.finish(run.id, self.me, &checkpoint(), ending).unwrap()
+        self.store.finish(run.id, self.me.lease(0), &checkpoint(), ending).unwrap()
     }
 }
 
@@ -122,6 +126,14 @@ fn cycle() -> Cycle {
 
 fn charge(credits: u64, allowed: Option<u64>) -> Charge {
     Charge { credits, allowed, cycle: cycle() }
+}
+
+/// Longer than any test takes.
+const HOLDS: Duration = Duration::from_secs(3600);
+
+/// What `owner` asks for when it looks for interrupted runs.
+fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
+    Claim { owner, simulated, except: &[], holds: HOLDS, limit }
 }
 
 fn new_instance() -> InstanceId {

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::account::Account;
 use super::credits::Cycle;
 use super::key::{KeyHash, KeyRecord};
+use super::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 
@@ -43,6 +44,10 @@ pub trait Ledger: Send + Sync {
 
     /// Credits used by an account in the cycle that starts at `cycle.start`.
     fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError>;
+
+    /// Where several instances count requests together. `None`: the store serves one process, which counts
+    /// for itself.
+    fn quota(&self) -> Option<&dyn Quota>;
 
     /// Whether the database answers.
     fn ping(&self) -> Result<(), StorageError>;

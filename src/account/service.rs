@@ -197,6 +197,11 @@ impl Accounts {
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
     }
 
+    /// Forgets what keys may do, so that it is read anew: some of it has changed.
+    pub fn forget_access(&self) {
+        self.cache.lock().clear();
+    }
+
     /// Whose key this is.
     ///
     /// # Errors

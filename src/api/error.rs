@@ -42,7 +42,7 @@ impl ApiError {
     }
 
     /// What only the log may say.
-    fn because(mut self, cause: impl Display) -> Self {
+    pub(super) fn because(mut self, cause: impl Display) -> Self {
         self.0.cause = Some(cause.to_string());
         self
     }

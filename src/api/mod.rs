@@ -10,7 +10,7 @@
 //! | [`decode`] | request bodies and parameters |
 //! | [`wire`] | the shapes of answers |
 //! | [`openapi`] | `/openapi.json`, made from all of these |
-//! | [`searches`], [`reading`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
 //! | [`docs`] | the documentation in a browser |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
@@ -22,6 +22,7 @@ pub mod cache;
 pub mod decode;
 pub mod docs;
 pub mod error;
+pub mod export;
 pub mod failure;
 pub mod openapi;
 pub mod reading;

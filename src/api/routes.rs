@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::ApiError;
 use super::openapi::{self, Doc};
 use super::service::{Api, Call};
-use super::{accounts, docs, reading, searches, service_pages};
+use super::{accounts, docs, export, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -99,6 +99,7 @@ pub const ROUTES: &[Route] = &[
     route("DELETE", "/v1/searches/{run_id}", READ, searches::delete, openapi::searches::delete),
     route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach, openapi::searches::stream),
     route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules, openapi::searches::modules),
+    route("GET", "/v1/searches/{run_id}/export", READ, export::export, openapi::searches::export),
     route("GET", "/v1/modules", READ, service_pages::modules, openapi::service::modules),
     route("GET", "/openapi.json", Access::Public, openapi::page::openapi, openapi::service::openapi),
 ];

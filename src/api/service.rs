@@ -15,10 +15,10 @@ use super::error::ApiError;
 use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
 use super::service_pages::PingCache;
-use crate::account::rate_limit::{Policy, RateLimiter, Standing};
+use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, RequestId};
+use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Handler, Load, Refusal, Reply, Request, Response};
 use crate::runs::service::Runs;
 
@@ -105,6 +105,11 @@ impl Api {
         }
     }
 
+    /// Forgets a run that was deleted through another instance.
+    pub fn forget_run(&self, run: RunId) {
+        self.snapshots.forget(run);
+    }
+
     /// Where health's `load` gets the server's own numbers from.
     pub fn set_load_probe(&self, probe: LoadProbe) {
         // Set once, right after the server was bound.
@@ -170,10 +175,11 @@ impl Api {
                 counted.extend(standings);
                 Ok(())
             }
-            Err(refused) => {
+            Err(Uncounted::UsedUp(refused)) => {
                 counted.push(refused);
                 Err(ApiError::rate_limited(&refused))
             }
+            Err(Uncounted::Storage(error)) => Err(error.into()),
         }
     }
 
@@ -299,7 +305,8 @@ fn with_rate_limits(response: Response, counted: &[Standing]) -> Response {
 
 fn with_cors(response: Response, origin: &str) -> Response {
     const EXPOSED: &str = "X-Request-Id, X-Run-Id, Location, ETag, Retry-After, RateLimit, RateLimit-Policy, \
-        X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied";
+        X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied, \
+        Content-Disposition, X-Run-Status";
     const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, Last-Event-ID";
     let is_preflight = response.status == 204 && response.header("Allow").is_some();
     let methods = response.header("Allow").map(str::to_owned);

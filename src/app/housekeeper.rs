@@ -27,20 +27,20 @@ pub(super) fn start(
         .name("housekeeper".to_owned())
         .spawn(move || {
             let mut round = 0u64;
-            while !runs.wait_for_shutdown(Instant::now() + EVERY) {
+            while !runs.wait_for_duty(Instant::now() + EVERY) {
                 runs.keep_house();
+                limiter.sweep(clock.now());
                 round += 1;
                 if round.is_multiple_of(LEISURELY) {
-                    tidy_up(&accounts, &limiter, &*clock);
+                    tidy_up(&accounts);
                 }
             }
-            tidy_up(&accounts, &limiter, &*clock);
+            tidy_up(&accounts);
         })
         .map_err(|error| AppError::Failed(format!("no thread for the housekeeper: {error}")))
 }
 
-fn tidy_up(accounts: &Accounts, limiter: &RateLimiter, clock: &dyn Clock) {
-    limiter.sweep(clock.now());
+fn tidy_up(accounts: &Accounts) {
     if let Err(error) = accounts.keep_house() {
         warn!("when keys were last seen was not written down: {error}");
     }

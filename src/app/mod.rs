@@ -8,8 +8,10 @@
 //! | `proof` | a catalogue proved |
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
+//! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
+mod ears;
 mod housekeeper;
 mod keys;
 mod parts;
@@ -22,7 +24,7 @@ use std::fmt;
 
 pub use keys::check as check_keys;
 pub use proof::{ProofRequest, prove_modules};
-pub use search::{SearchEvent, SearchReport, SearchRequest, search};
+pub use search::{SearchEvent, SearchRequest, search};
 pub use serve::serve;
 
 /// Why a command could not be carried out. The text never holds a secret.

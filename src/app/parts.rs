@@ -23,10 +23,9 @@ use crate::sandbox::{Sandbox, SandboxOptions};
 const MAX_WAITING_RUNS: usize = 1000;
 /// How long a run that has ended stays in memory.
 const KEEP_ENDED: Duration = Duration::from_secs(60);
-/// How long a driver's lease holds without a renewal; renewed every second.
-const LEASE: Duration = Duration::from_secs(30);
-/// How long a run that has asked everything waits for a store that is away.
-const STORE_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a run that has asked everything waits for a store that is away: longer than a restart, a failover or
+/// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
+const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// Whether premium searches can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +45,13 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Starts the workers; at most `max_runs` runs are driven at once.
+    /// Starts the workers; at most `max_runs` runs are driven at once. `lease`: how long a process may be
+    /// silent before another one goes on with its runs.
     pub(super) fn build(
         config: &EngineConfig,
         catalog: Arc<Catalog>,
         max_runs: usize,
+        lease: Duration,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, AppError> {
@@ -73,7 +74,8 @@ impl Engine {
                 limits: Limits {
                     check_timeout: config.check_timeout,
                     run_timeout: config.run_timeout,
-                    lease: LEASE,
+                    // The rest of it is for noticing: whoever looks for interrupted runs does so every now and then.
+                    lease: lease * 3 / 4,
                     store_patience: STORE_PATIENCE,
                 },
                 keep_ended: KEEP_ENDED,

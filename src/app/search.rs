@@ -13,9 +13,13 @@ use crate::config::EngineConfig;
 use crate::modules::catalog::Choice;
 use crate::modules::query::Query;
 use crate::runs::live::LiveRun;
-use crate::runs::run::{Progress, ResultRecord, RunSummary};
+use crate::runs::record::RunRecord;
+use crate::runs::run::{Progress, ResultRecord};
 use crate::runs::service::{Order, OrderError, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
+
+/// Nobody else could take the run over: it is recorded nowhere.
+const LEASE: Duration = Duration::from_secs(60);
 
 /// One search without a server.
 #[derive(Debug, Clone)]
@@ -39,28 +43,20 @@ pub enum SearchEvent<'a> {
     Progress(Progress),
 }
 
-/// How a search ended.
-#[derive(Debug, Clone)]
-pub struct SearchReport {
-    /// The run, ended, or as far as it came.
-    pub summary: RunSummary,
-    /// All its results.
-    pub results: Vec<ResultRecord>,
-}
-
-/// Runs one search to its end, or until `sink` breaks it off.
+/// Runs one search to its end, or until `sink` breaks it off; then gives the run, as far as it came.
 ///
 /// # Errors
-/// It could not start. A run that fails is a report, not an error.
+/// It could not start. A run that fails is a record, not an error.
 pub fn search(
     request: &SearchRequest,
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
-) -> Result<SearchReport, AppError> {
+) -> Result<RunRecord, AppError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = Engine::build(
         &request.engine,
         load_catalog(&request.engine)?,
         1,
+        LEASE,
         Arc::new(Unrecorded),
         Arc::clone(&clock),
     )?;
@@ -82,10 +78,10 @@ pub fn search(
         Ok(_) | Err(_) => return Err(AppError::Failed("the search could not be started".to_owned())),
     };
     follow(&engine.runs, &run, &mut sink);
-    let (summary, results, _) = run.snapshot();
+    let record = run.record(clock.now());
     // A run that has ended lets its driver go at once; one that was broken off needs a moment.
     engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
-    Ok(SearchReport { summary, results: results.iter().map(|result| result.record.clone()).collect() })
+    Ok(record)
 }
 
 /// Hands on what the run publishes, until it ends or the sink has had enough.

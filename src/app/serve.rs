@@ -2,12 +2,14 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::ears::Ears;
 use super::parts::{Engine, Premium, load_catalog};
 use super::{AppError, housekeeper, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
@@ -17,6 +19,7 @@ use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::runs::service::Runs;
 use crate::store;
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then drains.
@@ -35,10 +38,17 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
-    let engine = Engine::build(&config.engine, catalog, config.server.max_runs, store, Arc::clone(&clock))?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
-    let limiter = Arc::new(RateLimiter::new(limits));
+    let limiter = Arc::new(RateLimiter::new(limits, store.clone()));
+    let engine = Engine::build(
+        &config.engine,
+        catalog,
+        config.server.max_runs,
+        config.server.lease,
+        store.clone(),
+        Arc::clone(&clock),
+    )?;
 
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
@@ -49,6 +59,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    let ears = Ears::open(&*store, &engine.runs, &accounts, &api)?;
     if engine.sandbox.is_some() {
         warn!("the web is simulated: nothing that is found is real");
     }
@@ -62,22 +73,51 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
 
     let signal = signals.forever().next();
     info!("signal {}: shutting down", signal.unwrap_or_default());
-    // A second signal ends the process at once.
-    std::thread::spawn(move || {
+    let until = Instant::now() + config.server.drain_timeout;
+    end_at_once_on_another(signals);
+    end_in_any_case(until.max(Instant::now() + REST));
+    drain(handle, &engine.runs, until - REST.min(config.server.drain_timeout / 4));
+    if housekeeper.join().is_err() {
+        warn!("the housekeeper had panicked");
+    }
+    drop(ears);
+    info!("stopped");
+    Ok(())
+}
+
+/// What is left of the drain time for the end of what has been told to end.
+const REST: Duration = Duration::from_secs(1);
+
+/// No more requests, then the runs: their streams and waits end, for which the server waits at last.
+fn drain(handle: http::RunningServer, runs: &Runs, until: Instant) {
+    handle.stop_taking();
+    runs.shut_down(until);
+    let left = handle.shutdown(until.saturating_duration_since(Instant::now()).max(LEAST_DRAIN)).left;
+    if left > 0 {
+        warn!("{left} answers were not brought to their end in time");
+    }
+}
+
+/// For answers that only have to be written, even where the runs took all the time there was.
+const LEAST_DRAIN: Duration = Duration::from_millis(100);
+
+/// A second signal ends the process at once.
+fn end_at_once_on_another(mut signals: Signals) {
+    thread::spawn(move || {
         if signals.forever().next().is_some() {
             std::process::exit(130);
         }
     });
-    let until = Instant::now() + config.server.drain_timeout;
-    // No more requests, then the runs: their streams and waits end, for which the server waits at last.
-    handle.stop_taking();
-    engine.runs.shut_down(until);
-    handle.shutdown(until.saturating_duration_since(Instant::now()).max(Duration::from_millis(100)));
-    if housekeeper.join().is_err() {
-        warn!("the housekeeper had panicked");
-    }
-    info!("stopped");
-    Ok(())
+}
+
+/// A database that stands still must not hold up the end: what was not released is taken over when its lease runs
+/// out.
+fn end_in_any_case(at: Instant) {
+    thread::spawn(move || {
+        thread::sleep(at.saturating_duration_since(Instant::now()));
+        warn!("the time to drain is over; what was not released ends with its lease");
+        std::process::exit(0);
+    });
 }
 
 /// On the socket that a service manager handed over, or else on the configured address.

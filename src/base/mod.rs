@@ -1,4 +1,4 @@
-//! Bricks that every room may use: the clock, identifiers, secrets, log set-up.
+//! Bricks that every room may use: the clock, identifiers, secrets, log set-up, text from outside.
 //!
 //! Nothing in here knows what Sightline does.
 
@@ -7,3 +7,4 @@ pub mod ids;
 pub mod log;
 pub mod secret;
 pub mod storage;
+pub mod text;

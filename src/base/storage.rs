@@ -7,6 +7,7 @@ use std::fmt;
 #[derive(Debug)]
 pub struct StorageError {
     kind: StorageErrorKind,
+    is_in_doubt: bool,
     cause: Box<dyn Error + Send + Sync>,
 }
 
@@ -22,12 +23,23 @@ pub enum StorageErrorKind {
 impl StorageError {
     /// The store cannot be reached or cannot take the data now.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: StorageErrorKind::Unavailable, cause: cause.into() }
+        Self { kind: StorageErrorKind::Unavailable, is_in_doubt: false, cause: cause.into() }
     }
 
     /// The store answered something that must not happen.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: StorageErrorKind::Broken, cause: cause.into() }
+        Self { kind: StorageErrorKind::Broken, is_in_doubt: false, cause: cause.into() }
+    }
+
+    /// The same failure of a commit: where the store went away, what was asked for may have been done.
+    #[must_use]
+    pub fn in_doubt(self) -> Self {
+        Self { is_in_doubt: self.is_unavailable(), ..self }
+    }
+
+    /// Whether what was asked for may have been done: the answer to a commit was lost.
+    pub fn is_in_doubt(&self) -> bool {
+        self.is_in_doubt
     }
 
     /// The kind.

@@ -8,12 +8,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 
 use super::exit::{Exit, Failure};
-use super::text;
+use super::table::write_table;
 use crate::account::account::Account;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::AccountId;
+use crate::base::text::write_json;
 use crate::config::{AccountConfig, StorageConfig};
 use crate::store;
 
@@ -147,11 +148,11 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match args.format {
         ListFormat::Json => {
             let lines: Vec<AccountLine<'_>> = accounts.iter().map(line).collect();
-            text::write_json(out, &lines)?;
+            write_json(out, &lines)?;
         }
         ListFormat::Table => {
             let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
-            text::write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
+            write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
         }
     }
     Ok(())

@@ -87,16 +87,6 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl From<csv::Error> for Failure {
-    fn from(error: csv::Error) -> Self {
-        match error.into_kind() {
-            // Its kind tells a closed output from a full disk.
-            csv::ErrorKind::Io(error) => Self::from(error),
-            other => Self::Failed(format!("the output cannot be written: {other:?}")),
-        }
-    }
-}
-
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Usage(error.to_string())

@@ -9,11 +9,12 @@ use serde::Serialize;
 
 use super::account::{ListFormat, open};
 use super::exit::{Exit, Failure};
-use super::text;
+use super::table::write_table;
 use crate::account::key::KeyRecord;
 use crate::account::plan::PlanTable;
 use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, KeyId};
+use crate::base::text::write_json;
 use crate::config::{StorageConfig, checked};
 
 /// Create API keys, list them, revoke them
@@ -132,10 +133,10 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
         accounts.accounts()?.into_iter().map(|account| (account.id, account.email)).collect();
     let lines: Vec<KeyLine<'_>> = keys.iter().map(|key| line(key, &owners)).collect();
     match args.format {
-        ListFormat::Json => text::write_json(out, &lines)?,
+        ListFormat::Json => write_json(out, &lines)?,
         ListFormat::Table => {
             let head = ["ID", "ACCOUNT", "LABEL", "ENDS IN", "CREATED", "LAST USED", "REVOKED"];
-            text::write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?;
+            write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?;
         }
     }
     Ok(())

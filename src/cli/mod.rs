@@ -9,7 +9,8 @@
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
 //! | `bar` | the progress bar |
-//! | `text` | text from outside, made fit for terminals and spreadsheets |
+//! | `table` | a table for people |
+//! | `unused` | options that a command takes and does not need |
 //! | `exit` | exit codes, and why a command failed |
 //!
 //! To add a command: an args struct with its help and examples in a file of its own, a variant of
@@ -23,7 +24,8 @@ mod key;
 mod openapi;
 mod search;
 mod serve;
-mod text;
+mod table;
+mod unused;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};

@@ -5,9 +5,10 @@ use std::io::Write;
 use clap::Args;
 
 use super::exit::{Exit, Failure};
-use super::text::write_json;
+use super::unused::UnusedDatabase;
 use crate::api::openapi::document;
-use crate::config::{DatabaseAddress, base_url_option, database_option};
+use crate::base::text::write_json;
+use crate::config::base_url_option;
 
 /// Print the API's description: OpenAPI 3.1, the same as a server's /openapi.json
 #[derive(Debug, Args)]
@@ -19,9 +20,8 @@ pub(crate) struct OpenApiArgs {
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = base_url_option())]
     base_url: String,
-    /// Not used: the description is the program's own
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", value_parser = database_option(), hide = true)]
-    database: Option<DatabaseAddress>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(args: &OpenApiArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

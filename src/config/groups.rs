@@ -43,6 +43,11 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
+    /// After this time the searches of an instance that is gone are continued by another one on the same
+    /// database
+    #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
+    #[arg(value_parser = checked(value::duration("5s", "10m")))]
+    pub lease: Duration,
     /// The longest that a request with wait=true is kept waiting
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]
@@ -148,7 +153,7 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 4096)))]
     pub check_workers: usize,
-    /// The longest that one check may take
+    /// The longest that one check may take; the control check of a hit is given 3s beyond it where less is left
     #[arg(long, env = "SIGHTLINE_CHECK_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "10m")))]
     pub check_timeout: Duration,
@@ -164,7 +169,8 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_USER_AGENT", value_name = "TEXT", default_value = USER_AGENT)]
     #[arg(help_heading = "Searches", value_parser = checked(value::user_agent))]
     pub user_agent: String,
-    /// Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT
+    /// Proxy for outgoing requests.
+    #[arg(help = "Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT")]
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<Secret<String>>,
@@ -198,7 +204,8 @@ impl EngineConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Accounts")]
 pub struct AccountConfig {
-    /// Plans: NAME=CREDITS[:api][:premium], separated by commas; CREDITS a month, or unlimited
+    /// What each plan gives.
+    #[arg(help = "Plans: NAME=CREDITS[:api][:premium], separated by commas; CREDITS a month, or unlimited")]
     #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value_t)]
     #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>().map_err(|error| error.to_string())))]
     pub plans: PlanTable,

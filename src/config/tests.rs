@@ -69,6 +69,7 @@ fn every_option_refuses_what_it_does_not_allow() {
         (&["--no-builtin"], "--no-builtin leaves no modules: it is allowed together with --catalog FILE"),
         (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),
         (&["--max-runs", "-1"], "for --max-runs"),
+        (&["--lease", "4s"], "from 5s to 10m"),
         (&["--check-timeout", "1h"], "from 100ms to 10m"),
         (&["--run-timeout", "2h"], "from 100ms to 1h"),
         (&["--run-timeout", "5s"], "--check-timeout 10s is longer than --run-timeout 5s: at most the same"),

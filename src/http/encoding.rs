@@ -76,10 +76,12 @@ impl Encoding {
     }
 }
 
-/// JSON, by its name or by its suffix.
+/// JSON, by its name, as lines or by its suffix, and CSV. Not HTML: a page may hold a token, whose length after
+/// compression could be measured.
 fn is_compressible(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind == "application/json" || kind.ends_with("+json")
+    ["application/json", "application/x-ndjson", "text/csv"].contains(&kind.as_str())
+        || kind.ends_with("+json")
 }
 
 /// Whether `Accept-Encoding` (all of its values) asks for gzip: it is acceptable, and the plain form is not
@@ -168,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn only_json_of_some_size_has_two_forms() {
+    fn only_json_and_csv_of_some_size_have_two_forms() {
         let large = vec![b' '; LEAST_BYTES];
         let json = Response::new(200, "application/json", large.clone());
         assert_eq!(Encoding::choose(&json, true), Encoding::Gzip);
@@ -177,8 +179,14 @@ mod tests {
         assert_eq!(Encoding::choose(&problem, true), Encoding::Gzip);
         let small = Response::new(200, "application/json", &large[1..]);
         assert_eq!(Encoding::choose(&small, true), Encoding::Identity, "a later one may be larger");
-        let stream = Response::new(200, "text/event-stream", large);
-        assert_eq!(Encoding::choose(&stream, true), Encoding::Only);
+        for (kind, form) in [
+            ("application/x-ndjson", Encoding::Gzip),
+            ("text/csv; charset=utf-8", Encoding::Gzip),
+            ("text/html; charset=utf-8", Encoding::Only),
+            ("text/event-stream", Encoding::Only),
+        ] {
+            assert_eq!(Encoding::choose(&Response::new(200, kind, large.clone()), true), form, "{kind}");
+        }
         assert_eq!(Encoding::choose(&json.with_header("Content-Encoding", "br"), true), Encoding::Only);
     }
 

@@ -6,7 +6,7 @@ use super::encoding::Compressed;
 use super::static_file::StaticFile;
 
 /// Status, headers and a whole body. `Content-Length`, `Date` and `Connection` are the server's, and so is
-/// compression (JSON and files, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
+/// compression (JSON, CSV and files, for clients that take it) with what belongs to it: `Content-Encoding`, `Vary:
 /// Accept-Encoding`, and `W/` before an `ETag`.
 #[derive(Debug, Clone)]
 pub struct Response {

@@ -12,7 +12,7 @@ use super::feed::{Feed, Key};
 use super::html::Selectors;
 use super::judge::{Verdict, judge_answers, save_one, wall};
 use super::module::Module;
-use super::outcome::{Evidence, Outcome, Pause};
+use super::outcome::{Evidence, Outcome, Pause, RETRY_AFTER};
 use super::probe::{ProbeError, Request, Response, Timing, Trace};
 use super::query::Query;
 use super::sender::Sender;
@@ -316,7 +316,7 @@ impl<'c> Inquiry<'c> {
     fn failure(&self) -> Option<(Outcome, &'static str)> {
         match &self.broken {
             None | Some(Broken::Wall) => None,
-            Some(Broken::Paused) => Some((Outcome::RateLimited, "retry_after")),
+            Some(Broken::Paused) => Some((Outcome::RateLimited, RETRY_AFTER)),
             Some(Broken::Unanswered(error)) => Some(match error {
                 ProbeError::Timeout(_) => (Outcome::Timeout, error.reason()),
                 ProbeError::Unavailable(_) => (Outcome::Skipped, error.reason()),

@@ -8,6 +8,7 @@ use super::extract::{Answers, Reading};
 use super::identity::{self, Objection};
 use super::module::Module;
 use super::outcome::Outcome;
+use super::plan::Plan;
 use super::probe::Response;
 use super::query::{Query, SearchType};
 use super::rule::matcher::Matcher;
@@ -113,19 +114,18 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
     // A chain that broke off: its last answer is not the one that a rule without a probe is about. It
     // may say that nothing is there (a 404 before the value that the next probe needs), never the rest.
     let is_broken = module.plans.get(last + 1).is_some_and(|plan| !plan.fallback);
+    let case_at =
+        |probe: usize| answers.get(Some(probe)).map(|answer| Case { module, probe, answer, values });
+    let case_of = |rule: &Matcher| case_at(rule.probe.unwrap_or(last));
     let fires = |rule: &Matcher| {
-        let index = rule.probe.unwrap_or(last);
-        !walled.get(index).copied().unwrap_or(true)
-            && answers.get(Some(index)).is_some_and(|answer| {
-                (rule.bears_emptiness() || !is_empty(module, index, answer)) && rule.holds(answer, values)
-            })
+        case_of(rule).is_some_and(|case| {
+            !walled.get(case.probe).copied().unwrap_or(true)
+                && (rule.bears_emptiness() || !case.is_empty())
+                && rule.holds(case.answer, values)
+        })
     };
     let misses = |rule: &Matcher| {
-        let index = rule.probe.unwrap_or(last);
-        fires(rule)
-            && !answers.get(Some(index)).is_some_and(|answer| {
-                is_misplaced(module, index, answer, rule) || leads_back(module, index, answer, rule, values)
-            })
+        fires(rule) && !case_of(rule).is_some_and(|case| case.is_misplaced(rule) || case.leads_back(rule))
     };
     let hit = module.hit.iter().position(|rule| (rule.probe.is_some() || !is_broken) && fires(rule));
     let miss = module.miss.iter().position(misses);
@@ -133,10 +133,7 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
         (Some(hit), None) => {
             let rule = &module.hit[hit];
             let label = format!("hit[{hit}]: {}", rule.label());
-            let index = rule.probe.unwrap_or(last);
-            let objection =
-                answers.get(Some(index)).and_then(|it| objection(module, index, it, rule, values));
-            if let Some((outcome, reason)) = objection {
+            if let Some((outcome, reason)) = case_of(rule).and_then(|case| case.objection(rule)) {
                 return Verdict::new(outcome, Some(reason), Some(label));
             }
             let strength = Some(Strength::of(rule, &module.miss));
@@ -156,7 +153,7 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
                 .filter(|rule| rule.clues().reads_body)
                 .any(|rule| answer_to(rule).is_some_and(Answer::is_cut));
             let answer = answers.get(Some(last));
-            if answer.is_some_and(|answer| is_empty(module, last, answer)) {
+            if case_at(last).is_some_and(Case::is_empty) {
                 return Verdict::new(Outcome::Error, Some("empty"), None);
             }
             let is_overfull = rules()
@@ -167,65 +164,71 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
     }
 }
 
-/// A 200 without a body where one is due says neither yes nor no.
-fn is_empty(module: &Module, probe: usize, answer: &Answer<'_>) -> bool {
-    let has_body = module.plans.get(probe).is_some_and(|plan| plan.method != Method::Head);
-    let response = answer.response;
-    has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
-}
-
-/// A page where JSON is due: a rule that only knows what is not there has nothing to say about it.
-fn is_misplaced(module: &Module, probe: usize, answer: &Answer<'_>, miss: &Matcher) -> bool {
-    let mut hits = module.hit.iter().filter(|rule| rule.probe.is_none_or(|index| index == probe)).peekable();
-    let clues = miss.clues();
-    (200..300).contains(&answer.response.status)
-        && !(clues.json || clues.marker)
-        && answer.is_page()
-        && hits.peek().is_some()
-        && hits.all(Matcher::reads_json)
-}
-
-/// A redirect to the very page that was asked for, perhaps written another way: a rule that does not look
-/// at its target has nothing to say about it.
-fn leads_back(
-    module: &Module,
+/// An answer, and what was asked for it.
+#[derive(Clone, Copy)]
+struct Case<'c, 'a> {
+    module: &'c Module,
     probe: usize,
-    answer: &Answer<'_>,
-    miss: &Matcher,
-    values: &Values<'_>,
-) -> bool {
-    let plan = module.plans.get(probe).filter(|plan| matches!(plan.method, Method::Get | Method::Head));
-    (300..400).contains(&answer.response.status)
-        && answer.response.header("location").is_some()
-        && !miss.judges_redirects()
-        && plan
-            .and_then(|plan| plan.address(values))
-            .is_some_and(|asked| identity::is_same(&asked, &barrier::landed(answer.response)))
+    answer: &'c Answer<'a>,
+    values: &'c Values<'c>,
 }
 
-/// What speaks against a hit although its rule holds.
-fn objection(
-    module: &Module,
-    probe: usize,
-    answer: &Answer<'_>,
-    rule: &Matcher,
-    values: &Values<'_>,
-) -> Option<(Outcome, &'static str)> {
-    let plan = module.plans.get(probe)?;
-    let asked = plan.address(values)?;
-    let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
-    let by_address = identity::by_address(&asked, answer, values.name)
-        .filter(|_| !rule.judges_redirects() && !module.entry().discovery);
-    match by_address {
-        Some(Objection::LoginPage) => return Some((Outcome::Blocked, "login_wall")),
-        Some(Objection::FrontPage) => return Some((Outcome::Error, "front_page")),
-        Some(Objection::OtherAccount) if is_username && !rule.proves_name() => {
-            return Some((Outcome::Error, "other_account"));
-        }
-        Some(Objection::OtherAccount) | None => {}
+impl Case<'_, '_> {
+    /// A 200 without a body where one is due says neither yes nor no.
+    fn is_empty(self) -> bool {
+        let has_body = self.module.plans.get(self.probe).is_some_and(|plan| plan.method != Method::Head);
+        let response = self.answer.response;
+        has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
     }
-    let is_others = is_username && !rule.proves_name() && identity::by_page(&asked, answer, values);
-    is_others.then_some((Outcome::Error, "other_account"))
+
+    /// A page where JSON is due: a rule that only knows what is not there has nothing to say about it.
+    fn is_misplaced(self, miss: &Matcher) -> bool {
+        let is_about = |rule: &&Matcher| rule.probe.is_none_or(|index| index == self.probe);
+        let mut hits = self.module.hit.iter().filter(is_about).peekable();
+        let clues = miss.clues();
+        (200..300).contains(&self.answer.response.status)
+            && !(clues.json || clues.marker)
+            && self.answer.is_page()
+            && hits.peek().is_some()
+            && hits.all(Matcher::reads_json)
+    }
+
+    /// A redirect to the very page that was asked for, perhaps written another way: a rule that does not
+    /// look at its target has nothing to say about it.
+    fn leads_back(self, miss: &Matcher) -> bool {
+        let reads = |plan: &&Plan| matches!(plan.method, Method::Get | Method::Head);
+        let response = self.answer.response;
+        (300..400).contains(&response.status)
+            && response.header("location").is_some()
+            && !miss.judges_redirects()
+            && self
+                .module
+                .plans
+                .get(self.probe)
+                .filter(reads)
+                .and_then(|plan| plan.address(self.values))
+                .is_some_and(|asked| identity::is_same(&asked, &barrier::landed(response)))
+    }
+
+    /// What speaks against a hit although its rule holds.
+    fn objection(self, rule: &Matcher) -> Option<(Outcome, &'static str)> {
+        let Self { module, answer, values, .. } = self;
+        let plan = module.plans.get(self.probe)?;
+        let asked = plan.address(values)?;
+        let is_username = module.search_type() == SearchType::Username && plan.method == Method::Get;
+        let by_address = identity::by_address(&asked, answer, values.name)
+            .filter(|_| !rule.judges_redirects() && !module.entry().discovery);
+        match by_address {
+            Some(Objection::LoginPage) => return Some((Outcome::Blocked, "login_wall")),
+            Some(Objection::FrontPage) => return Some((Outcome::Error, "front_page")),
+            Some(Objection::OtherAccount) if is_username && !rule.proves_name() => {
+                return Some((Outcome::Error, "other_account"));
+            }
+            Some(Objection::OtherAccount) | None => {}
+        }
+        let is_others = is_username && !rule.proves_name() && identity::by_page(&asked, answer, values);
+        is_others.then_some((Outcome::Error, "other_account"))
+    }
 }
 
 /// No rule knows the answer: the status may still say why, or that a rule did not see the whole body.

@@ -1,5 +1,6 @@
 //! What makes no sense in an entry although each of its parts can be read.
 
+use serde_json::Value;
 use url::Url;
 
 use super::control::two_made_up;
@@ -207,6 +208,7 @@ pub(super) fn module(module: &Module, mistakes: &mut Mistakes) {
             }
         }
     }
+    subject(entry, mistakes);
     heads(module, mistakes);
     for (index, _) in module.plans.iter().enumerate().filter(|(_, plan)| plan.pages.is_some()) {
         let is_read = module.yields.list_probes().any(|probe| probe.is_none_or(|at| at == index));
@@ -217,6 +219,35 @@ pub(super) fn module(module: &Module, mistakes: &mut Mistakes) {
     }
     addresses(module, mistakes);
     keys(module, mistakes);
+}
+
+/// A module that says the same of everyone. What a barrier asks for decides on no verdict.
+fn subject(entry: &Entry, mistakes: &mut Mistakes) {
+    let parts = (&entry.probes, &entry.hit, &entry.miss);
+    // An entry that was read can be written.
+    let depends = serde_json::to_value(parts).is_ok_and(|parts| is_about_query(&parts));
+    if !depends {
+        mistakes.add(
+            "no probe and no rule of `hit` or `miss` is about the query: write it into a probe, as `{query}`, \
+             or let a rule look for it, by `{query}`, `equals_query` or `shows_query`",
+        );
+    }
+}
+
+/// Whether the query, or a part of it, is a variable in a text anywhere inside, or what a condition asks for.
+fn is_about_query(part: &Value) -> bool {
+    match part {
+        // Two braces are one brace of the text.
+        Value::String(text) => {
+            let text = text.replace("{{", "");
+            ["{query", "{local", "{domain"].iter().any(|variable| text.contains(variable))
+        }
+        Value::Array(parts) => parts.iter().any(is_about_query),
+        Value::Object(members) => members.iter().any(|(name, part)| {
+            matches!(name.as_str(), "equals_query" | "shows_query") || is_about_query(part)
+        }),
+        _ => false,
+    }
 }
 
 /// No key gets into a result.

@@ -108,6 +108,9 @@ pub struct Finding {
     pub metadata: Map<String, Value>,
 }
 
+/// The reason of a check that was not made, or not to its end, because a host wants to be left alone.
+pub const RETRY_AFTER: &str = "retry_after";
+
 /// What one check comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
@@ -123,6 +126,16 @@ pub struct Report {
     /// The hosts that asked this check to stay away (`Retry-After`), its control check included. A host
     /// may stand there twice.
     pub pauses: Vec<Pause>,
+}
+
+impl Report {
+    /// Whether a host that was to be asked had told others before to stay away. The wish it told this check
+    /// itself stands in [`Self::pauses`].
+    pub fn was_kept_away(&self) -> bool {
+        self.outcome == Outcome::RateLimited
+            && self.reason.as_deref() == Some(RETRY_AFTER)
+            && self.pauses.is_empty()
+    }
 }
 
 /// A host's wish to be left alone.

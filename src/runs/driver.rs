@@ -21,7 +21,7 @@ use super::run::{ModuleReport, Status};
 use super::scheduler::Job;
 use super::workshop::Workshop;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Outcome, Report};
+use crate::modules::outcome::{Evidence, Outcome, RETRY_AFTER, Report};
 use crate::modules::query::Query;
 use crate::modules::terms::Terms;
 
@@ -181,7 +181,7 @@ impl<'a> Driver<'a> {
                     self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
                 }
                 Admission::DailyLimit => self.pass_over(place, &module, Outcome::Skipped, "daily_limit"),
-                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, "retry_after"),
+                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, RETRY_AFTER),
             }
             if is_full(self) {
                 return;
@@ -301,9 +301,9 @@ impl<'a> Driver<'a> {
                 return;
             }
             let batch = self.found.next_try();
-            match self.workshop.journal.add_results(self.run.id(), self.workshop.instance, batch) {
+            match self.workshop.journal.add_results(self.run.id(), self.run.lease(), batch) {
                 Ok(Write::Done) => self.retry = Retry::default(),
-                Ok(Write::LeaseLost) => return self.run.stop(Stopped::LeaseLost),
+                Ok(Write::LeaseLost) => return self.run.lose(),
                 Err(error) => return self.retry.again(self.run, &error),
             }
         }
@@ -321,10 +321,10 @@ impl<'a> Driver<'a> {
     fn checkpoint(&self) {
         let workshop = self.workshop;
         let checkpoint = self.run.checkpoint();
-        let until = workshop.lease_until();
-        match workshop.journal.checkpoint(self.run.id(), workshop.instance, &checkpoint, until) {
+        let holds = workshop.limits.lease;
+        match workshop.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
             Ok(Write::Done) => {}
-            Ok(Write::LeaseLost) => self.run.stop(Stopped::LeaseLost),
+            Ok(Write::LeaseLost) => self.run.lose(),
             Err(error) => warn!("run {}: no checkpoint: {error}", self.run.id()),
         }
     }

@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::journal::{Ending, Write};
-use super::live::{LiveRun, Stopped};
+use super::live::LiveRun;
 use super::run::{RunError, Status};
 use super::workshop::Workshop;
 use crate::base::storage::StorageError;
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Results are stored so long after the store is back, at the latest.
+const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
 /// When a store that failed is tried again.
 #[derive(Default)]
@@ -70,9 +71,9 @@ pub(super) fn not_stored(workshop: &Workshop) -> Ending {
 pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
     let mut retry = Retry::default();
     loop {
-        match workshop.journal.finish(run.id(), workshop.instance, &run.checkpoint(), &ending) {
+        match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), &ending) {
             Ok(Write::Done) => return run.end(ending, true),
-            Ok(Write::LeaseLost) => return run.stop(Stopped::LeaseLost),
+            Ok(Write::LeaseLost) => return run.lose(),
             Err(error) => retry.again(run, &error),
         }
         if retry.is_hopeless(workshop.limits.store_patience) && run.ended_at().is_none() {

@@ -1,13 +1,19 @@
 //! What this room asks of storage. `store` implements it, once for each database.
 //!
 //! Every call is one transaction. An instance names itself by an [`InstanceId`]; whoever drives a run
-//! holds its lease, and every write of a driver is fenced by it: where the lease was lost, nothing is
+//! holds its [`Lease`], and every write of a driver is fenced by it: where the lease was lost, nothing is
 //! written and the answer is [`Write::LeaseLost`].
+//!
+//! Leases are dated by the database's clock alone: those of two instances may differ.
+
+use std::sync::Weak;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::health::Tallies;
+use super::news::Ear;
 use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -17,6 +23,23 @@ use crate::modules::query::SearchType;
 /// One process: a new value at every start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceId(pub Uuid);
+
+impl InstanceId {
+    /// Its hold of a run that was taken over so many times.
+    pub fn lease(self, epoch: u64) -> Lease {
+        Lease { owner: self, epoch }
+    }
+}
+
+/// The right to drive one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Who drives.
+    pub owner: InstanceId,
+    /// How many times the run was taken over. An instance that lost a run and gets it back holds another
+    /// lease: what it sent before, however late it arrives, is refused.
+    pub epoch: u64,
+}
 
 /// A run to be created.
 #[derive(Debug, Clone)]
@@ -39,8 +62,8 @@ pub struct NewRun {
     pub created_at: Timestamp,
     /// Who will drive it.
     pub owner: InstanceId,
-    /// Until when the lease holds.
-    pub lease_until: Timestamp,
+    /// How long the lease holds without a renewal.
+    pub holds: Duration,
     /// The caller's `Idempotency-Key`, if any.
     pub idempotency: Option<Idempotency>,
 }
@@ -132,6 +155,8 @@ pub struct Checkpoint {
 /// An interrupted run, taken over with a new lease.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resumable {
+    /// The new lease.
+    pub lease: Lease,
     /// As stored.
     pub summary: RunSummary,
     /// Modules that were to be asked.
@@ -140,6 +165,21 @@ pub struct Resumable {
     pub done: Vec<ModuleReport>,
     /// Results that were stored; their ids stay.
     pub results: Vec<ResultRecord>,
+}
+
+/// Which interrupted runs are asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// Who will drive them.
+    pub owner: InstanceId,
+    /// Only those that asked the web that `owner` asks, simulated or real.
+    pub simulated: bool,
+    /// Not these: they are driven here, their lease was only renewed too late.
+    pub except: &'a [RunId],
+    /// How long the new lease holds without a renewal.
+    pub holds: Duration,
+    /// The most at once.
+    pub limit: usize,
 }
 
 /// Which runs a list shows.
@@ -170,40 +210,35 @@ pub trait Journal: Send + Sync {
     /// [`EntityKey`](super::entity::EntityKey): a new one whose entity is known under its very id (an
     /// earlier try was taken after all) replaces it, one that is known under another id is left out. A new
     /// entity under a taken id is an error.
-    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError>;
+    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError>;
 
     /// Replaces the checkpoint and renews the lease.
     fn checkpoint(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
-        lease_until: Timestamp,
+        holds: Duration,
     ) -> Result<Write, StorageError>;
+
+    /// Renews leases of runs that wait for their driver. Gives the runs whose lease was lost.
+    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError>;
 
     /// Stores the last checkpoint, ends the run, releases the lease; a failed run gives its credits
     /// back to the cycle that paid, once. All or nothing.
     fn finish(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
         ending: &Ending,
     ) -> Result<Write, StorageError>;
 
     /// Lets go of the runs that `owner` drives, so that anyone may take them over at once.
-    fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError>;
+    fn release(&self, owner: InstanceId) -> Result<(), StorageError>;
 
-    /// Takes over at most `limit` running runs whose lease is over at `now`, oldest first; only those that
-    /// asked the web that `owner` asks, simulated or real.
-    fn take_over(
-        &self,
-        owner: InstanceId,
-        simulated: bool,
-        now: Timestamp,
-        lease_until: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Resumable>, StorageError>;
+    /// Takes over running runs whose lease is over, oldest first, each with a lease of the next epoch.
+    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError>;
 
     /// A run of that account. `None`: unknown, foreign or deleted.
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError>;
@@ -236,4 +271,9 @@ pub trait Journal: Send + Sync {
 
     /// Forgets idempotency keys noted before `before`.
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError>;
+
+    /// Tells `ear` from now on, as long as it lives, what happens in this and in other processes; its first
+    /// news is [`News::Hearing`](super::news::News::Hearing), once it is true. `false`: this store serves one
+    /// process, and there is nothing to hear.
+    fn listen(&self, ear: Weak<dyn Ear>) -> Result<bool, StorageError>;
 }

@@ -3,13 +3,16 @@
 //! | file | holds |
 //! |---|---|
 //! | [`run`] | status, progress, coverage, results: what is known of one search |
+//! | [`record`] | a run with all that is known of it, at one moment |
 //! | [`journal`] | what this room asks of storage |
+//! | [`news`] | what the processes on one database tell each other |
 //! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
 //! | `findings` | what a run has found and the store does not have yet |
 //! | [`event`] | what a stream carries: frames, serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | a run in memory: its state, and readers that wait on it |
 //! | [`follow`] | readers of a run, live or stored |
+//! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
 //! | [`health`] | what real runs teach about each module |
 //! | [`lanes`] | in which order a run asks its modules |
@@ -17,6 +20,7 @@
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
 //! | `ending` | the end of a run, stored |
+//! | `doubt` | orders whose commit's answer was lost |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
@@ -27,6 +31,7 @@
 //! them, so that an id once shown never changes. A result may be shown again, with more sources.
 
 pub mod courtesy;
+mod doubt;
 pub mod driver;
 mod ending;
 pub mod entity;
@@ -34,11 +39,14 @@ pub mod event;
 mod findings;
 pub mod follow;
 pub mod health;
+mod hearing;
 pub mod journal;
 pub mod lanes;
 pub mod live;
+pub mod news;
 pub mod pool;
 pub mod proof;
+pub mod record;
 pub mod ring;
 pub mod run;
 pub mod scheduler;

@@ -189,17 +189,7 @@ impl Coverage {
 
     /// Counts one more.
     pub fn add(&mut self, outcome: Outcome) {
-        let count = match outcome {
-            Outcome::Hit => &mut self.hit,
-            Outcome::Miss => &mut self.miss,
-            Outcome::Blocked => &mut self.blocked,
-            Outcome::RateLimited => &mut self.rate_limited,
-            Outcome::Timeout => &mut self.timeout,
-            Outcome::Error => &mut self.error,
-            Outcome::Unreliable => &mut self.unreliable,
-            Outcome::Skipped => &mut self.skipped,
-        };
-        *count += 1;
+        *self.count_mut(outcome) += 1;
         self.checked += 1;
         self.conclusive = self.hit + self.miss;
         let asked = self.checked - self.skipped;
@@ -209,6 +199,24 @@ impl Coverage {
         } else {
             (f64::from(self.conclusive) / f64::from(asked) * 1000.0).round() / 1000.0
         };
+    }
+
+    /// How many ended so.
+    pub fn count_of(mut self, outcome: Outcome) -> u32 {
+        *self.count_mut(outcome)
+    }
+
+    fn count_mut(&mut self, outcome: Outcome) -> &mut u32 {
+        match outcome {
+            Outcome::Hit => &mut self.hit,
+            Outcome::Miss => &mut self.miss,
+            Outcome::Blocked => &mut self.blocked,
+            Outcome::RateLimited => &mut self.rate_limited,
+            Outcome::Timeout => &mut self.timeout,
+            Outcome::Error => &mut self.error,
+            Outcome::Unreliable => &mut self.unreliable,
+            Outcome::Skipped => &mut self.skipped,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, ToSpan};
@@ -10,10 +10,13 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
 use super::courtesy::Courtesy;
+use super::doubt::{Doubt, Doubts};
 use super::follow::Follower;
 use super::health::HealthTable;
+use super::hearing::Attention;
 use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Started};
 use super::live::{LiveRun, Stopped};
+use super::news::Board;
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::scheduler::{Job, Scheduler};
@@ -28,8 +31,6 @@ use crate::modules::check::Checker;
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
 
-/// How often the store is asked for news of a run that another process drives.
-pub(super) const POLL_EVERY: Duration = Duration::from_millis(500);
 /// Results read from the store at once.
 const PAGE: usize = 1000;
 
@@ -137,9 +138,14 @@ pub struct Runs {
     pub(super) catalog: Arc<Catalog>,
     pub(super) config: RunsConfig,
     pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
+    pub(super) board: Board,
+    pub(super) attention: Attention,
     pub(super) shutdown: Mutex<bool>,
-    pub(super) shutdown_began: Condvar,
+    pub(super) duty: Condvar,
+    /// Whether there is something to do before its time.
+    pub(super) called: AtomicBool,
     pub(super) agenda: Mutex<Agenda>,
+    pub(super) doubts: Doubts,
 }
 
 impl Runs {
@@ -169,9 +175,13 @@ impl Runs {
             catalog,
             config,
             live: RwLock::default(),
+            board: Board::default(),
+            attention: Attention::default(),
             shutdown: Mutex::new(false),
-            shutdown_began: Condvar::new(),
+            duty: Condvar::new(),
+            called: AtomicBool::new(false),
             agenda: Mutex::new(Agenda::new()),
+            doubts: Doubts::default(),
         });
         runs.share_health();
         runs
@@ -220,15 +230,16 @@ impl Runs {
             modules: ids.clone(),
             created_at: now,
             owner: self.workshop.instance,
-            lease_until: self.workshop.lease_until(),
+            holds: self.workshop.limits.lease,
             idempotency: order.idempotency,
         };
         let credits = order.charge.credits;
         let opening = RunSummary::opening(&new, credits);
-        let run = Arc::new(LiveRun::new(opening, ids));
+        let run = Arc::new(LiveRun::new(opening, new.owner.lease(0), ids));
         // Known here before it is committed: whoever learns its id finds it live.
         self.hold(&run);
-        let started = self.workshop.journal.start(&new, &order.charge);
+        let job = Job { run: Arc::clone(&run), query: order.query, modules, gone: Vec::new() };
+        let started = self.clear_up(&job, self.workshop.journal.start(&new, &order.charge));
         if self.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // It may have been committed after all leases were released.
             self.release_leases();
@@ -236,14 +247,16 @@ impl Runs {
         if !matches!(started, Ok(Started::Created)) {
             self.live.write().remove(&new.id);
         }
-        Ok(match started.map_err(OrderError::Storage)? {
+        let started = match started {
+            Err(error) if error.is_in_doubt() => {
+                self.keep_in_doubt(Doubt::new(job, new.idempotency.is_some()));
+                return Err(OrderError::Storage(error));
+            }
+            started => started.map_err(OrderError::Storage)?,
+        };
+        Ok(match started {
             Started::Created => {
-                self.scheduler.submit(Job {
-                    run: Arc::clone(&run),
-                    query: order.query,
-                    modules,
-                    gone: Vec::new(),
-                });
+                self.scheduler.submit(job);
                 Receipt::Started(run)
             }
             Started::Repeated(id) => Receipt::Repeated(id),
@@ -266,6 +279,7 @@ impl Runs {
     /// shutdown has stopped all others before, or does so after.
     pub(super) fn hold(&self, run: &Arc<LiveRun>) {
         self.live.write().insert(run.id(), Arc::clone(run));
+        self.board.tell(run.id());
         if self.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
@@ -288,15 +302,18 @@ impl Runs {
             Found::Live(run) => Box::new(run.summary()),
             Found::Stored(summary) => summary,
         };
-        while !summary.status.is_terminal() && !self.wait_for_shutdown(until.min(Instant::now() + POLL_EVERY))
-        {
+        let watch = self.board.watch(summary.id);
+        while !summary.status.is_terminal() {
+            let seen = watch.count();
             match self.workshop.journal.run(summary.id, summary.account)? {
                 Some(newer) => *summary = newer,
                 None => break,
             }
-            if Instant::now() >= until {
+            // The last look comes after the last wait.
+            if Instant::now() >= until || self.is_shutting_down() {
                 break;
             }
+            self.wait_for_news(&watch, seen, until);
         }
         Ok(Found::Stored(summary))
     }
@@ -312,9 +329,9 @@ impl Runs {
         Ok(self.workshop.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
     }
 
-    /// The run of that id, if it is live here.
+    /// The run of that id, if it is live here and nobody knows more of it.
     pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live.read().get(&id).map(Arc::clone)
+        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
     }
 
     /// All results of a stored run.
@@ -380,8 +397,9 @@ impl Runs {
     /// The store's failure.
     pub fn delete(&self, id: RunId, account: AccountId) -> Result<bool, StorageError> {
         let known = self.workshop.journal.delete(id, account, self.workshop.clock.now())?;
-        if known && let Some(run) = self.live.write().remove(&id) {
-            run.stop(Stopped::Deleted);
+        if known {
+            self.stop_deleted(id);
+            self.board.tell(id);
         }
         Ok(known)
     }
@@ -421,17 +439,6 @@ impl Runs {
     /// Check workers that work now, and all there are.
     pub fn workers(&self) -> (usize, usize) {
         (self.workshop.pool.busy(), self.workshop.pool.workers())
-    }
-
-    /// Waits until the shutdown begins (`true`) or the moment has come.
-    pub fn wait_for_shutdown(&self, until: Instant) -> bool {
-        let mut down = self.shutdown.lock();
-        while !*down {
-            if self.shutdown_began.wait_until(&mut down, until).timed_out() {
-                return *down;
-            }
-        }
-        true
     }
 }
 

@@ -1,13 +1,17 @@
 //! A journal that keeps nothing: for one search on a terminal, whose only reader sees it live. What a
 //! person searches there leaves no trace on the disk.
 
+use std::sync::Weak;
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::health::Tallies;
 use super::journal::{
-    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
-    Started, Write,
+    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
+    Resumable, Started, Write,
 };
+use super::news::Ear;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -26,36 +30,27 @@ impl Journal for Unrecorded {
         Ok(None)
     }
 
-    fn add_results(&self, _: RunId, _: InstanceId, _: &Batch) -> Result<Write, StorageError> {
+    fn add_results(&self, _: RunId, _: Lease, _: &Batch) -> Result<Write, StorageError> {
         Ok(Write::Done)
     }
 
-    fn checkpoint(
-        &self,
-        _: RunId,
-        _: InstanceId,
-        _: &Checkpoint,
-        _: Timestamp,
-    ) -> Result<Write, StorageError> {
+    fn checkpoint(&self, _: RunId, _: Lease, _: &Checkpoint, _: Duration) -> Result<Write, StorageError> {
         Ok(Write::Done)
     }
 
-    fn finish(&self, _: RunId, _: InstanceId, _: &Checkpoint, _: &Ending) -> Result<Write, StorageError> {
+    fn renew(&self, _: &[(RunId, Lease)], _: Duration) -> Result<Vec<RunId>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn finish(&self, _: RunId, _: Lease, _: &Checkpoint, _: &Ending) -> Result<Write, StorageError> {
         Ok(Write::Done)
     }
 
-    fn release(&self, _: InstanceId, _: Timestamp) -> Result<(), StorageError> {
+    fn release(&self, _: InstanceId) -> Result<(), StorageError> {
         Ok(())
     }
 
-    fn take_over(
-        &self,
-        _: InstanceId,
-        _: bool,
-        _: Timestamp,
-        _: Timestamp,
-        _: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
+    fn take_over(&self, _: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
         Ok(Vec::new())
     }
 
@@ -89,5 +84,9 @@ impl Journal for Unrecorded {
 
     fn forget_idempotency(&self, _: Timestamp) -> Result<(), StorageError> {
         Ok(())
+    }
+
+    fn listen(&self, _: Weak<dyn Ear>) -> Result<bool, StorageError> {
+        Ok(false)
     }
 }

@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::courtesy::Courtesy;
 use super::health::HealthTable;
 use super::journal::{InstanceId, Journal};
@@ -59,11 +57,5 @@ impl Workshop {
     /// How many checks a run may have under way: its fair share of the pool.
     pub fn window(&self) -> usize {
         (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
-    }
-
-    /// The end of a lease taken or renewed now.
-    pub fn lease_until(&self) -> Timestamp {
-        let now = self.clock.now();
-        now.saturating_add(self.limits.lease).unwrap_or(now)
     }
 }

@@ -10,6 +10,10 @@ pub const DEFAULT_POOL_SIZE: u32 = 10;
 /// a 503 and a `Retry-After`.
 pub(super) const POOL_WAIT: Duration = Duration::from_secs(5);
 
+/// The same while the server is known to be away. A connection that takes longer than this to be made is made all
+/// the same, and found by whoever comes next.
+pub(super) const AWAY_WAIT: Duration = Duration::from_secs(1);
+
 /// How long a write to SQLite waits for its turn; there is one writer. More than [`POOL_WAIT`]: a driver's
 /// write that gives up fails a run.
 pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
@@ -20,6 +24,14 @@ pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
 /// How long a health check waits for a connection and, again, for an answer: a load balancer asks every
 /// few seconds.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
+
+/// How long a refused write makes a health check fail; after that a trial write decides. Longer than a driver's
+/// longest pause between two tries: while any run waits for the store, health does not flicker.
+pub(super) const WRITES_DOUBTED: Duration = Duration::from_secs(5);
+
+/// How much longer than the server's own `statement_timeout` an answer is waited for. A server that works has
+/// given up by then and said so; one that stands still, or a network that lost the answer, never does.
+pub(super) const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
 /// How long connecting to PostgreSQL may take, for each address of the host.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);

@@ -8,6 +8,7 @@
 //! | `schema` | the list of migrations, which schemas are refused |
 //! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
 //! | `health` | the columns of `module_health`, and how counts fade |
+//! | `writes` | whether writes are taken, for health checks |
 //! | `row` | a row of `runs`, as both databases give it |
 //! | `sqlite/`, `postgres/` | the two databases: same behaviour, one contract suite (`tests/store.rs`) |
 //!
@@ -28,6 +29,7 @@ mod row;
 mod schema;
 mod sqlite;
 pub mod url;
+mod writes;
 
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! A row of `runs`, as both databases give it, and the numbers of SQL.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -80,6 +82,11 @@ pub(super) fn bigint<T: TryInto<i64> + Copy + std::fmt::Display>(value: T) -> Re
 /// A count for `LIMIT`: more than SQL can count is no limit.
 pub(super) fn limit(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A time span as whole milliseconds.
+pub(super) fn millis(span: Duration) -> i64 {
+    i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The bounds of changes for `(revision > since OR id > known) AND revision <= until`, in this order.

@@ -27,8 +27,12 @@ macro_rules! migration {
 }
 
 /// All of them, oldest first.
-pub(super) const MIGRATIONS: &[Migration] =
-    &[migration!("0001_foundation"), migration!("0002_several_sources"), migration!("0003_module_health")];
+pub(super) const MIGRATIONS: &[Migration] = &[
+    migration!("0001_foundation"),
+    migration!("0002_several_sources"),
+    migration!("0003_module_health"),
+    migration!("0004_shared"),
+];
 
 /// A migration with its version.
 pub(super) type Step = (i64, &'static Migration);

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::databases::databases;
+use crate::support::eventually;
 use crate::support::server::{Answer, Server, Setup};
 
 fn post_as(server: &Server, key: &str, body: &Value) -> Answer {
@@ -136,13 +137,7 @@ fn a_changed_plan_and_a_revoked_key_hold_within_seconds() {
     server.cli(&["account", "create", "--email", email, "--plan", "free"]);
     let key = server.cli(&["key", "create", "--account", email, "--label", "laptop"]).trim().to_owned();
     let me = || server.request("GET", "/v1/me").key(&key).send().status;
-    let until = |want: u16| {
-        let end = std::time::Instant::now() + crate::support::server::PATIENCE;
-        while me() != want {
-            assert!(std::time::Instant::now() < end, "never {want}");
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-    };
+    let until = |want: u16| eventually(&format!("the key is answered {want}"), || me() == want);
     assert_eq!(me(), 403);
     server.cli(&["account", "set-plan", "--email", email, "--plan", "pro"]);
     until(200);

@@ -1,11 +1,10 @@
 //! The health of modules, kept over restarts and added up over processes.
 
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
 use crate::support::databases::{TestDatabase, databases, postgres};
-use crate::support::server::{PATIENCE, Server, Setup};
+use crate::support::eventually;
+use crate::support::server::{Server, Setup};
 
 /// Module id and health of those that have been asked.
 fn asked(server: &Server) -> Vec<(String, Value)> {
@@ -17,14 +16,6 @@ fn asked(server: &Server) -> Vec<(String, Value)> {
 
 fn checks(asked: &[(String, Value)]) -> i64 {
     asked.iter().map(|(_, health)| health["checks"].as_i64().unwrap()).sum()
-}
-
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "never: {what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }
 
 fn written(database: &TestDatabase) -> i64 {
@@ -66,7 +57,7 @@ fn health_is_kept_over_a_restart_and_a_kill() {
         server.finished(&server.search("username", "dave"));
         let before = asked(&server);
         assert!(checks(&before) > count);
-        until("it is written", || written(&database) == checks(&before));
+        eventually("it is written", || written(&database) == checks(&before));
         server.kill();
         let server = server.restart(&[]);
         assert_eq!(asked(&server), before, "{}", database.name);
@@ -89,10 +80,10 @@ fn processes_on_one_database_add_up() {
         server.finished(run);
     }
     for server in &servers {
-        until("each shows the checks of both", || {
+        eventually("each shows the checks of both", || {
             let asked = asked(server);
             !asked.is_empty() && asked.iter().all(|(_, health)| health["checks"] == 2)
         });
     }
-    until("both show the same", || asked(&servers[0]) == asked(&servers[1]));
+    eventually("both show the same", || asked(&servers[0]) == asked(&servers[1]));
 }

@@ -3,6 +3,7 @@
 mod bad_input;
 mod credits;
 mod docs;
+mod export;
 mod headers;
 mod health;
 mod limits;

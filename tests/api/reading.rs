@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::support::awaited;
 use crate::support::databases::{TestDatabase, admin, databases, postgres};
-use crate::support::server::{PATIENCE, Server, Setup};
+use crate::support::server::{Server, Setup};
 
 fn ids(page: &Value) -> Vec<String> {
     page["searches"]
@@ -209,15 +210,10 @@ fn allow_connections(database: &TestDatabase, allowed: bool) {
 
 /// Asks for health until it says this.
 fn until_health_is(server: &Server, status: &str) -> Value {
-    let end = std::time::Instant::now() + PATIENCE;
-    loop {
+    awaited(&format!("health is {status}"), || {
         let health = documented(server, "/v1/health");
-        if health["status"] == status {
-            return health;
-        }
-        assert!(std::time::Instant::now() < end, "it does not become {status}: {health}");
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+        if health["status"] == status { Ok(health) } else { Err(health) }
+    })
 }
 
 #[test]

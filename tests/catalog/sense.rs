@@ -26,6 +26,14 @@ fn rules_that_another_rule_never_lets_come_to_a_verdict() {
             json!({"miss": [{"status": [429]}]}),
             "f.json: site: miss[0].status: 429 is always a limit (`rate_limited`): no rule gets to see it",
         ),
+        (
+            json!({"miss": [{"status": [101]}]}),
+            "f.json: site: miss[0].status: no final answer has a status of 100 to 199: what follows it is the answer",
+        ),
+        (
+            json!({"hit": [{"status": ["1xx", 103], "words": ["{query}"]}]}),
+            "f.json: site: hit[0].status: no final answer has a status of 100 to 199: what follows it is the answer",
+        ),
     ]);
     // In a chain that breaks off early the miss stands alone.
     let chain = json!([{"url": URL, "save": {"a": "title:"}}, {"url": "https://site.example/{saved.a}"}]);
@@ -33,6 +41,47 @@ fn rules_that_another_rule_never_lets_come_to_a_verdict() {
     // A wall before another probe's answer is none before this one's.
     let own = json!({"barrier": [{"probe": 0, "status": [200]}], "probes": chain, "hit": [{"probe": 1, "status": [200]}]});
     assert_eq!(faults(&own), [""; 0]);
+}
+
+#[test]
+fn a_module_that_says_the_same_of_everyone() {
+    const WANT: &str = "f.json: site: no probe and no rule of `hit` or `miss` is about the query: write it into a probe, \
+        as `{query}`, or let a rule look for it, by `{query}`, `equals_query` or `shows_query`";
+    let list = |url: &str| json!([{"url": url}]);
+    let fixed = list("https://site.example/list");
+    assert_faults(&[
+        (json!({"probes": fixed}), WANT),
+        (json!({"probes": list("https://site.example/%7Bquery%7D")}), WANT),
+        (
+            json!({"probes": [{"url": "https://site.example/", "method": "POST", "text": "{{query}}", "headers": {"Content-Type": "text/plain"}}]}),
+            WANT,
+        ),
+        (json!({"probes": fixed, "barrier": [{"words": ["{query} is busy"]}]}), WANT),
+        (
+            json!({"probes": fixed, "result": {"type": "profile", "value": {"from": ["title:"], "format": "{value}"}}}),
+            WANT,
+        ),
+        (
+            json!({"probes": [{"url": "https://site.example/", "save": {"query": "title:"}},
+                              {"url": "https://site.example/{saved.query}", "headers": {"X-A": "{config.query?}"}}]}),
+            WANT,
+        ),
+    ]);
+    let is_at = |rule: Value| json!({"probes": fixed, "hit": [rule]});
+    for about in [
+        is_at(json!({"words": ["\"{query|lower}\""]})),
+        is_at(json!({"regex": "\\b{query}\\b"})),
+        is_at(json!({"shows_query": true})),
+        is_at(json!({"json": [{"at": "/*/login", "equals_query": true}]})),
+        is_at(json!({"json": [{"at": "/*/login", "equals_template": "@{query}"}]})),
+        json!({"probes": fixed, "miss": [{"no_word": ["{query}"]}]}),
+        json!({"probes": [{"url": "https://site.example/", "method": "POST", "json": {"a": [{"b": "{query}"}]}}]}),
+        json!({"probes": [{"url": "https://site.example/", "headers": {"X-User": "{query|md5}"}}]}),
+        json!({"type": "email", "probes": list("https://site.example/{local}")}),
+        json!({"type": "email", "probes": list("https://{domain}/")}),
+    ] {
+        assert_eq!(faults(&about), [""; 0], "{about}");
+    }
 }
 
 #[test]

@@ -198,8 +198,11 @@ fn the_sandbox_names_of_the_readme_do_what_it_says() {
         let row = row.unwrap_or_else(|| panic!("no row for {word}"));
         assert!(row.contains(outcome) && row.contains("the search fails") == (code == 3), "{row}");
         let query = format!("{word}.smith");
-        let args =
-            ["search", "username", &query, "--sandbox=perfect", "--check-timeout=500ms", "--format=json"];
+        let mut args = vec!["search", "username", &query, "--sandbox=perfect", "--format=json"];
+        if word == "silent" {
+            // Nobody answers however long one waits; all others do, even on a busy machine.
+            args.push("--check-timeout=500ms");
+        }
         let run: serde_json::Value = serde_json::from_str(&ran(&args, &[]).code_is(code).out).unwrap();
         let asked =
             run["coverage"]["checked"].as_u64().unwrap() - run["coverage"]["skipped"].as_u64().unwrap();

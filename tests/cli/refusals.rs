@@ -38,7 +38,10 @@ fn each_bad_flag_is_refused_by_its_name() {
         ),
         (vec!["search", "username"], "<QUERY>"),
         (vec!["search", "username", "   "], "invalid query for username"),
-        (vec!["search", "username", "x", "--format", "xml"], "[possible values: table, json, ndjson, csv]"),
+        (
+            vec!["search", "username", "x", "--format", "xml"],
+            "[possible values: table, json, ndjson, csv, html]",
+        ),
         (vec!["search", "username", "x", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
         (vec!["search", "username", "x", "--check-workers", "0"], "a whole number from 1 to 4096 is allowed"),
         (vec!["account", "create", "--email", "a@example.org"], "--plan <PLAN>"),

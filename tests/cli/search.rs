@@ -31,6 +31,7 @@ fn every_format_holds_the_same_results() {
     assert_eq!((&json["status"], &json["query"]), (&json!("completed"), &json!("alice")));
     let results = json["results"].as_array().unwrap();
     assert_eq!(json["total_results"], results.len());
+    assert_eq!(json["modules"].as_array().unwrap().len(), json["coverage"]["checked"], "{json}");
     assert!(results.len() > 5, "{json}");
     let values: BTreeSet<&str> = results.iter().map(|result| result["value"].as_str().unwrap()).collect();
 
@@ -45,6 +46,10 @@ fn every_format_holds_the_same_results() {
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), results.len());
     assert_eq!(rows.iter().map(|row| &row[3]).collect::<BTreeSet<_>>(), values);
+
+    let page = of("html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Simulated."), "{page}");
+    assert_eq!(page.matches("<article>").count(), results.len());
 
     let table = of("table");
     assert!(table.starts_with("CONF "), "{table}");
@@ -96,7 +101,7 @@ fn a_search_keeps_nothing() {
 #[cfg(unix)]
 #[test]
 fn a_closed_output_ends_the_search_quietly() {
-    for format in ["table", "json", "ndjson", "csv"] {
+    for format in ["table", "json", "ndjson", "csv", "html"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let args = ["search", "username", "everybody", "--sandbox=perfect", "--format", format];

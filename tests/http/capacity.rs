@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
-use super::kit::{run_alone, wait_until};
+use super::kit::run_alone;
+use crate::support::eventually;
 use crate::support::server::{PATIENCE, Server, Setup};
 
 /// `--max-streams` of a server that was told nothing.
@@ -92,7 +93,7 @@ fn two_thousand_streams_of_the_service() {
 
     // A place that comes free is had by the next one, and those who stayed hear of the run's end.
     attached.pop();
-    wait_until("a place comes free", || {
+    eventually("a place comes free", || {
         let path = format!("/v1/searches/{run}/stream");
         server.request("GET", &path).key(&server.key).stream().status == 200
     });
@@ -100,5 +101,5 @@ fn two_thousand_streams_of_the_service() {
     for stream in &mut attached {
         stream.lines_to("event: error");
     }
-    wait_until("all streams end", || open_streams(&server) == 0);
+    eventually("all streams end", || open_streams(&server) == 0);
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rlimit::Resource;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::kit::{Client, House, LONG, Pieces, get, run_alone, wait_until};
+use super::kit::{Client, House, LONG, Pieces, get, run_alone};
+use crate::support::eventually;
 
 /// What the accept loop dies of must be noticed at once: no probe will find it out.
 fn house_without_probes() -> House {
@@ -78,7 +79,7 @@ fn with_few_descriptors() {
         crowd.push(client);
     }
     let late = latecomers.ask(&house);
-    wait_until("the accept loop is rebuilt", || {
+    eventually("the accept loop is rebuilt", || {
         crowd.pop();
         house.server().load().rebuilds_total > 0
     });
@@ -135,12 +136,12 @@ fn dies_of_no_room_for_a_thread(house: &House, passed_on: PassedOn) {
     // Room for the small things, not for a stack.
     Resource::AS.set(address_space() + 1024 * 1024, hard).unwrap();
     let mut crowd = Vec::new();
-    wait_until("a thread can't be started", || {
+    eventually("a thread can't be started", || {
         crowd.push(TcpStream::connect(house.address).unwrap());
         PANICS.load(Ordering::SeqCst) > 0
     });
     Resource::AS.set(soft, hard).unwrap();
-    wait_until("the accept loop is rebuilt", || house.server().load().rebuilds_total > 0);
+    eventually("the accept loop is rebuilt", || house.server().load().rebuilds_total > 0);
     is_whole_again(house, stream);
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use socket2::SockRef;
 
 use super::hostile_cases::{Case, End, quick, slow};
-use super::kit::{House, get, run_alone, wait_until};
+use super::kit::{House, get, run_alone};
+use crate::support::eventually;
 
 /// Plays one client, to its end.
 fn play(house: &House, case: &Case) {
@@ -60,7 +61,7 @@ fn in_a_process_of_its_own() {
     assert!(quick.len() + slow.len() >= 60);
     let house = House::new();
     assert_eq!(house.ask(&get("/sound")).status, 200);
-    wait_until("it is alone", || house.server().load().connections == 0);
+    eventually("it is alone", || house.server().load().connections == 0);
     let before = (threads(), descriptors());
 
     for case in &quick {
@@ -94,7 +95,7 @@ fn in_a_process_of_its_own() {
         now.0 <= before.0 && now.1 <= before.1
     };
     let is_over = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        wait_until("threads and descriptors are as before", is_as_before);
+        eventually("threads and descriptors are as before", is_as_before);
     }));
     assert!(is_over.is_ok(), "threads and descriptors: {before:?} before, {now:?} after");
 }
@@ -115,8 +116,8 @@ fn without_reading(house: &House) {
     for client in &mut deaf {
         client.send(get("/big?3000000"));
     }
-    wait_until("they are noticed", || house.server().load().streams_open > 0);
-    wait_until("they are cut off", || house.server().load().streams_open == 0);
+    eventually("they are noticed", || house.server().load().streams_open > 0);
+    eventually("they are cut off", || house.server().load().streams_open == 0);
     for client in &mut deaf {
         assert!(client.until_closed().len() < 3_000_000);
     }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sightline::http::{
     Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig, StreamEnd,
@@ -36,15 +36,6 @@ impl Gate {
     pub(crate) fn open(&self) {
         self.0.0.lock().unwrap().1 = true;
         self.0.1.notify_all();
-    }
-}
-
-/// Waits until something is so.
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let until = Instant::now() + LONG;
-    while !is_so() {
-        assert!(Instant::now() < until, "never: {what}");
-        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::kit::{Client, House, LONG, get, run_alone, wait_until};
+use super::kit::{Client, House, LONG, get, run_alone};
+use crate::support::eventually;
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
@@ -15,7 +16,7 @@ fn a_full_queue_is_a_503_at_once() {
     house.product.gate.wait_for_arrivals(1);
     let mut queued = house.connect();
     queued.send(get("/queued"));
-    wait_until("one request waits", || house.server().load().requests_queued == 1);
+    eventually("one request waits", || house.server().load().requests_queued == 1);
     let mut refused = house.connect();
     for _ in 0..3 {
         refused.send(get("/refused"));
@@ -126,7 +127,7 @@ fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
     assert_eq!(oldest.until_closed(), b"");
     pieces.send(b"still here".to_vec()).unwrap();
     assert_eq!(busy.piece().unwrap(), b"still here");
-    wait_until("the count is right", || house.server().load().connections <= 10);
+    eventually("the count is right", || house.server().load().connections <= 10);
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn nothing_is_left_of_a_thousand_connections() {
             client.answer();
         }
     }
-    wait_until("all connections are gone", || house.server().load().connections == 0);
+    eventually("all connections are gone", || house.server().load().connections == 0);
 }
 
 /// The default limit, to the last place. By hand: it takes 2,000 connections of two descriptors on the
@@ -186,8 +187,8 @@ fn two_thousand_streams_and_one() {
     }
     let begun = Instant::now();
     drop(readers);
-    wait_until("all streams end", || house.server().load().streams_open == 0);
-    wait_until("all connections end", || house.server().load().connections == 0);
+    eventually("all streams end", || house.server().load().streams_open == 0);
+    eventually("all connections end", || house.server().load().connections == 0);
     println!("all closed after {:?}", begun.elapsed());
 }
 

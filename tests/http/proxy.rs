@@ -9,7 +9,8 @@ use serde_json::json;
 use sightline::http::StreamEnd;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::kit::{Client, House, get, post, wait_until};
+use super::kit::{Client, House, get, post};
+use crate::support::eventually;
 use crate::support::nginx::{Nginx, NginxSetup};
 use crate::support::server::Setup;
 
@@ -78,7 +79,7 @@ fn a_reader_that_leaves_the_proxy_ends_its_stream() {
     client.send(get("/stream"));
     client.head();
     drop(client);
-    wait_until("the stream notices", || {
+    eventually("the stream notices", || {
         let _ = pieces.send(b"anyone?".to_vec());
         *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
     });

@@ -6,7 +6,8 @@ use std::time::Duration;
 use sightline::http::StreamEnd;
 use socket2::{SockFilter, SockRef};
 
-use super::kit::{Client, House, LONG, get, pattern, post, wait_until};
+use super::kit::{Client, House, LONG, get, pattern, post};
+use crate::support::eventually;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -110,9 +111,9 @@ fn readers_that_take_nothing_hold_no_request_worker_and_are_cut_off() {
     for client in &mut deaf {
         client.send(get("/big?3000000"));
     }
-    wait_until("all are on threads of their own", || house.server().load().streams_open == 4);
+    eventually("all are on threads of their own", || house.server().load().streams_open == 4);
     assert_eq!(house.ask(&get("/")).status, 200);
-    wait_until("they are cut off", || house.server().load().streams_open == 0);
+    eventually("they are cut off", || house.server().load().streams_open == 0);
     for client in &mut deaf {
         assert!(client.until_closed().len() < 3_000_000);
     }
@@ -123,7 +124,7 @@ fn a_slow_reader_gets_its_answer_whole() {
     let house = House::new();
     let mut client = house.connect();
     client.send(get("/big?4000000"));
-    wait_until("it is on a thread of its own", || house.server().load().streams_open == 1);
+    eventually("it is on a thread of its own", || house.server().load().streams_open == 1);
     assert!(client.answer().body == pattern(4_000_000));
     client.send(get("/next"));
     assert_eq!(client.answer().status, 200);
@@ -139,8 +140,8 @@ fn a_stream_reader_that_takes_nothing_is_cut_off() {
     for _ in 0..200 {
         let _ = pieces.send(vec![b'x'; 100_000]);
     }
-    wait_until("the stream ends", || *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]);
-    wait_until("its thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream ends", || *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]);
+    eventually("its thread ends", || house.server().load().streams_open == 0);
 }
 
 /// From here on the client's kernel loses all that comes for it, as if the machine were gone: nothing is
@@ -170,12 +171,12 @@ fn a_stream_to_a_reader_that_vanished_ends() {
     client.send(get("/stream"));
     client.head();
     vanish(&client);
-    wait_until("the stream notices", || {
+    eventually("the stream notices", || {
         // Few and small: they all fit into the socket's buffer.
         let _ = pieces.send(b"anyone?".to_vec());
         *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
     });
-    wait_until("its thread ends", || house.server().load().streams_open == 0);
+    eventually("its thread ends", || house.server().load().streams_open == 0);
 }
 
 #[test]
@@ -190,9 +191,9 @@ fn connections_whose_peer_vanished_end_without_a_word_being_said() {
     idle.answer();
     let mut half = house.connect();
     half.send("GET / HTTP/1.1\r\nHo");
-    wait_until("all are seen", || house.server().load().connections == 3);
+    eventually("all are seen", || house.server().load().connections == 3);
     for client in [&quiet_stream, &idle, &half] {
         vanish(client);
     }
-    wait_until("all are gone", || house.server().load().connections == 0);
+    eventually("all are gone", || house.server().load().connections == 0);
 }

@@ -11,7 +11,8 @@ use super::chance::Chance;
 use super::hostile_cases;
 use super::kit::Client;
 use super::soak::ids;
-use crate::support::server::{Answer, Event, PATIENCE, RequestBuilder, Server};
+use crate::support::awaited;
+use crate::support::server::{Answer, Event, RequestBuilder, Server};
 
 /// All that a client knows afterwards.
 #[derive(Default)]
@@ -135,16 +136,12 @@ impl Crew {
     /// Asks again for what nobody stayed for: each is one run, now at the latest.
     pub(crate) fn resolve_unknown(&self, log: &mut Log) {
         for (key, body) in std::mem::take(&mut log.unknown) {
-            let until = std::time::Instant::now() + PATIENCE;
             // Of a stream the head alone is read.
-            let answer = loop {
+            let answer = awaited("the request is no longer in flight", || {
                 let request = self.ask("POST", "/v1/searches").header("Idempotency-Key", &key);
                 let answer = request.json(&body).stream();
-                if answer.status != 409 {
-                    break answer;
-                }
-                assert!(std::time::Instant::now() < until, "in flight for ever: {body}");
-            };
+                if answer.status == 409 { Err(&body) } else { Ok(answer) }
+            });
             assert_eq!(answer.status, 200, "{body}");
             log.knows(&answer.header("x-run-id").unwrap().into());
         }

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use sightline::http::StreamEnd;
 
-use super::kit::{House, get, wait_until};
+use super::kit::{House, get};
+use crate::support::eventually;
 
 #[test]
 fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
@@ -26,7 +27,7 @@ fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
     assert_eq!(client.piece(), None);
     // The client keeps its side open: it is the server that closes.
     assert_eq!(client.until_closed(), b"");
-    wait_until("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
 }
 
 /// On a connection that has gone to and fro for a while, Nagle's algorithm holds a stream's first piece back
@@ -127,7 +128,7 @@ fn a_stream_that_breaks_does_not_look_complete() {
     client.head();
     assert_eq!(client.piece().unwrap(), b"begun");
     assert_eq!(client.until_closed(), b"", "no last chunk");
-    wait_until("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
 }
 
 #[test]
@@ -138,11 +139,11 @@ fn a_reader_that_went_away_ends_its_stream() {
     client.send(get("/stream"));
     client.head();
     drop(client);
-    wait_until("the stream notices", || {
+    eventually("the stream notices", || {
         let _ = pieces.send(b"anyone?".to_vec());
         *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
     });
-    wait_until("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn streams_over_the_limit_are_refused_and_places_come_free() {
     third.send(get("/plain"));
     assert_eq!(third.answer().status, 200);
     drop(feeds);
-    wait_until("the places come free", || house.server().load().streams_open == 0);
+    eventually("the places come free", || house.server().load().streams_open == 0);
     house.product.streams.lock().unwrap().clear();
     let again = house.product.next_stream();
     drop(again);

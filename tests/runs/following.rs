@@ -7,6 +7,8 @@ use sightline::runs::run::{Coverage, ModuleReport, Progress};
 
 use super::*;
 
+const LEASE: Duration = Duration::from_secs(60);
+
 /// A run of two modules that the test drives, and a process that drives nothing.
 fn driven() -> (Bench, Arc<Switched>, RunSummary, InstanceId) {
     let (bench, journal) = bench_on_a_switch(&modules("gate", 2), config());
@@ -14,8 +16,8 @@ fn driven() -> (Bench, Arc<Switched>, RunSummary, InstanceId) {
     eventually("both are asked", || bench.web.at_gate.load(Ordering::SeqCst) == 2);
     bench.runs.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
-    let (me, now) = (InstanceId(uuid::Uuid::new_v4()), SystemClock.now());
-    let taken = bench.store.take_over(me, false, now, now + Duration::from_secs(60), 1).unwrap().remove(0);
+    let me = InstanceId(uuid::Uuid::new_v4());
+    let taken = bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
     assert_eq!((taken.summary.id, taken.done.len()), (run.id(), 0));
     (bench, journal, taken.summary, me)
 }
@@ -82,14 +84,13 @@ fn what_an_instance_of_an_earlier_version_adds_is_read() {
     // It counts no writes.
     let write = |id: u32, module: &str| {
         let batch = Batch { revision: 0, added: vec![found(id, module)], changed: vec![] };
-        assert_eq!(bench.store.add_results(run.id, me, &batch).unwrap(), Write::Done);
+        assert_eq!(bench.store.add_results(run.id, me.lease(1), &batch).unwrap(), Write::Done);
     };
     write(1, "gate-000");
-    let lease = SystemClock.now() + Duration::from_secs(60);
-    bench.store.checkpoint(run.id, me, &hits(&["gate-000"]), lease).unwrap();
+    bench.store.checkpoint(run.id, me.lease(1), &hits(&["gate-000"]), LEASE).unwrap();
     assert_eq!(told(&mut follower), ["result 1", "progress gate-000"]);
     write(2, "gate-001");
-    bench.store.finish(run.id, me, &hits(&["gate-000", "gate-001"]), &completed()).unwrap();
+    bench.store.finish(run.id, me.lease(1), &hits(&["gate-000", "gate-001"]), &completed()).unwrap();
     assert_eq!(told(&mut follower), ["result 2", "progress gate-001", "done"]);
 }
 
@@ -99,9 +100,8 @@ fn a_module_that_ends_between_two_looks_at_the_store_is_told_with_its_results() 
     let mut follower = bench.runs.follow(Found::Stored(Box::new(run.clone())), 0);
     let write = move |store: &Arc<Store>, id: u32, module: &str, ended: &[&str]| {
         let batch = Batch { revision: id.into(), added: vec![found(id, module)], changed: vec![] };
-        assert_eq!(store.add_results(run.id, me, &batch).unwrap(), Write::Done);
-        let lease = SystemClock.now() + Duration::from_secs(60);
-        assert_eq!(store.checkpoint(run.id, me, &hits(ended), lease).unwrap(), Write::Done);
+        assert_eq!(store.add_results(run.id, me.lease(1), &batch).unwrap(), Write::Done);
+        assert_eq!(store.checkpoint(run.id, me.lease(1), &hits(ended), LEASE).unwrap(), Write::Done);
     };
     write(&bench.store, 1, "gate-000", &["gate-000"]);
     let store = Arc::clone(&bench.store);

@@ -8,6 +8,7 @@ use super::*;
 fn feed(id: &str) -> Value {
     let mut entry = module(id, "lists.example.com");
     entry["probes"] = json!([{"url": "https://lists.example.com/all.json", "feed": {"keep_s": 3600}}]);
+    entry["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
     entry
 }
 
@@ -22,6 +23,25 @@ impl Bench {
         let Ok(Receipt::Started(run)) = self.runs.start(order) else { panic!("not started") };
         self.finish(&run)
     }
+}
+
+#[test]
+fn a_pause_that_another_module_brought_on_is_not_held_against_one_that_was_admitted_before() {
+    // One worker: both are admitted while it is busy, and take their turns one after the other.
+    let on_one_host = [module("limit-000", "shared.example.com"), module("ok-000", "shared.example.com")];
+    let catalog = [modules("gate", 1), on_one_host.to_vec()].concat();
+    let bench = bench(&catalog, RunsConfig { check_workers: 1, ..config() });
+    std::thread::scope(|scope| {
+        let busy = scope.spawn(|| bench.outcomes("busy", &["gate-000"]));
+        eventually("the worker is busy", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
+        let both = scope.spawn(|| bench.outcomes("alice", &["limit-000", "ok-000"]));
+        eventually("the other run is driven", || bench.runs.counts() == (2, 0));
+        bench.web.open_gate();
+        assert_eq!(both.join().unwrap(), ["rate_limited", "rate_limited"]);
+        assert_eq!(busy.join().unwrap(), ["hit"]);
+    });
+    assert_eq!(bench.web.asked("ok-000"), 0);
+    assert_eq!((bench.checks("limit-000"), bench.checks("ok-000")), (1, 0));
 }
 
 #[test]

@@ -233,8 +233,8 @@ fn what_was_written_before_a_run_went_live_here_is_not_missed() {
     first.runs.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
     // The test is a third process.
-    let (me, now) = (InstanceId(uuid::Uuid::new_v4()), SystemClock.now());
-    let taken = first.store.take_over(me, false, now, now + Duration::from_secs(60), 1).unwrap().remove(0);
+    let me = InstanceId(uuid::Uuid::new_v4());
+    let taken = first.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
     let mut follower = second.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
@@ -247,8 +247,8 @@ fn what_was_written_before_a_run_went_live_here_is_not_missed() {
     let found = ResultRecord { source: "elsewhere".into(), ..more.clone() };
     assert!(merge(&mut more, &found));
     let batch = Batch { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
-    assert_eq!(first.store.add_results(run.id(), me, &batch).unwrap(), Write::Done);
-    first.store.release(me, now).unwrap();
+    assert_eq!(first.store.add_results(run.id(), me.lease(1), &batch).unwrap(), Write::Done);
+    first.store.release(me).unwrap();
     second.keep_house();
     let resumed = second.live(run.id()).expect("taken over");
     web.open_gate();

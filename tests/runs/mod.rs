@@ -18,7 +18,7 @@ use sightline::modules::keys::OperatorKeys;
 use sightline::modules::probe::Prober;
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
-use sightline::runs::journal::{Ending, InstanceId, Journal, Write};
+use sightline::runs::journal::{Claim, Ending, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
@@ -36,6 +36,7 @@ mod web;
 use switch::Switched;
 use web::PlayedWeb;
 
+use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::PATIENCE;
 
@@ -172,12 +173,9 @@ impl Bench {
     }
 }
 
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < end, "never: {what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+/// What `owner` asks for when it takes one run over.
+fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
+    Claim { owner, simulated, except: &[], holds: Duration::from_secs(60), limit }
 }
 
 fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<String>) {
@@ -383,6 +381,7 @@ fn a_proof_leaves_alone_whoever_asked_for_it_and_asks_a_second_source() {
 fn a_list_that_is_at_hand_is_read_though_its_host_is_paused_and_the_days_checks_are_used_up() {
     let mut feed = module("ok-feed", "feed.example.com");
     feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
+    feed["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
     feed["per_day"] = 1.into();
     let mut single = module("ok-single", "single.example.com");
     single["per_day"] = 1.into();

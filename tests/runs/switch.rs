@@ -1,7 +1,8 @@
 //! A journal that can be switched off, around a real one.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sightline::account::credits::Charge;
@@ -9,9 +10,10 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
 use sightline::runs::health::Tallies;
 use sightline::runs::journal::{
-    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
-    Started, Write,
+    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
+    Resumable, Started, Write,
 };
+use sightline::runs::news::Ear;
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use sightline::store::Store;
 
@@ -53,46 +55,43 @@ impl Journal for Switched {
         self.up()?;
         self.inner.known_request(account, idempotency)
     }
-    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
+    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
         self.up()?;
-        self.inner.add_results(run, owner, batch)
+        self.inner.add_results(run, lease, batch)
     }
     fn checkpoint(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         at: &Checkpoint,
-        until: jiff::Timestamp,
+        holds: Duration,
     ) -> Result<Write, StorageError> {
         self.up()?;
         if self.forgets.load(Ordering::SeqCst) {
             return Ok(Write::Done);
         }
-        self.inner.checkpoint(run, owner, at, until)
+        self.inner.checkpoint(run, lease, at, holds)
+    }
+    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError> {
+        self.up()?;
+        self.inner.renew(leases, holds)
     }
     fn finish(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         at: &Checkpoint,
         ending: &Ending,
     ) -> Result<Write, StorageError> {
         self.up()?;
-        self.inner.finish(run, owner, at, ending)
+        self.inner.finish(run, lease, at, ending)
     }
-    fn release(&self, owner: InstanceId, now: jiff::Timestamp) -> Result<(), StorageError> {
-        self.inner.release(owner, now)
+    fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
+        self.inner.release(owner)
     }
-    fn take_over(
-        &self,
-        owner: InstanceId,
-        simulated: bool,
-        now: jiff::Timestamp,
-        until: jiff::Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
+    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
         self.up()?;
-        self.inner.take_over(owner, simulated, now, until, limit)
+        self.inner.take_over(claim)
     }
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         self.up()?;
@@ -127,5 +126,8 @@ impl Journal for Switched {
     }
     fn forget_idempotency(&self, before: jiff::Timestamp) -> Result<(), StorageError> {
         self.inner.forget_idempotency(before)
+    }
+    fn listen(&self, ear: Weak<dyn Ear>) -> Result<bool, StorageError> {
+        self.inner.listen(ear)
     }
 }

@@ -1,6 +1,7 @@
 //! Runs whose process, store or lease goes away.
 
 use super::*;
+use crate::support::awaited;
 
 #[test]
 fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
@@ -45,17 +46,14 @@ fn a_run_that_another_instance_took_is_followed_from_the_store() {
     // The lease is over at once: the other one takes the run and ends it.
     let other = InstanceId(uuid::Uuid::new_v4());
     let now = SystemClock.now();
-    let later = now + Duration::from_secs(60);
-    let mut taken = Vec::new();
-    let end = Instant::now() + PATIENCE;
-    while taken.is_empty() {
-        assert!(Instant::now() < end, "never taken over");
-        taken = first.store.take_over(other, false, SystemClock.now(), later, 5).unwrap();
-    }
+    let taken = awaited("it is taken over", || {
+        let taken = first.store.take_over(&claim(other, false, 5)).unwrap();
+        if taken.is_empty() { Err("no run is free") } else { Ok(taken) }
+    });
     assert_eq!(taken[0].results.len(), 3);
     let checkpoint = run.checkpoint();
     let ending = Ending { status: Status::Completed, error: None, completed_at: now };
-    assert_eq!(first.store.finish(run.id(), other, &checkpoint, &ending).unwrap(), Write::Done);
+    assert_eq!(first.store.finish(run.id(), other.lease(1), &checkpoint, &ending).unwrap(), Write::Done);
     first.web.open_gate();
     loop {
         match follower.next(Instant::now() + PATIENCE).unwrap() {

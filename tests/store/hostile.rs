@@ -18,7 +18,8 @@ impl Fixture {
     /// What is read back after `record` was stored.
     fn stored(&self, record: &ResultRecord) -> ResultRecord {
         let run = self.started();
-        let added = self.store.add_results(run.id, self.me, &added(std::slice::from_ref(record))).unwrap();
+        let added =
+            self.store.add_results(run.id, self.me.lease(0), &added(std::slice::from_ref(record))).unwrap();
         assert_eq!(added, Write::Done);
         self.store.results(run.id, 0, 10).unwrap().pop().unwrap()
     }
@@ -78,7 +79,7 @@ on_both! {
                 Some(value) => value.push_str(&record.id.to_string()),
                 None => record.source.push_str(&record.id.to_string()),
             }
-            f.store.add_results(run.id, f.me, &added(std::slice::from_ref(&record))).unwrap();
+            f.store.add_results(run.id, f.me.lease(0), &added(std::slice::from_ref(&record))).unwrap();
             let stored = f.store.results(run.id, record.id - 1, 1).unwrap();
             // Equal, and in the same order of members.
             prop_assert_eq!(format!("{:?}", stored), format!("{:?}", [record]));
@@ -110,7 +111,7 @@ on_both! {
         let last = Checkpoint { modules: vec![report], ..checkpoint() };
         let error = RunError { code: "internal_error".into(), message: "a\0b 💥".into() };
         let ending = Ending { error: Some(error.clone()), ..failed() };
-        assert_eq!(f.store.finish(run.id, f.me, &last, &ending).unwrap(), Write::Done);
+        assert_eq!(f.store.finish(run.id, f.me.lease(0), &last, &ending).unwrap(), Write::Done);
         assert_eq!(f.store.modules(run.id).unwrap(), last.modules);
         assert_eq!(f.summary(&run).error, Some(error));
     }
@@ -145,12 +146,12 @@ on_both! {
     fn five_hundred_results_and_reports_fit_in_one_write(f) {
         let run = f.started();
         let all: Vec<_> = (1..=500).map(|id| result(id, &format!("https://example.com/{id}"))).collect();
-        f.store.add_results(run.id, f.me, &added(&all)).unwrap();
+        f.store.add_results(run.id, f.me.lease(0), &added(&all)).unwrap();
         let report = checkpoint().modules[1].clone();
         let modules: Vec<_> =
             (0..500).map(|n| ModuleReport { module: format!("module-{n}"), ..report.clone() }).collect();
         let last = Checkpoint { modules: modules.clone(), ..checkpoint() };
-        f.store.finish(run.id, f.me, &last, &super::completed()).unwrap();
+        f.store.finish(run.id, f.me.lease(0), &last, &super::completed()).unwrap();
         assert_eq!(f.store.results(run.id, 0, 1000).unwrap(), all);
         assert_eq!(f.store.modules(run.id).unwrap(), modules);
     }

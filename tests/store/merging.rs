@@ -12,7 +12,7 @@ use sightline::runs::run::ResultRecord;
 use sightline::store::Options;
 use uuid::Uuid;
 
-use super::{Fixture, added, at, completed, new_instance, open, result};
+use super::{Fixture, added, completed, new_instance, open, result};
 use crate::support::databases::{TestDatabase, databases};
 
 /// An email address that so many modules name.
@@ -41,7 +41,7 @@ fn changed(revision: u64, changed: Vec<ResultRecord>) -> Batch {
 
 impl Fixture {
     fn write(&self, run: RunId, batch: &Batch) {
-        assert_eq!(self.store.add_results(run, self.me, batch).unwrap(), Write::Done);
+        assert_eq!(self.store.add_results(run, self.me.lease(0), batch).unwrap(), Write::Done);
     }
 
     fn changed_ids(&self, run: RunId, since: Option<u64>, until: u64, after: u32) -> Vec<u32> {
@@ -117,9 +117,9 @@ on_both! {
         let before = named_by(1, "a@x.example", 1);
         f.write(run.id, &added(std::slice::from_ref(&before)));
         let batch = changed(2, vec![named_by(1, "a@x.example", 2)]);
-        assert_eq!(f.store.add_results(run.id, new_instance(), &batch).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(run.id, new_instance().lease(0), &batch).unwrap(), Write::LeaseLost);
         f.finish(&run, &completed());
-        assert_eq!(f.store.add_results(run.id, f.me, &batch).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &batch).unwrap(), Write::LeaseLost);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [before]);
     }
 
@@ -132,7 +132,7 @@ on_both! {
             added: vec![named_by(3, "c@x.example", 1), named_by(1, "taken@x.example", 1)],
             changed: vec![named_by(2, "b@x.example", 5)],
         };
-        assert!(!f.store.add_results(run.id, f.me, &mixed).unwrap_err().is_unavailable());
+        assert!(!f.store.add_results(run.id, f.me.lease(0), &mixed).unwrap_err().is_unavailable());
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), before);
         assert_eq!((f.summary(&run).total_results, f.summary(&run).revision), (2, 1));
     }
@@ -141,8 +141,7 @@ on_both! {
         let run = f.started();
         f.write(run.id, &added(&[named_by(1, "a@x.example", 1)]));
         f.write(run.id, &changed(7, vec![named_by(1, "a@x.example", 3)]));
-        let lease = at("2026-03-01T14:00:00Z");
-        let taken = f.another().take_over(new_instance(), false, run.lease_until, lease, 10).unwrap();
+        let taken = f.another().take_over(&super::claim(new_instance(), false, 10)).unwrap();
         assert_eq!(taken[0].summary, f.summary(&run));
         assert_eq!(taken[0].summary.revision, 7);
         assert_eq!(sources(&taken[0].results[0]).len(), 3);
@@ -279,21 +278,20 @@ fn a_database_of_version_1_is_read_and_its_runs_go_on() {
         }
 
         let (me, run) = (new_instance(), RunId(runs[0]));
-        let lease = at("2026-03-01T14:00:00Z");
-        let taken = store.take_over(me, false, lease, lease, 10).unwrap();
+        let taken = store.take_over(&super::claim(me, false, 10)).unwrap();
         assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run], "{name}");
         // The new version adds a source to an old row, and a row of its own.
         let mut more = taken[0].results[0].clone();
         assert!(merge(&mut more, &old(9, "a.x.example", "m2")));
         let new = old(4, "c.x.example", "m2");
         let batch = Batch { revision: 1, added: vec![new.clone()], changed: vec![more.clone()] };
-        assert_eq!(store.add_results(run, me, &batch).unwrap(), Write::Done);
+        assert_eq!(store.add_results(run, me.lease(1), &batch).unwrap(), Write::Done);
         let want = [more, records[1].clone(), records[2].clone(), new];
         assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
         assert_eq!(store.run(run, AccountId(account)).unwrap().unwrap().total_results, 4, "{name}");
         // The changed row is known by what it is from now on.
         let again = Batch { revision: 2, added: vec![old(5, "A.X.example.", "m3")], changed: vec![] };
-        assert_eq!(store.add_results(run, me, &again).unwrap(), Write::Done);
+        assert_eq!(store.add_results(run, me.lease(1), &again).unwrap(), Write::Done);
         assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
     }
 }

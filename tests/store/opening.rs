@@ -91,16 +91,16 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
 #[test]
 fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
     let f = Fixture::new(sqlite());
-    let run = f.started();
-    let early = run.lease_until - std::time::Duration::from_secs(20);
+    let run = sightline::runs::journal::NewRun { holds: super::HOLDS, ..f.new_run() };
+    f.store.start(&run, &super::charge(1, None)).unwrap();
     // A command beside a living server changes nothing.
     drop(open(&f.database.url, Options::command()).unwrap());
     let next = super::new_instance();
-    assert_eq!(f.store.take_over(next, false, early, run.lease_until, 10).unwrap(), []);
+    assert_eq!(f.store.take_over(&super::claim(next, false, 10)).unwrap(), []);
     let Fixture { store, database, .. } = f;
     drop(store);
     let store = open(&database.url, Options::server()).unwrap();
-    let taken = store.take_over(next, false, early, run.lease_until, 10).unwrap();
+    let taken = store.take_over(&super::claim(next, false, 10)).unwrap();
     assert_eq!(taken.iter().map(|taken| taken.summary.id).collect::<Vec<_>>(), [run.id]);
 }
 

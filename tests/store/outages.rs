@@ -1,16 +1,13 @@
 //! What happens while a database is away, and after.
 
-use std::io::{self, Read, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use sightline::store::Options;
 
 use super::{Fixture, charge, open, race};
+use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
+use crate::support::relay::Relay;
 
 const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -83,71 +80,26 @@ fn a_locked_sqlite_file_is_unavailable_and_can_be_read() {
     let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
     assert_eq!(f.used(), 0);
-    f.store.ping().unwrap();
+    assert!(f.store.ping().unwrap_err().is_unavailable(), "a refused write is no sign of health");
     lock.rollback().unwrap();
     f.started();
+    awaited("it comes back", || f.store.ping());
     assert_eq!(f.used(), 1);
 }
 
-/// Stands before the server and, when told to, keeps every connection open and passes nothing on.
-struct Tunnel {
-    address: SocketAddr,
-    is_frozen: Arc<AtomicBool>,
-}
-
-impl Tunnel {
-    fn to(server: String) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let is_frozen = Arc::new(AtomicBool::new(false));
-        let frozen = Arc::clone(&is_frozen);
-        // Ends with the tests' process.
-        thread::spawn(move || {
-            for client in listener.incoming() {
-                let client = client.unwrap();
-                let server = TcpStream::connect(&server).unwrap();
-                let (back, forth) = (client.try_clone().unwrap(), server.try_clone().unwrap());
-                let (a, b) = (Arc::clone(&frozen), Arc::clone(&frozen));
-                thread::spawn(move || pass_on(client, forth, &a));
-                thread::spawn(move || pass_on(server, back, &b));
-            }
-        });
-        Self { address, is_frozen }
-    }
-
-    fn freeze(&self, is_frozen: bool) {
-        self.is_frozen.store(is_frozen, Ordering::SeqCst);
-    }
-}
-
-fn pass_on(mut from: TcpStream, mut to: TcpStream, is_frozen: &AtomicBool) {
-    let mut buffer = [0; 4096];
-    let mut pass = || -> io::Result<()> {
-        loop {
-            let read = from.read(&mut buffer)?;
-            if read == 0 {
-                return Ok(());
-            }
-            if !is_frozen.load(Ordering::SeqCst) {
-                to.write_all(&buffer[..read])?;
-            }
-        }
-    };
-    let _ = pass();
-    let _ = to.shutdown(Shutdown::Both);
-}
-
+/// The relay holds back ends, too: PostgreSQL hangs up on a client that does not log in within ten seconds, which is
+/// as long as connecting may take here.
 #[test]
 fn a_server_that_takes_everything_and_says_nothing_is_unavailable() {
     let f = Fixture::new(postgres());
     let mut url = url::Url::parse(&f.database.url).unwrap();
-    let tunnel = Tunnel::to(format!("localhost:{}", url.port().unwrap()));
-    url.set_port(Some(tunnel.address.port())).unwrap();
+    let relay = Relay::to(format!("127.0.0.1:{}", url.port().unwrap()));
+    url.set_port(Some(relay.address.port())).unwrap();
     url.set_host(Some("127.0.0.1")).unwrap();
     let store = open(url.as_str(), Options::server()).unwrap();
     race(10, |_| store.ping().unwrap());
 
-    tunnel.freeze(true);
+    relay.freeze(true);
     let start = Instant::now();
     assert!(store.ping().unwrap_err().is_unavailable());
     assert!(store.account(f.account.id).unwrap_err().is_unavailable());
@@ -155,10 +107,7 @@ fn a_server_that_takes_everything_and_says_nothing_is_unavailable() {
     assert!(error.to_string().contains("no answer within"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 
-    tunnel.freeze(false);
-    let until = Instant::now() + Duration::from_secs(60);
-    while store.ping().is_err() {
-        assert!(Instant::now() < until, "it does not come back");
-    }
+    relay.freeze(false);
+    awaited("it comes back", || store.ping());
     assert_eq!(store.account(f.account.id).unwrap(), Some(f.account.clone()));
 }

@@ -36,7 +36,7 @@ on_both! {
     fn results_are_read_in_pieces(f) {
         let run = f.started();
         let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
-        f.store.add_results(run.id, f.me, &added(&all)).unwrap();
+        f.store.add_results(run.id, f.me.lease(0), &added(&all)).unwrap();
         assert_eq!(f.store.results(run.id, 0, 3).unwrap(), all[..3]);
         assert_eq!(f.store.results(run.id, 3, 3).unwrap(), all[3..6]);
         assert_eq!(f.store.results(run.id, 6, 3).unwrap(), all[6..]);
@@ -73,7 +73,7 @@ on_both! {
 
     fn a_list_shows_what_a_run_shows(f) {
         let run = f.started();
-        f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
+        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
         let listed = f.store.list(f.account.id, &ListFilter::default(), 10).unwrap();
         assert_eq!(listed, [f.summary(&run)]);
         assert_eq!(listed[0].total_results, 1);
@@ -101,7 +101,7 @@ on_both! {
     fn a_deleted_run_leaves_its_charge_alone(f) {
         let run = with_key(f.new_run(), "key-1", 7);
         f.store.start(&run, &charge(1, Some(2))).unwrap();
-        f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap();
+        f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap();
         f.finish(&run, &completed());
         let kept = f.started();
         let now = at("2026-03-02T00:00:00Z");
@@ -122,13 +122,12 @@ on_both! {
     fn a_running_run_can_be_deleted_and_its_driver_finds_out(f) {
         let run = f.started();
         assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());
-        assert_eq!(f.store.add_results(run.id, f.me, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
-        let lease = at("2026-03-01T13:00:00Z");
-        assert_eq!(f.store.checkpoint(run.id, f.me, &checkpoint(), lease).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), super::HOLDS).unwrap(), Write::LeaseLost);
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
         assert_eq!(f.used(), 1);
         let other = super::new_instance();
-        assert_eq!(f.store.take_over(other, false, lease, lease, 10).unwrap(), []);
+        assert_eq!(f.store.take_over(&super::claim(other, false, 10)).unwrap(), []);
     }
 }
 
@@ -137,7 +136,9 @@ fn what_was_deleted_is_no_longer_in_the_file() {
     let f = Fixture::new(sqlite());
     let run = NewRun { query: "a-query-to-forget".into(), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
-    f.store.add_results(run.id, f.me, &added(&[result(1, &"a-result-to-forget ".repeat(1000))])).unwrap();
+    f.store
+        .add_results(run.id, f.me.lease(0), &added(&[result(1, &"a-result-to-forget ".repeat(1000))]))
+        .unwrap();
     let kept = NewRun { query: "a-query-to-keep".into(), ..f.new_run() };
     f.store.start(&kept, &charge(1, None)).unwrap();
     assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());

@@ -4,9 +4,16 @@ pub(crate) mod browser;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod folder;
+pub(crate) mod gated_site;
 pub(crate) mod nginx;
 pub(crate) mod npm;
+pub(crate) mod private_postgres;
 pub(crate) mod python;
+pub(crate) mod relay;
 pub(crate) mod server;
+pub(crate) mod small_disk;
 pub(crate) mod source;
+pub(crate) mod waiting;
 pub(crate) mod wire;
+
+pub(crate) use waiting::{awaited, eventually};

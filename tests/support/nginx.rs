@@ -3,10 +3,9 @@
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use super::awaited;
 use super::folder::Folder;
-use super::server::PATIENCE;
 use super::wire::Dress;
 
 /// A running nginx; stopped when dropped.
@@ -19,7 +18,7 @@ pub(crate) struct Nginx {
 
 /// What it is put before, and how.
 pub(crate) struct NginxSetup {
-    upstream: SocketAddr,
+    upstreams: Vec<SocketAddr>,
     has_tls: bool,
     changes: Vec<(&'static str, &'static str)>,
 }
@@ -27,7 +26,12 @@ pub(crate) struct NginxSetup {
 impl NginxSetup {
     /// Before this server, without TLS.
     pub(crate) fn before(upstream: SocketAddr) -> Self {
-        Self { upstream, has_tls: false, changes: Vec::new() }
+        Self::before_all(&[upstream])
+    }
+
+    /// Before several instances, as the template says it.
+    pub(crate) fn before_all(upstreams: &[SocketAddr]) -> Self {
+        Self { upstreams: upstreams.to_vec(), has_tls: false, changes: Vec::new() }
     }
 
     pub(crate) fn with_tls(mut self) -> Self {
@@ -69,9 +73,15 @@ impl NginxSetup {
             assert!(text.contains(text_before), "{text_before:?} is not in the template");
             text = text.replace(text_before, instead);
         }
+        if let [_, _, ..] = self.upstreams[..] {
+            let servers: Vec<String> =
+                self.upstreams.iter().map(|upstream| format!("server {upstream} max_fails=0;")).collect();
+            assert!(text.contains("@SIGHTLINE@ max_fails=0;"), "the template speaks of several instances");
+            text = text.replace("server @SIGHTLINE@;", &servers.join("\n    "));
+        }
         let listen = format!("{address}{}", if self.has_tls { " ssl" } else { "" });
         for (name, value) in [
-            ("@SIGHTLINE@", self.upstream.to_string()),
+            ("@SIGHTLINE@", self.upstreams[0].to_string()),
             ("@LISTEN@", listen),
             ("@NAME@", "localhost".to_owned()),
             ("@CERTIFICATE@", certificate),
@@ -123,20 +133,19 @@ fn run(folder: &Folder) -> Option<Child> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let until = Instant::now() + PATIENCE;
-    loop {
+    let starts = awaited("nginx starts or ends", || {
         // It is written once all addresses are listened on.
         if std::fs::read(folder.path("pid")).is_ok_and(|pid| !pid.is_empty()) {
-            return Some(master);
+            return Ok(true);
         }
-        if master.try_wait().unwrap().is_some() {
-            let log = std::fs::read_to_string(folder.path("error.log")).unwrap_or_default();
-            assert!(log.contains("Address already in use"), "nginx ended: {log}");
-            return None;
+        if master.try_wait().unwrap().is_none() {
+            return Err("it did neither");
         }
-        assert!(Instant::now() < until, "nginx neither starts nor ends");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        let log = std::fs::read_to_string(folder.path("error.log")).unwrap_or_default();
+        assert!(log.contains("Address already in use"), "nginx ended: {log}");
+        Ok(false)
+    });
+    starts.then_some(master)
 }
 
 impl Nginx {

@@ -1,7 +1,7 @@
 //! The real binary, serving the simulated web on a free port, and a client that shows what it saw.
 
 use std::fmt;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::awaited;
 use super::folder::Folder;
 use super::nginx::Nginx;
-use super::wire::{Dress, Wire};
+use super::small_disk;
+use super::wire::{Dress, Wire, read_chunk, read_chunked, read_head};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
@@ -28,6 +30,8 @@ pub(crate) struct Server {
     pub(crate) key: String,
     /// Flags that the account commands must know too.
     plans: Option<String>,
+    /// What other commands on its database begin with.
+    entrance: Vec<String>,
     log: PathBuf,
     _folder: Option<Folder>,
 }
@@ -37,12 +41,22 @@ pub(crate) struct Setup {
     database: Option<String>,
     flags: Vec<String>,
     sandbox: &'static str,
+    listen: String,
+    launcher: Vec<String>,
+    has_own_mounts: bool,
 }
 
 impl Setup {
     /// SQLite in a temporary folder, the simulated web without delays or faults, rate limits out of the way.
     pub(crate) fn new() -> Self {
-        Self { database: None, flags: Vec::new(), sandbox: "--sandbox=perfect" }
+        Self {
+            database: None,
+            flags: Vec::new(),
+            sandbox: "--sandbox=perfect",
+            listen: "127.0.0.1:0".to_owned(),
+            launcher: Vec::new(),
+            has_own_mounts: false,
+        }
     }
 
     pub(crate) fn database(mut self, url: &str) -> Self {
@@ -53,6 +67,30 @@ impl Setup {
     pub(crate) fn flag(mut self, flag: &str) -> Self {
         self.flags.push(flag.to_owned());
         self
+    }
+
+    pub(crate) fn flags(mut self, flags: &[String]) -> Self {
+        self.flags.extend_from_slice(flags);
+        self
+    }
+
+    /// On this address instead of a free port.
+    pub(crate) fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = address.to_string();
+        self
+    }
+
+    /// By this program, which becomes the server.
+    pub(crate) fn launched_by(mut self, launcher: &[&str]) -> Self {
+        self.launcher = launcher.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
+
+    /// The same, and it mounts what only the server sees.
+    pub(crate) fn mounted_by(self, launcher: &Command) -> Self {
+        let words = std::iter::once(launcher.get_program()).chain(launcher.get_args());
+        let words: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
+        Self { has_own_mounts: true, ..self }.launched_by(&words)
     }
 
     /// The real engine without a simulated web: for modules that ask a site of the test's own.
@@ -71,7 +109,9 @@ impl Setup {
         let database =
             self.database.clone().unwrap_or_else(|| format!("sqlite:{}", folder.path("sightline.db")));
         let log = PathBuf::from(folder.path("log"));
-        let mut child = Command::new(BINARY)
+        let mut words = self.launcher.iter().map(String::as_str).chain([BINARY]);
+        let mut child = Command::new(words.next().unwrap_or(BINARY))
+            .args(words)
             .args(["serve", "--database", &database, "--log-level", "debug"])
             .args(self.defaults())
             .args(&self.flags)
@@ -89,6 +129,7 @@ impl Setup {
         let address = address.parse().unwrap();
         // The rest of standard output (the first key) must not fill the pipe.
         std::thread::spawn(move || for _ in lines {});
+        let entrance = if self.has_own_mounts { small_disk::entering(child.id()) } else { Vec::new() };
         let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
         let mut server = Server {
             child,
@@ -97,6 +138,7 @@ impl Setup {
             database,
             key: String::new(),
             plans,
+            entrance,
             log,
             _folder: Some(folder),
         };
@@ -107,7 +149,7 @@ impl Setup {
     /// What is not among the flags.
     fn defaults(&self) -> impl Iterator<Item = String> {
         let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
-        let all = ["--listen=127.0.0.1:0".to_owned(), self.sandbox.to_owned()].into_iter().chain(limits);
+        let all = [format!("--listen={}", self.listen), self.sandbox.to_owned()].into_iter().chain(limits);
         let names = |flag: &str| flag.split('=').next().map(str::to_owned);
         all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
     }
@@ -130,8 +172,10 @@ impl Server {
 
     /// Runs another command of the binary on the same database; gives its standard output.
     pub(crate) fn cli(&self, arguments: &[&str]) -> String {
+        let mut words = self.entrance.iter().map(String::as_str).chain([BINARY]);
+        let mut command = Command::new(words.next().unwrap_or(BINARY));
         let output =
-            Command::new(BINARY).args(arguments).args(["--database", &self.database]).output().unwrap();
+            command.args(words).args(arguments).args(["--database", &self.database]).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
@@ -186,17 +230,12 @@ impl Server {
 
     /// Polls a run until it ends.
     pub(crate) fn finished(&self, run_id: &str) -> Value {
-        let until = std::time::Instant::now() + PATIENCE;
-        loop {
+        awaited("the run ends", || {
             let answer = self.get(&format!("/v1/searches/{run_id}"));
             assert_eq!(answer.status, 200, "{answer}");
             let run = answer.json();
-            if run["status"] != "running" {
-                return run;
-            }
-            assert!(std::time::Instant::now() < until, "the run does not end: {answer}\n{}", self.log());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            if run["status"] == "running" { Err(answer) } else { Ok(run) }
+        })
     }
 
     pub(crate) fn request<'a>(&'a self, method: &str, path: &str) -> RequestBuilder<'a> {
@@ -407,41 +446,4 @@ fn parse_frame(frame: &str) -> Event {
     let event = lines[0].strip_prefix("event: ").unwrap();
     let data = lines[1].strip_prefix("data: ").unwrap();
     Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
-}
-
-fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let status = line
-        .split(' ')
-        .nth(1)
-        .and_then(|code| code.parse().ok())
-        .unwrap_or_else(|| panic!("no status in {line:?}"));
-    let mut headers = Vec::new();
-    loop {
-        line.clear();
-        reader.read_line(&mut line).unwrap();
-        let Some((name, value)) = line.trim_end().split_once(':') else { return (status, headers) };
-        headers.push((name.to_owned(), value.trim().to_owned()));
-    }
-}
-
-fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
-    let mut line = String::new();
-    reader.read_line(&mut line).unwrap();
-    let length =
-        usize::from_str_radix(line.trim(), 16).unwrap_or_else(|_| panic!("no chunk length in {line:?}"));
-    let mut chunk = vec![0; length + 2];
-    reader.read_exact(&mut chunk).unwrap();
-    assert!(chunk.ends_with(b"\r\n"));
-    chunk.truncate(length);
-    (length > 0).then_some(chunk)
-}
-
-fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Some(chunk) = read_chunk(reader) {
-        body.extend(chunk);
-    }
-    body
 }

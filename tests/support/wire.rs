@@ -1,6 +1,6 @@
 //! A connection to the server, in plain or under TLS.
 
-use std::io::{Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -44,4 +44,44 @@ impl Dress {
             }
         }
     }
+}
+
+/// Status and headers of an answer.
+pub(crate) fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let status = line
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.parse().ok())
+        .unwrap_or_else(|| panic!("no status in {line:?}"));
+    let mut headers = Vec::new();
+    loop {
+        line.clear();
+        reader.read_line(&mut line).unwrap();
+        let Some((name, value)) = line.trim_end().split_once(':') else { return (status, headers) };
+        headers.push((name.to_owned(), value.trim().to_owned()));
+    }
+}
+
+/// One piece of a chunked body; `None`: its end.
+pub(crate) fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    let length =
+        usize::from_str_radix(line.trim(), 16).unwrap_or_else(|_| panic!("no chunk length in {line:?}"));
+    let mut chunk = vec![0; length + 2];
+    reader.read_exact(&mut chunk).unwrap();
+    assert!(chunk.ends_with(b"\r\n"));
+    chunk.truncate(length);
+    (length > 0).then_some(chunk)
+}
+
+/// A chunked body to its end.
+pub(crate) fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(chunk) = read_chunk(reader) {
+        body.extend(chunk);
+    }
+    body
 }

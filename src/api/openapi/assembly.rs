@@ -21,6 +21,7 @@ use super::{failures, headers, parameters};
 use crate::api::failure::Failure;
 use crate::api::routes::{self, Access, ROUTES, Route};
 use crate::api::wire::error::{ErrorBody, Problem};
+use crate::report::Format;
 use crate::runs::entity::merge::Source;
 
 /// Names of the two forms in which a key can be sent.
@@ -125,6 +126,7 @@ impl Parts {
         named::<ErrorBody<'_>>(&mut shared);
         named::<Problem<'_>>(&mut shared);
         named::<Source>(&mut shared);
+        named::<Format>(&mut shared);
         self.add(shared);
         for (_, failed) in failures::of_no_route() {
             self.errors.insert(failures::component_name(&failed), failed);

@@ -133,6 +133,19 @@ fn rows() -> Vec<Row> {
             "GET, HEAD, OPTIONS",
         ),
         Row("WWW-Authenticate", "Always `Bearer`.", Word(&["Bearer"]), "Bearer"),
+        Row(
+            "Content-Disposition",
+            "The name under which the file is to be kept; it says so where the run is not completed.",
+            Text("^attachment; filename=\"[^\"]+\"(; filename\\*=UTF-8''[A-Za-z0-9.%_+-]+)?$"),
+            "attachment; filename=\"sightline-username-octocat-0123456789ab.csv\"",
+        ),
+        Row("X-Run-Status", "Where the run stands.", Word(&["running", "completed", "failed"]), "completed"),
+        Row(
+            "Content-Security-Policy",
+            "Only with HTML: what the page may load, which is nothing.",
+            Text("^[ -~]+$"),
+            "default-src 'none'",
+        ),
     ]
 }
 

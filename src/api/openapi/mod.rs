@@ -25,8 +25,8 @@
 //!    pub fn export() -> Doc {
 //!        Doc::new("exportSearch", Tag::Searches, "Export a run as a file")
 //!            .text("Costs no credits.")
-//!            .parameter(parameters::export_format())
-//!            .answer(Answer::new(200, "The report.").body::<Run>("application/json").file("text/csv"))
+//!            .parameter(parameters::format())
+//!            .answer(Answer::new(200, "The report.").body::<ReportBody>("application/json").file("text/csv"))
 //!    }
 //!    ```
 //! 2. Its answer is a type of `wire` that derives `Serialize` and `ToSchema`; docs of fields are descriptions

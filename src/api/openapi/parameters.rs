@@ -1,12 +1,16 @@
 //! What requests may have beside a body.
 
 use serde_json::json;
+use utoipa::ToSchema;
 use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
-use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::openapi::{Ref, RefOr, Required, Schema};
 
 use super::doc::parameter;
 use crate::api::decode::{LIST_LIMITS, MAX_IDEMPOTENCY_KEY};
+use crate::modules::query::SearchType;
+use crate::report::Format;
+use crate::runs::run::Status;
 
 /// The run that a path names.
 pub fn run_id() -> Parameter {
@@ -95,12 +99,20 @@ pub fn cursor() -> Parameter {
 
 /// `type` of the list.
 pub fn search_type() -> Parameter {
-    query("type", "Only runs of this type.", RefOr::<Schema>::from(Ref::from_schema_name("SearchType")))
+    query("type", "Only runs of this type.", RefOr::<Schema>::from(Ref::from_schema_name(SearchType::name())))
 }
 
 /// `status` of the list.
 pub fn status() -> Parameter {
-    query("status", "Only runs of this status.", RefOr::<Schema>::from(Ref::from_schema_name("RunStatus")))
+    query("status", "Only runs of this status.", RefOr::<Schema>::from(Ref::from_schema_name(Status::name())))
+}
+
+/// `format` of the export.
+pub fn format() -> Parameter {
+    let schema = RefOr::<Schema>::from(Ref::from_schema_name(Format::name()));
+    let mut format = query("format", "The form of the file.", schema);
+    format.required = Required::True;
+    format
 }
 
 /// `after` of the stream.

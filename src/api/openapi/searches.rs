@@ -3,7 +3,8 @@
 use super::doc::{Answer, Doc, Tag};
 use super::{events, parameters, request};
 use crate::api::failure::Failure;
-use crate::api::wire::run::{Answer as SearchAnswer, RunBody, RunModules, SearchList};
+use crate::api::wire::run::{Answer as SearchAnswer, RunModules, SearchList};
+use crate::report::body::{ReportBody, RunBody};
 
 /// Headers of a stream.
 const OF_STREAMS: [&str; 1] = ["X-Accel-Buffering"];
@@ -109,4 +110,23 @@ pub fn modules() -> Doc {
     Doc::new("listSearchModules", Tag::Searches, "List how the modules of a run ended")
         .text("Those that have ended. Costs no credits.")
         .answer(Answer::new(200, "The modules that have ended.").body::<RunModules>("application/json"))
+}
+
+/// `GET /v1/searches/{run_id}/export`.
+pub fn export() -> Doc {
+    Doc::new("exportSearch", Tag::Searches, "Get a run as a file")
+        .text(
+            "What is there, of a run that is under way too: `X-Run-Status` and the file's name say so. In a CSV file \
+             no cell is one that a spreadsheet would run. Costs no credits.",
+        )
+        .parameter(parameters::format())
+        .answer(
+            Answer::new(200, "The file.")
+                .body::<ReportBody<'_>>("application/json")
+                .file("application/x-ndjson")
+                .file("text/csv")
+                .file("text/html")
+                .always(&["Content-Disposition", "X-Run-Id", "X-Run-Status"])
+                .maybe(&["Content-Security-Policy"]),
+        )
 }

@@ -15,11 +15,12 @@ use super::load;
 use super::replace::Replacement;
 use super::report::Report;
 use crate::app::{ProofRequest, check_keys, prove_modules};
+use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::serve::start_log;
-use crate::cli::text::plain;
-use crate::config::{DatabaseAddress, EngineConfig, LogConfig, SandboxMode, database_option};
+use crate::cli::unused::UnusedDatabase;
+use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
 use crate::modules::definition::Entry;
 use crate::modules::module::Module;
@@ -62,10 +63,8 @@ pub(super) struct CheckArgs {
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
-    /// Accepted so that one set of options fits all commands; a check keeps nothing
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
-    #[arg(value_parser = database_option())]
-    database: Option<DatabaseAddress>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
 }
 
 /// How a report is written.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::base::text::plain;
 use crate::cli::exit::Failure;
 use crate::cli::search::search_type;
-use crate::cli::text::plain;
 use crate::config::checked;
 use crate::modules::catalog::{Catalog, nearest};
 use crate::modules::module::Module;

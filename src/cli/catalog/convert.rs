@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::format::replace;
-use super::{Unused, tell_lists};
+use super::tell_lists;
+use crate::base::text::{plain, write_json};
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::{plain, write_json};
+use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 use crate::modules::import::report::{ListReport, NoteKind};
@@ -36,7 +37,7 @@ pub(super) struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     report: ReportFormat,
     #[command(flatten)]
-    unused: Unused,
+    unused: UnusedDatabase,
 }
 
 /// How a report is written.

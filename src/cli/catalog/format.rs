@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::faults;
 use super::replace::Replacement;
-use super::{Unused, faults};
+use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::plain;
+use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 
@@ -29,7 +30,7 @@ pub(super) struct FormatArgs {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    unused: Unused,
+    unused: UnusedDatabase,
 }
 
 pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::choice::Choice;
 use super::{Shared, load};
+use crate::base::text::{cell, json, write_csv, write_json};
 use crate::cli::account::ListFormat;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::{cell, json, write_csv, write_json, write_table};
+use crate::cli::table::write_table;
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;

@@ -26,8 +26,9 @@ use clap::{Args, Subcommand};
 pub(crate) use check::proof_command;
 
 use super::exit::{Exit, Failure};
-use super::text::{json, plain, write_json};
-use crate::config::{CatalogConfig, DatabaseAddress, checked, database_option, readable_file};
+use super::unused::UnusedDatabase;
+use crate::base::text::{json, plain, write_json};
+use crate::config::{CatalogConfig, checked, readable_file};
 use crate::modules::catalog::{Catalog, CatalogError, format as form, json_schema};
 use crate::modules::import::report::{ListReport, NoteKind};
 
@@ -70,7 +71,7 @@ Example:
   sightline catalog schema > sightline-catalog.schema.json")]
 struct SchemaArgs {
     #[command(flatten)]
-    unused: Unused,
+    unused: UnusedDatabase,
 }
 
 /// Check catalogue files: every mistake, with its place and what is allowed
@@ -87,7 +88,7 @@ struct SyntaxArgs {
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    unused: Unused,
+    unused: UnusedDatabase,
 }
 
 #[derive(Debug, Args)]
@@ -95,15 +96,7 @@ struct Shared {
     #[command(flatten)]
     catalog: CatalogConfig,
     #[command(flatten)]
-    unused: Unused,
-}
-
-#[derive(Debug, Args)]
-struct Unused {
-    /// Accepted so that one set of options fits all commands; these look at files alone
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
-    #[arg(value_parser = database_option())]
-    database: Option<DatabaseAddress>,
+    unused: UnusedDatabase,
 }
 
 pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::check::Format;
+use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::text::{write_json, write_table};
+use crate::cli::table::write_table;
 use crate::runs::proof::{ModuleProof, Verdict};
 
 /// The report; JSON has all of it.

@@ -10,9 +10,10 @@ use clap::{Args, ValueEnum};
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
 use super::serve::start_log;
-use super::text::plain;
+use super::unused::UnusedDatabase;
 use crate::app::{self, SearchEvent, SearchRequest};
-use crate::config::{DatabaseAddress, EngineConfig, LogConfig, checked, database_option};
+use crate::base::text::plain;
+use crate::config::{EngineConfig, LogConfig, checked};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::{Progress, RunSummary, Status};
@@ -29,7 +30,8 @@ Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
 Examples:
   sightline search username octocat
   sightline search domain example.org --format json | jq .coverage
-  sightline search email someone@example.org --format csv > report.csv
+  sightline search email someone@example.org --format csv > results.csv
+  sightline search username octocat --format html > report.html
   sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
@@ -50,10 +52,8 @@ pub(crate) struct SearchArgs {
     engine: EngineConfig,
     #[command(flatten)]
     log: LogConfig,
-    /// Accepted so that one set of options fits all commands; a search keeps nothing
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", hide = true)]
-    #[arg(value_parser = database_option())]
-    database: Option<DatabaseAddress>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
 }
 
 /// Which modules are asked.
@@ -90,12 +90,14 @@ impl From<ChoiceArgs> for Choice {
 enum Format {
     /// For people, line by line
     Table,
-    /// One Run record, at the end
+    /// One Run record and how each module ended, at the end
     Json,
     /// One Result record a line, at the end
     Ndjson,
     /// One row a result, with a head, at the end
     Csv,
+    /// One page to read, to print, to keep, at the end
+    Html,
 }
 
 /// Reads a type of search.
@@ -114,7 +116,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut broken = None;
     let request =
         SearchRequest { engine: args.engine, query, premium: args.premium, choice: args.choice.into() };
-    let report = app::search(&request, |event| {
+    let found = app::search(&request, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {
                 show(&bar, progress);
@@ -134,10 +136,10 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     if let Some(failure) = broken {
         return Err(failure);
     }
-    let report = report?;
-    view.finish(out, &report.summary, &report.results)?;
+    let run = found?;
+    view.finish(out, &run)?;
     out.flush()?;
-    Ok(conclude(&report.summary))
+    Ok(conclude(&run.summary))
 }
 
 fn show(bar: &Bar, progress: Progress) {

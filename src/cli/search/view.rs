@@ -1,19 +1,18 @@
-//! The forms in which results are written. What sites say reaches no terminal and no spreadsheet as it is.
+//! The forms in which results are written: a table for people, and the files that the server gives too.
+//! What sites say reaches no terminal and no spreadsheet as it is.
 
 use std::io::Write;
 
 use super::Format;
-use crate::api::wire::run::RunBody;
+use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::cli::text::{cell, json, plain, write_csv, write_json};
-use crate::runs::run::{ResultRecord, RunSummary};
+use crate::report;
+use crate::runs::record::RunRecord;
+use crate::runs::run::ResultRecord;
 
 /// Widths of the columns that come before the value: results are written before the last one is known.
 const TYPE_WIDTH: usize = 12;
 const PLATFORM_WIDTH: usize = 24;
-
-const CSV_HEAD: [&str; 8] =
-    ["id", "type", "platform", "value", "confidence", "source", "created_at", "metadata"];
 
 /// Writes results as they come (the table), or at the end.
 pub(super) struct View {
@@ -32,49 +31,24 @@ impl View {
         if self.format != Format::Table {
             return Ok(());
         }
-        self.head(out)?;
+        if !self.has_head {
+            self.has_head = true;
+            writeln!(out, "{}", columns("CONF", "TYPE", "PLATFORM", "VALUE"))?;
+        }
         writeln!(out, "{}", table_line(result))?;
         Ok(out.flush()?)
     }
 
     /// After the last result.
-    pub(super) fn finish(
-        &mut self,
-        out: &mut dyn Write,
-        run: &RunSummary,
-        results: &[ResultRecord],
-    ) -> Result<(), Failure> {
-        match self.format {
-            Format::Table => {}
-            Format::Json => {
-                write_json(out, &RunBody { head: run.into(), results: results.iter().collect() })?;
-            }
-            Format::Ndjson => {
-                for result in results {
-                    writeln!(out, "{}", json(&serde_json::to_string(result)?))?;
-                }
-            }
-            Format::Csv => {
-                self.head(out)?;
-                for result in results {
-                    write_csv(out, &csv_row(result)?)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn head(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        if self.has_head {
-            return Ok(());
-        }
-        self.has_head = true;
-        match self.format {
-            Format::Table => writeln!(out, "{}", columns("CONF", "TYPE", "PLATFORM", "VALUE"))?,
-            Format::Csv => write_csv(out, &CSV_HEAD)?,
-            Format::Json | Format::Ndjson => {}
-        }
-        Ok(())
+    pub(super) fn finish(&self, out: &mut dyn Write, run: &RunRecord) -> Result<(), Failure> {
+        let format = match self.format {
+            Format::Table => return Ok(()),
+            Format::Json => report::Format::Json,
+            Format::Ndjson => report::Format::Ndjson,
+            Format::Csv => report::Format::Csv,
+            Format::Html => report::Format::Html,
+        };
+        Ok(format.write(out, run)?)
     }
 }
 
@@ -100,23 +74,6 @@ fn table_line(result: &ResultRecord) -> String {
     )
 }
 
-fn csv_row(result: &ResultRecord) -> Result<[String; 8], Failure> {
-    Ok([
-        result.id.to_string(),
-        cell(&result.result_type),
-        cell(result.platform.as_deref().unwrap_or("")),
-        cell(result.value.as_deref().unwrap_or("")),
-        format!("{:.2}", result.confidence),
-        cell(&result.source),
-        crate::base::clock::rfc3339_millis(result.created_at),
-        if result.metadata.is_empty() {
-            String::new()
-        } else {
-            cell(&json(&serde_json::to_string(&result.metadata)?))
-        },
-    ])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,38 +88,14 @@ mod tests {
         .unwrap()
     }
 
+    /// What is written as results come in.
     fn shown(format: Format) -> String {
         let mut out = Vec::new();
         let mut view = View::new(format);
-        let results = [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")];
-        for result in &results {
-            view.result(&mut out, result).unwrap();
+        for result in [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")] {
+            view.result(&mut out, &result).unwrap();
         }
-        // Programs get nothing before the end, people nothing at the end.
-        assert_eq!(out.is_empty(), format != Format::Table);
-        view.finish(&mut out, &ended(), &results).unwrap();
         String::from_utf8(out).unwrap()
-    }
-
-    fn ended() -> RunSummary {
-        let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        RunSummary {
-            id: crate::base::ids::RunId::new(),
-            account: crate::base::ids::AccountId::new(),
-            status: crate::runs::run::Status::Completed,
-            search_type: crate::modules::query::SearchType::Username,
-            query: "octocat".into(),
-            premium: false,
-            simulated: false,
-            total_results: 2,
-            revision: 1,
-            progress: crate::runs::run::Progress::default(),
-            coverage: crate::runs::run::Coverage::default(),
-            credits_charged: 0,
-            created_at: now,
-            completed_at: Some(now),
-            error: None,
-        }
     }
 
     #[test]
@@ -176,37 +109,18 @@ mod tests {
     }
 
     #[test]
+    fn programs_get_nothing_before_the_end() {
+        for format in [Format::Json, Format::Ndjson, Format::Csv, Format::Html] {
+            assert_eq!(shown(format), "", "{format:?}");
+        }
+    }
+
+    #[test]
     fn the_table_shows_the_page_to_open() {
         let mut result = result(1, "octocat");
         result.metadata.insert("profile_url".into(), "https://example.org/octocat".into());
         assert!(table_line(&result).ends_with(" octocat  https://example.org/octocat"));
         result.value = Some("https://example.org/octocat".into());
         assert_eq!(table_line(&result).matches("https://").count(), 1);
-    }
-
-    #[test]
-    fn csv_cells_are_quoted_and_neutralised() {
-        let shown = shown(Format::Csv);
-        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
-        let mut rows = csv::Reader::from_reader(shown.as_bytes());
-        assert_eq!(rows.headers().unwrap().iter().collect::<Vec<_>>(), CSV_HEAD);
-        let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
-        assert_eq!((rows.len(), &rows[0][3], &rows[1][3]), (2, "'=HYPERLINK(1) ", "octocat"));
-        let metadata: serde_json::Value = serde_json::from_str(&rows[0][7]).unwrap();
-        assert_eq!(metadata["bio"], "=cmd()\u{9b}");
-    }
-
-    #[test]
-    fn ndjson_is_one_result_a_line_and_means_the_same() {
-        let shown = shown(Format::Ndjson);
-        assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
-        let back: Vec<ResultRecord> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(back, [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")]);
-    }
-
-    #[test]
-    fn json_is_one_whole_run() {
-        let run: serde_json::Value = serde_json::from_str(&shown(Format::Json)).unwrap();
-        assert_eq!((&run["query"], run["results"].as_array().unwrap().len()), (&json!("octocat"), 2));
     }
 }

@@ -5,7 +5,7 @@
 //! also be another tool's list: see [`super::import`].
 //!
 //! To add a module: write its entry, run `sightline catalog format` on the file, and name a new file in
-//! [`builtin`].
+//! `builtin`.
 
 mod builtin;
 mod choice;

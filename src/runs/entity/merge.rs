@@ -8,7 +8,7 @@
 //! # Confidence
 //! Sources that agree make a result surer, but not by much: they often copy from each other. Of each platform
 //! only the surest source counts, since two modules that ask one service are one witness. The surest of all
-//! gives the start; each of the next four ([`WITNESSES`]) closes a quarter of its own confidence of what is
+//! gives the start; each of the next four (`WITNESSES`) closes a quarter of its own confidence of what is
 //! left to 1:
 //!
 //! ```text

@@ -110,7 +110,8 @@ impl HealthTable {
 }
 
 /// What one run teaches. A timeout or an error may be our own network's: it counts once any module of the run
-/// has come to a conclusion by asking. What a list at hand says teaches nothing: nobody was asked.
+/// has come to a conclusion by asking. What a list at hand says teaches nothing: nobody was asked. Nor does a
+/// pause that another check brought on: it came between this one's admission and its turn.
 #[derive(Debug)]
 pub struct Lessons {
     has_conclusion: bool,
@@ -139,7 +140,8 @@ impl Lessons {
     ) {
         let is_conclusive = report.outcome.is_conclusive();
         let was_cut_short = report.reason.as_deref() == Some(super::driver::RUN_DEADLINE);
-        if was_cut_short || (is_conclusive && report.evidence.requests == 0) {
+        let is_at_hand = is_conclusive && report.evidence.requests == 0;
+        if was_cut_short || is_at_hand || report.was_kept_away() {
             return;
         }
         self.has_conclusion |= is_conclusive;
@@ -161,7 +163,8 @@ impl Lessons {
 mod tests {
     use super::verdict::Verdict;
     use super::*;
-    use crate::modules::outcome::Evidence;
+    use crate::modules::outcome::{Evidence, Pause, RETRY_AFTER};
+    use crate::runs::driver::bare_report;
 
     fn now() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().unwrap()
@@ -245,5 +248,18 @@ mod tests {
         assert_eq!(checks(), 5);
         take_of(Outcome::Miss, None, 0);
         assert_eq!(checks(), 5, "nor does it count");
+    }
+
+    #[test]
+    fn a_pause_counts_for_the_check_that_brought_it_on_alone() {
+        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
+        let mut lessons = Lessons::new(true);
+        let mut take = |pauses| {
+            let report = Report { pauses, ..bare_report(Outcome::RateLimited, RETRY_AFTER) };
+            lessons.take(&table, &module, &report, Duration::ZERO, now());
+            table.of("m", now()).checks
+        };
+        assert_eq!(take(Vec::new()), 0);
+        assert_eq!(take(vec![Pause { host: "m.example".into(), secs: 60 }]), 1);
     }
 }

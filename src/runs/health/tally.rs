@@ -1,6 +1,6 @@
 //! Checks of a module, counted so that newer ones count more.
 //!
-//! Each further check takes [`KEPT_OUTCOMES`] of the weight of all before it, so about the last twenty make
+//! Each further check takes `KEPT_OUTCOMES` of the weight of all before it, so about the last twenty make
 //! the rates, whether they came within a minute or a month. Counts of this kind can be put together: what
 //! one process has counted of its own checks, added to what all had counted before, is what one that saw
 //! them all would have. Where two processes take turns, the checks of each turn count as newer than those of

@@ -26,11 +26,14 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::Timestamp;
+use log::info;
 use parking_lot::{Condvar, Mutex};
 
 use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData};
-use super::journal::{Batch, Checkpoint, Ending, Resumable};
+use super::journal::{Batch, Checkpoint, Ending, Lease, Resumable};
+use super::record::RunRecord;
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::base::ids::{AccountId, RunId};
 
@@ -42,6 +45,7 @@ pub use state::{Published, RING_EVENTS};
 /// A run that this process holds in memory.
 pub struct LiveRun {
     opening: RunSummary,
+    lease: Lease,
     modules: Vec<String>,
     state: Mutex<State>,
     changed: Condvar,
@@ -60,9 +64,9 @@ pub enum Stopped {
 
 impl LiveRun {
     /// A run that starts now.
-    pub fn new(opening: RunSummary, modules: Vec<String>) -> Self {
+    pub fn new(opening: RunSummary, lease: Lease, modules: Vec<String>) -> Self {
         let state = State::new(&opening, Vec::new(), Vec::new());
-        Self { opening, modules, state: Mutex::new(state), changed: Condvar::new() }
+        Self { opening, lease, modules, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// A run that was interrupted and goes on: what was stored is published already.
@@ -70,6 +74,7 @@ impl LiveRun {
         let state = State::new(&from.summary, from.results, from.done);
         Self {
             opening: from.summary,
+            lease: from.lease,
             modules: from.modules,
             state: Mutex::new(state),
             changed: Condvar::new(),
@@ -86,6 +91,11 @@ impl LiveRun {
         self.opening.account
     }
 
+    /// The right to drive it that this process holds, or has lost.
+    pub fn lease(&self) -> Lease {
+        self.lease
+    }
+
     /// Everything but results and reports, as of now.
     pub fn summary(&self) -> RunSummary {
         self.summary_of(&self.state.lock())
@@ -95,6 +105,17 @@ impl LiveRun {
     pub fn snapshot(&self) -> (RunSummary, Vec<Arc<Published>>, u64) {
         let state = self.state.lock();
         (self.summary_of(&state), state.results.clone(), state.version)
+    }
+
+    /// All of the run, as of now.
+    pub fn record(&self, as_of: Timestamp) -> RunRecord {
+        let state = self.state.lock();
+        RunRecord {
+            summary: self.summary_of(&state),
+            results: state.results.iter().map(|result| result.record.clone()).collect(),
+            modules: state.reports.clone(),
+            as_of,
+        }
     }
 
     /// A number that changes whenever anything about the run does.
@@ -130,6 +151,11 @@ impl LiveRun {
     /// Whether the run is no longer to be worked on here.
     pub fn stopped(&self) -> Option<Stopped> {
         self.state.lock().stopped
+    }
+
+    /// Whether others know more of it: another instance drives it, or it was deleted.
+    pub fn is_gone(&self) -> bool {
+        matches!(self.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
     }
 
     /// A result as it is now.
@@ -199,6 +225,14 @@ impl LiveRun {
         if let Some(wake) = &state.wake_driver {
             wake();
         }
+    }
+
+    /// The store has refused a write, or told that another instance drives it now.
+    pub fn lose(&self) {
+        if self.stopped().is_none() {
+            info!("run {}: not driven here any more: another instance has it, or it was deleted", self.id());
+        }
+        self.stop(Stopped::LeaseLost);
     }
 
     /// What wakes the driver when the run is stopped.

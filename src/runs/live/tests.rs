@@ -21,10 +21,10 @@ fn run(modules: usize) -> LiveRun {
         modules: (0..modules).map(|number| format!("m{number}")).collect(),
         created_at: now,
         owner: InstanceId(uuid::Uuid::nil()),
-        lease_until: now,
+        holds: std::time::Duration::ZERO,
         idempotency: None,
     };
-    LiveRun::new(RunSummary::opening(&new, 1), new.modules)
+    LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(0), new.modules)
 }
 
 fn record(id: u32) -> ResultRecord {

@@ -62,8 +62,9 @@ pub(super) fn pool_error(error: r2d2::Error) -> StorageError {
 /// rather than of a defect here.
 fn is_passing(code: &str) -> bool {
     const CLASSES: [&str; 5] = ["08", "28", "53", "57", "58"];
-    // serialization failure, deadlock, lock timeout, read-only, idle in transaction, no such database
-    const CODES: [&str; 6] = ["40001", "40P01", "55P03", "25006", "25P03", "3D000"];
+    // serialization failure, deadlock, lock timeout, read-only, idle in transaction, no such database, a
+    // permission (a file system that went read-only is told so)
+    const CODES: [&str; 7] = ["40001", "40P01", "55P03", "25006", "25P03", "3D000", "42501"];
     CLASSES.iter().any(|class| code.starts_with(class)) || CODES.contains(&code)
 }
 

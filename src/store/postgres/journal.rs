@@ -1,5 +1,8 @@
 //! Runs, results and charges.
 
+use std::sync::Weak;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -7,19 +10,20 @@ use super::error::storage;
 use super::read::{CHANGES, RESULTS, result, summary, text};
 use super::session::Work;
 use super::start::refund;
-use super::{Database, at};
+use super::{Database, at, herald};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
 use crate::runs::health::Tallies;
 use crate::runs::journal::{
-    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
-    Started, Write,
+    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
+    Resumable, Started, Write,
 };
+use crate::runs::news::{Ear, News};
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::store::document::{decode, decode_reports, encode, encode_reports, unreadable};
-use crate::store::row::{RUN_COLUMNS, bounds, limit, run_columns};
+use crate::store::row::{RUN_COLUMNS, bigint, bounds, limit, number, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 AND account = $2");
 const LIST: &str = concat!(
@@ -32,17 +36,23 @@ const LIST: &str = concat!(
 /// A run that another instance is just taking is passed over, not waited for.
 const TAKE_OVER: &str = concat!(
     "WITH due AS (SELECT id AS due_id FROM runs WHERE status = 'running' \
-         AND (owner IS NULL OR lease_until <= $2) AND simulated = $5 \
+         AND (owner IS NULL OR lease_until <= now()) AND simulated = $2 AND id <> ALL ($3) \
          ORDER BY created_at, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED), \
-     taken AS (UPDATE runs SET owner = $1, lease_until = $3 FROM due WHERE id = due_id RETURNING runs.*) \
+     taken AS (UPDATE runs SET owner = $1, epoch = epoch + 1, lease_until = now() + make_interval(secs => $5) \
+         FROM due WHERE id = due_id RETURNING runs.*) \
      SELECT ",
     run_columns!(),
-    ", planned::text, reports::text FROM taken AS runs ORDER BY created_at, id"
+    ", planned::text, reports::text, epoch FROM taken AS runs ORDER BY created_at, id"
 );
-/// What every write of a driver is bound to; `$1` is the run, `$2` the driver.
+/// Gives the runs whose lease could not be renewed.
+const RENEW: &str = "WITH held AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS h(id, owner, epoch)), \
+     renewed AS (UPDATE runs r SET lease_until = now() + make_interval(secs => $4) FROM held h \
+         WHERE r.id = h.id AND r.owner = h.owner AND r.epoch = h.epoch AND r.status = 'running' RETURNING r.id) \
+     SELECT id FROM held WHERE id NOT IN (SELECT id FROM renewed)";
+/// What every write of a driver is bound to; `$1` is the run, `$2` and `$3` its lease.
 macro_rules! driven {
     () => {
-        "id = $1 AND owner = $2 AND status = 'running'"
+        "id = $1 AND owner = $2 AND epoch = $3 AND status = 'running'"
     };
 }
 pub(super) use driven;
@@ -60,56 +70,70 @@ impl Journal for Database {
         self.request_of(account, idempotency)
     }
 
-    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
-        self.write_results(run, owner, batch)
+    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
+        self.write_results(run, lease, batch).inspect(|write| self.tell(run, lease, *write))
     }
 
     fn checkpoint(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
-        lease_until: Timestamp,
+        holds: Duration,
     ) -> Result<Write, StorageError> {
         let rows = self.session()?.execute(
             concat!(
-                "UPDATE runs SET progress = $3::text::json, coverage = $4::text::json, \
-                 reports = $5::text::json, lease_until = $6 WHERE ",
+                "UPDATE runs SET progress = $4::text::json, coverage = $5::text::json, \
+                 reports = $6::text::json, lease_until = now() + make_interval(secs => $7) WHERE ",
                 driven!()
             ),
             &[
                 &run.0,
-                &owner.0,
+                &lease.owner.0,
+                &bigint(lease.epoch)?,
                 &encode(&checkpoint.progress)?,
                 &encode(&checkpoint.coverage)?,
                 &encode_reports(&checkpoint.modules)?,
-                &at(lease_until),
+                &holds.as_secs_f64(),
             ],
         )?;
+        self.tell(run, lease, taken(rows));
         Ok(taken(rows))
+    }
+
+    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError> {
+        let runs: Vec<Uuid> = leases.iter().map(|(run, _)| run.0).collect();
+        let owners: Vec<Uuid> = leases.iter().map(|(_, lease)| lease.owner.0).collect();
+        let epochs: Vec<i64> =
+            leases.iter().map(|(_, lease)| bigint(lease.epoch)).collect::<Result<_, _>>()?;
+        self.write(|work| {
+            let lost = work.query(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
+            lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
+        })
     }
 
     fn finish(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
         ending: &Ending,
     ) -> Result<Write, StorageError> {
         if !ending.status.is_terminal() {
             return Err(StorageError::broken("a run cannot end in the status running"));
         }
-        self.write(|work| {
+        let write = self.write(|work| {
             let ended = work.execute(
                 concat!(
-                    "UPDATE runs SET status = $3, progress = $4::text::json, coverage = $5::text::json, \
-                     reports = $6::text::json, error = $7::text::json, completed_at = $8, owner = NULL, \
+                    "UPDATE runs SET status = $4, progress = $5::text::json, coverage = $6::text::json, \
+                     reports = $7::text::json, error = $8::text::json, completed_at = $9, owner = NULL, \
                      lease_until = NULL WHERE ",
                     driven!()
                 ),
                 &[
                     &run.0,
-                    &owner.0,
+                    &lease.owner.0,
+                    &bigint(lease.epoch)?,
                     &ending.status.as_str(),
                     &encode(&checkpoint.progress)?,
                     &encode(&checkpoint.coverage)?,
@@ -122,35 +146,39 @@ impl Journal for Database {
                 refund(work, run, ending.completed_at)?;
             }
             Ok(taken(ended))
+        })?;
+        self.tell(run, lease, write);
+        Ok(write)
+    }
+
+    fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
+        let sql = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE status = 'running' AND owner = $1";
+        self.write(|work| {
+            if work.execute(sql, &[&owner.0])? > 0 {
+                herald::announce(work, News::Released)?;
+            }
+            Ok(())
         })
     }
 
-    fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError> {
-        let sql = "UPDATE runs SET owner = NULL, lease_until = $2 WHERE status = 'running' AND owner = $1";
-        self.session()?.execute(sql, &[&owner.0, &at(now)]).map(|_| ())
-    }
-
-    fn take_over(
-        &self,
-        owner: InstanceId,
-        simulated: bool,
-        now: Timestamp,
-        lease_until: Timestamp,
-        count: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
-        self.write(|work| {
-            let rows =
-                work.query(TAKE_OVER, &[&owner.0, &at(now), &at(lease_until), &limit(count), &simulated])?;
+    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
+        let except: Vec<Uuid> = claim.except.iter().map(|run| run.0).collect();
+        let (limit, holds) = (limit(claim.limit), claim.holds.as_secs_f64());
+        let taken = self.write(|work| {
+            let rows = work.query(TAKE_OVER, &[&claim.owner.0, &claim.simulated, &except, &limit, &holds])?;
             let mut taken = Vec::new();
             for row in &rows {
-                match resumable(work, row) {
+                match resumable(work, row, claim.owner) {
                     Ok(run) => taken.push(run),
                     Err(error) if error.is_unavailable() => return Err(error),
-                    Err(error) => end_unreadable(work, row, now, &error)?,
+                    Err(error) => end_unreadable(work, row, &error)?,
                 }
             }
             Ok(taken)
-        })
+        })?;
+        // Whoever drove them before, and only stood still, hears that they are no longer its own.
+        taken.iter().for_each(|run| self.tell(run.summary.id, run.lease, Write::Done));
+        Ok(taken)
     }
 
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
@@ -196,6 +224,7 @@ impl Journal for Database {
             let deleted = work.execute(sql, &[&id.0, &account.0])?;
             if deleted == 1 {
                 work.execute("DELETE FROM idempotency_keys WHERE run = $1", &[&id.0])?;
+                herald::announce(work, News::Deleted(id))?;
             }
             Ok(deleted == 1)
         })
@@ -215,16 +244,32 @@ impl Journal for Database {
             )
             .map(|_| ())
     }
+
+    fn listen(&self, ear: Weak<dyn Ear>) -> Result<bool, StorageError> {
+        self.start_listening(ear)?;
+        self.herald.start(self.pool.clone())?;
+        Ok(true)
+    }
+}
+
+impl Database {
+    /// Lets the other instances know, soon, of a write that was taken.
+    fn tell(&self, run: RunId, lease: Lease, write: Write) {
+        if write == Write::Done {
+            self.herald.tell(run, lease.epoch);
+        }
+    }
 }
 
 fn taken(rows: u64) -> Write {
     if rows == 1 { Write::Done } else { Write::LeaseLost }
 }
 
-fn resumable(work: &mut Work<'_>, row: &postgres::Row) -> Result<Resumable, StorageError> {
+fn resumable(work: &mut Work<'_>, row: &postgres::Row, owner: InstanceId) -> Result<Resumable, StorageError> {
     let id: Uuid = row.try_get(0).map_err(storage)?;
     let results = work.query(RESULTS, &[&id, &0i64, &i64::MAX])?;
     Ok(Resumable {
+        lease: owner.lease(number(row.try_get(RUN_COLUMNS + 2).map_err(storage)?)?),
         summary: summary(row)?,
         modules: decode(text(row, RUN_COLUMNS)?)?,
         done: decode_reports(text(row, RUN_COLUMNS + 1)?)?,
@@ -236,15 +281,18 @@ fn resumable(work: &mut Work<'_>, row: &postgres::Row) -> Result<Resumable, Stor
 fn end_unreadable(
     work: &mut Work<'_>,
     row: &postgres::Row,
-    now: Timestamp,
     error: &StorageError,
 ) -> Result<(), StorageError> {
     let run = RunId(row.try_get(0).map_err(storage)?);
     log::error!("run {run} cannot be resumed and is ended as failed: {error}");
-    work.execute(
-        "UPDATE runs SET status = 'failed', error = $2::text::json, completed_at = $3, owner = NULL, \
-         lease_until = NULL WHERE id = $1",
-        &[&run.0, &encode(&unreadable())?, &at(now)],
+    let ended = work.query(
+        "UPDATE runs SET status = 'failed', error = $2::text::json, \
+         completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
+         WHERE id = $1 RETURNING completed_at",
+        &[&run.0, &encode(&unreadable())?],
     )?;
-    refund(work, run, now)
+    match ended.first() {
+        Some(row) => refund(work, run, row.try_get(0).map_err(storage)?),
+        None => Ok(()),
+    }
 }

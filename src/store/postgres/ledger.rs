@@ -6,13 +6,15 @@ use uuid::Uuid;
 
 use super::error::storage;
 use super::session::Values;
-use super::{Database, at};
+use super::{Database, at, herald};
 use crate::account::account::Account;
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
 use crate::account::ledger::Ledger;
+use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
+use crate::runs::news::News;
 use crate::store::document::plain;
 use crate::store::limits::PING_WAIT;
 use crate::store::row::number;
@@ -69,7 +71,7 @@ impl Ledger for Database {
 
     fn set_plan(&self, id: AccountId, plan: &str) -> Result<bool, StorageError> {
         let sql = "UPDATE accounts SET plan = $2 WHERE id = $1";
-        Ok(self.session()?.execute(sql, &[&id.0, &plain(plan)])? == 1)
+        self.change_access(sql, &[&id.0, &plain(plan)])
     }
 
     fn add_key(&self, key: &KeyRecord) -> Result<(), StorageError> {
@@ -121,7 +123,7 @@ impl Ledger for Database {
 
     fn revoke_key(&self, id: KeyId, revoked_at: Timestamp) -> Result<bool, StorageError> {
         let sql = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-        Ok(self.session()?.execute(sql, &[&id.0, &at(revoked_at)])? == 1)
+        self.change_access(sql, &[&id.0, &at(revoked_at)])
     }
 
     fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
@@ -139,13 +141,27 @@ impl Ledger for Database {
         rows.first().map_or(Ok(0), |row| number(row.try_get(0).map_err(storage)?))
     }
 
+    fn quota(&self) -> Option<&dyn Quota> {
+        Some(self)
+    }
+
     fn ping(&self) -> Result<(), StorageError> {
-        // A session is asked for a sign of life before it is handed out.
-        self.session_within(PING_WAIT).map(|_| ())
+        self.is_well(PING_WAIT)
     }
 }
 
 impl Database {
+    /// Changes what a key may do, and lets all instances know. `false`: there is no such row.
+    fn change_access(&self, sql: &'static str, values: Values<'_>) -> Result<bool, StorageError> {
+        self.write(|work| {
+            let changed = work.execute(sql, values)? == 1;
+            if changed {
+                herald::announce(work, News::Access)?;
+            }
+            Ok(changed)
+        })
+    }
+
     fn read_accounts(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Account>, StorageError> {
         self.session()?.query(sql, values)?.iter().map(|row| read_account(row, 0)).collect()
     }

@@ -1,11 +1,10 @@
 //! Brings the schema up to date.
 
 use jiff::Timestamp;
-use postgres::Transaction;
+use postgres::{Client, Transaction};
 
 use super::at;
 use super::error::storage;
-use super::session::Session;
 use super::target::PostgresTarget;
 use crate::base::storage::StorageError;
 use crate::store::error::OpenError;
@@ -25,12 +24,11 @@ const NOTED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c \
      WHERE n.nspname = current_schema() AND c.relname = 'schema_version')";
 
 /// Runs what is missing.
-pub(super) fn run(mut session: Session, target: &PostgresTarget) -> Result<(), OpenError> {
+pub(super) fn run(mut client: Client, target: &PostgresTarget) -> Result<(), OpenError> {
     let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
     let mut is_locked = false;
     loop {
-        let mut transaction =
-            session.client().map_err(failed)?.transaction().map_err(|error| failed(storage(error)))?;
+        let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
         if is_locked {
             lock(&mut transaction).map_err(|error| failed(storage(error)))?;
         }

@@ -6,19 +6,33 @@
 //! transactions never wait for each other.
 //!
 //! # Time
-//! Waiting for a connection, connecting, and the check before each use are bounded here; a statement and a
-//! lock by the server (`statement_timeout`, `lock_timeout`); a machine or a network that vanished by TCP
-//! (`tcp_user_timeout`, keep-alive). What is not bounded: a statement under way on a server whose machine
-//! still acknowledges packets while the server itself stands still. It goes on when the server does.
+//! Waiting for a connection, connecting, the check before each use and the wait for each answer are bounded here
+//! (`limits`, [`session`]); a statement, a lock and an idle transaction by the server (`statement_timeout`,
+//! `lock_timeout`, `idle_in_transaction_session_timeout`); a machine or a network that vanished by TCP
+//! (`tcp_user_timeout`, keep-alive). While the server is away only one caller at a time waits ([`breaker`]).
+//! Migrations alone are bounded by the server and by TCP only: they run before anything is served.
+//!
+//! # News
+//! `LISTEN` and `NOTIFY` wake those who wait for what another instance does; the data are read from the tables.
+//! What is rare and must not be missed (a deletion, a key that was revoked, runs that were let go of) is told
+//! by the transaction that does it. What a driver writes is told right after, by one thread for all runs
+//! ([`Herald`]): a transaction that notifies holds a lock of the whole server's until its commit is on the
+//! disk, and would make all others wait in line.
 //!
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
+mod breaker;
+mod encoded;
 mod error;
 mod health;
+mod herald;
 mod journal;
 mod ledger;
+mod listener;
+mod manager;
 mod migrate;
+mod quota;
 mod read;
 mod results;
 mod session;
@@ -26,51 +40,101 @@ mod start;
 mod target;
 mod tls;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use r2d2::{ManageConnection, NopErrorHandler, Pool, PooledConnection};
+use r2d2::{NopErrorHandler, Pool, PooledConnection};
 
 use super::Options;
 use super::error::OpenError;
-use super::limits::POOL_WAIT;
+use super::limits::{AWAY_WAIT, POOL_WAIT};
+use super::writes::Writes;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
-use error::pool_error;
-use session::{Manager, Work};
+use breaker::Breaker;
+use error::{PostgresError, pool_error};
+use herald::Herald;
+use manager::Manager;
+use session::Work;
 pub(super) use target::PostgresTarget;
 
 /// An open PostgreSQL database.
 pub(super) struct Database {
     pool: Pool<Manager>,
+    /// Makes the connection that news are heard on.
+    manager: Arc<Manager>,
+    herald: Herald,
+    breaker: Breaker,
+    writes: Arc<Writes>,
 }
 
 impl Database {
     /// Connects, and brings the schema up to date.
     pub(super) fn open(target: &PostgresTarget, options: Options) -> Result<Self, OpenError> {
         let tls = tls::connector(target)?;
-        let manager = Manager::new(target.config(), tls);
+        let writes = Arc::new(Writes::default());
+        let own = Arc::new(Manager::new(target.config(), tls.clone(), Arc::clone(&writes)));
+        let manager = Manager::new(target.config(), tls, Arc::clone(&writes));
         // The first one not through the pool: the pool would try again until its wait is over.
-        let session = manager.connect().map_err(|cause| OpenError::Connect {
+        let client = manager.client().map_err(|cause| OpenError::Connect {
             address: target.to_string(),
             cause: StorageError::unavailable(cause),
         })?;
-        migrate::run(session, target)?;
+        migrate::run(client, target)?;
         let pool = Pool::builder()
             .max_size(options.pool_size)
             .min_idle(Some(0))
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { pool })
+        Ok(Self { pool, manager: own, herald: Herald::default(), breaker: Breaker::default(), writes })
     }
 
     fn session(&self) -> Result<PooledConnection<Manager>, StorageError> {
-        self.pool.get().map_err(pool_error)
+        self.session_within(POOL_WAIT)
     }
 
     fn session_within(&self, wait: Duration) -> Result<PooledConnection<Manager>, StorageError> {
-        self.pool.get_timeout(wait).map_err(pool_error)
+        let Some(since) = self.breaker.away_since() else { return self.wait_for_session(wait) };
+        // One that was given back meanwhile, and answers, is as good as a new one.
+        if let Some(session) = self.pool.try_get() {
+            self.breaker.close();
+            return Ok(session);
+        }
+        let Some(_turn) = self.breaker.turn() else {
+            let text = format!("the server has been away for {} ms", since.elapsed().as_millis());
+            return Err(StorageError::unavailable(PostgresError::new(text)));
+        };
+        self.wait_for_session(wait.min(AWAY_WAIT))
+    }
+
+    fn wait_for_session(&self, wait: Duration) -> Result<PooledConnection<Manager>, StorageError> {
+        match self.pool.get_timeout(wait) {
+            Ok(session) => {
+                self.breaker.close();
+                Ok(session)
+            }
+            Err(error) => {
+                // All in use says nothing about the server.
+                let state = self.pool.state();
+                if state.connections < self.pool.max_size() || state.idle_connections > 0 {
+                    self.breaker.open();
+                }
+                Err(pool_error(error))
+            }
+        }
+    }
+
+    /// Whether the server answers and, as far as is known, takes what is written.
+    fn is_well(&self, wait: Duration) -> Result<(), StorageError> {
+        // A session is asked for a sign of life before it is handed out.
+        let session = self.session_within(wait)?;
+        drop(session);
+        self.writes.check(|| {
+            let trial = "UPDATE schema_version SET name = name WHERE version = 1";
+            self.session_within(wait)?.execute(trial, &[]).map(|_| ())
+        })
     }
 
     /// Runs `work` in a transaction, and commits what it did unless it fails.

@@ -5,7 +5,7 @@ use super::journal::driven;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::runs::entity::EntityKey;
-use crate::runs::journal::{Batch, InstanceId, Write};
+use crate::runs::journal::{Batch, Lease, Write};
 use crate::runs::run::ResultRecord;
 use crate::store::document::encode_result;
 use crate::store::row::bigint;
@@ -49,15 +49,15 @@ impl Database {
     pub(super) fn write_results(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         batch: &Batch,
     ) -> Result<Write, StorageError> {
         let (added, changed) = (Columns::of(&batch.added)?, Columns::of(&batch.changed)?);
-        let revision = bigint(batch.revision)?;
+        let (revision, epoch) = (bigint(batch.revision)?, bigint(lease.epoch)?);
         self.write(|work| {
             // The run's row is locked: nobody takes the run over between this look and the commit.
             let sql = concat!("SELECT 1 FROM runs WHERE ", driven!(), " FOR NO KEY UPDATE");
-            if work.query(sql, &[&run.0, &owner.0])?.is_empty() {
+            if work.query(sql, &[&run.0, &lease.owner.0, &epoch])?.is_empty() {
                 return Ok(Write::LeaseLost);
             }
             let mut put = |sql: &'static str, columns: &Columns| {

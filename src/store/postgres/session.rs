@@ -1,52 +1,109 @@
 //! A pooled connection with its prepared statements.
+//!
+//! # Why a thread for each connection
+//! The driver waits for an answer for as long as the socket lives: a server that stands still while its machine
+//! goes on acknowledging packets holds a caller for ever. So each connection belongs to a thread of its own, the
+//! caller waits for that thread no longer than [`Session::patience`], and a session that owed an answer is given
+//! up: its thread ends when the server answers or goes away, and what it had begun is rolled back by the server,
+//! unless that was the commit (see [`Work::commit`]).
 
 use std::collections::HashMap;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
-use std::time::Instant;
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use postgres::types::ToSql;
-use postgres::{Client, Config, Row, Statement, Transaction};
-use r2d2::ManageConnection;
-use r2d2_postgres::PostgresConnectionManager;
-use tokio_postgres_rustls::MakeRustlsConnect;
+use postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
-use super::error::{PostgresError, storage, worded};
+use super::encoded::Encoded;
+use super::error::{PostgresError, storage};
 use crate::base::storage::StorageError;
-use crate::store::limits::{HANDSHAKE, MAX_CONNECTING, PING_WAIT};
+use crate::store::limits::ANSWER_MARGIN;
+use crate::store::writes::Writes;
 
 /// Values of a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 type Statements = HashMap<&'static str, Statement>;
+type Task = Box<dyn FnOnce(&mut Client) + Send>;
+
+/// Its frames are the driver's, and shallow.
+const STACK_BYTES: usize = 512 * 1024;
 
 /// A connection. Statements are prepared once and stay: all of them are constants of this program.
 pub(super) struct Session {
-    /// `None`: given up; see [`Session::give_up`].
-    client: Option<Client>,
+    /// Leads to the connection's thread. `None`: given up.
+    tasks: Option<Sender<Task>>,
+    is_closed: Arc<AtomicBool>,
+    /// How long an answer may take; `None`: the address takes the server's own limit away.
+    patience: Option<Duration>,
     statements: Statements,
+    writes: Arc<Writes>,
 }
 
 impl Session {
+    /// Gives the connection a thread. Asks the server for its limit on statements: what the address sets wins.
+    pub(super) fn start(client: Client, writes: Arc<Writes>) -> Result<Self, PostgresError> {
+        let (tasks, taken) = mpsc::channel::<Task>();
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
+        let serve = move || {
+            let mut client = client;
+            for task in taken {
+                task(&mut client);
+                closed.store(client.is_closed(), Ordering::Release);
+            }
+        };
+        thread::Builder::new()
+            .name("postgres".into())
+            .stack_size(STACK_BYTES)
+            .spawn(serve)
+            .map_err(|error| PostgresError::new(format!("no thread for a connection: {error}")))?;
+        Ok(Self { tasks: Some(tasks), is_closed, patience: None, statements: Statements::new(), writes })
+    }
+
+    /// Takes over the server's limit on statements.
+    pub(super) fn learn_patience(&mut self, wait: Duration) -> Result<(), StorageError> {
+        const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
+        let answer = self.ask_within(Some(wait), |client| client.simple_query(SETTING))?;
+        let millis = answer.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
+            _ => None,
+        });
+        self.patience = millis.filter(|millis| *millis > 0).map(|millis| {
+            // Longer than the server's own: where it answers at all, its word is the better one.
+            Duration::from_millis(millis) + ANSWER_MARGIN
+        });
+        Ok(())
+    }
+
+    /// Whether the server answers, within that time.
+    pub(super) fn check(&mut self, wait: Duration) -> Result<(), StorageError> {
+        self.ask_within(Some(wait + ANSWER_MARGIN), move |client| client.is_valid(wait))
+    }
+
+    /// Whether nothing more can be done with it.
+    pub(super) fn is_broken(&self) -> bool {
+        self.tasks.is_none() || self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Lets go of a connection whose server owes an answer: see the head of this file.
+    pub(super) fn give_up(&mut self) {
+        self.tasks = None;
+    }
+
     /// Starts a transaction; it is rolled back unless it is committed.
     pub(super) fn begin(&mut self) -> Result<Work<'_>, StorageError> {
-        let client = self.client.as_mut().ok_or_else(given_up)?;
-        Ok(Work { transaction: client.transaction().map_err(storage)?, statements: &mut self.statements })
+        self.ask(|client| client.batch_execute("BEGIN"))?;
+        Ok(Work { session: self, is_open: true })
     }
 
     /// Asks one question, in a transaction of its own.
     pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
-        let client = self.client.as_mut().ok_or_else(given_up)?;
-        let statement = match self.statements.get(sql) {
-            Some(statement) => statement.clone(),
-            None => {
-                let statement = client.prepare(sql).map_err(storage)?;
-                self.statements.insert(sql, statement.clone());
-                statement
-            }
-        };
-        client.query(&statement, values).map_err(storage)
+        let (statement, values) = self.bound(sql, values)?;
+        self.ask(move |client| client.query(&statement, &Encoded::refs(&values)))
     }
 
     /// Does one thing, in a transaction of its own; gives the number of rows.
@@ -57,21 +114,55 @@ impl Session {
         Ok(rows)
     }
 
-    /// The driver's own, for migrations.
-    pub(super) fn client(&mut self) -> Result<&mut Client, StorageError> {
-        self.client.as_mut().ok_or_else(given_up)
+    /// A statement with its values, ready for another thread.
+    fn bound(
+        &mut self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<(Statement, Vec<Encoded>), StorageError> {
+        let statement = match self.statements.get(sql) {
+            Some(statement) => statement.clone(),
+            None => {
+                let statement = self.ask(move |client| client.prepare(sql))?;
+                self.statements.insert(sql, statement.clone());
+                statement
+            }
+        };
+        let values = Encoded::all(&statement, values)?;
+        Ok((statement, values))
     }
 
-    /// Lets go of a connection whose server owes an answer. The driver waits for that answer when the
-    /// connection is dropped, for ever if need be: that is left to a thread of its own, which ends when the
-    /// server answers or goes away.
-    fn give_up(&mut self) {
-        if let Some(client) = self.client.take() {
-            let dropped = thread::Builder::new().name("postgres-drop".into()).spawn(move || drop(client));
-            if let Err(error) = dropped {
-                log::warn!("no thread to close a silent database connection with: {error}");
-            }
+    fn ask<T: Send + 'static>(
+        &mut self,
+        task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        self.ask_within(self.patience, task)
+    }
+
+    fn ask_within<T: Send + 'static>(
+        &mut self,
+        wait: Option<Duration>,
+        task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let task: Task = Box::new(move |client| {
+            // Nobody listens where the wait is over.
+            let _ = sender.send(task(client));
+        });
+        let sent = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
+        if !sent {
+            return Err(given_up());
         }
+        let answer = match wait {
+            Some(wait) => receiver.recv_timeout(wait).ok(),
+            None => receiver.recv().ok(),
+        };
+        let Some(answer) = answer else {
+            self.give_up();
+            let wait = wait.unwrap_or_default().as_secs();
+            return Err(StorageError::unavailable(PostgresError::new(format!("no answer within {wait} s"))));
+        };
+        answer.map_err(storage)
     }
 }
 
@@ -81,106 +172,53 @@ fn given_up() -> StorageError {
 
 /// A transaction under way.
 pub(super) struct Work<'a> {
-    transaction: Transaction<'a>,
-    statements: &'a mut Statements,
+    session: &'a mut Session,
+    is_open: bool,
 }
 
 impl Work<'_> {
     pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
-        let statement = self.prepared(sql)?;
-        self.transaction.query(&statement, values).map_err(storage)
+        self.session.query(sql, values)
     }
 
     pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
-        let statement = self.prepared(sql)?;
-        self.transaction.execute(&statement, values).map_err(storage)
+        let (statement, values) = self.session.bound(sql, values)?;
+        let done = self.session.ask(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        self.session.writes.note(done)
     }
 
-    pub(super) fn commit(self) -> Result<(), StorageError> {
-        self.transaction.commit().map_err(storage)
+    /// # Errors
+    /// One that is [in doubt](StorageError::is_in_doubt): the answer to a commit was lost, the commit itself may
+    /// have been made.
+    pub(super) fn commit(mut self) -> Result<(), StorageError> {
+        self.is_open = false;
+        let done = self.session.ask(|client| client.batch_execute("COMMIT"));
+        self.session.writes.note(done.map_err(StorageError::in_doubt))
     }
 
     /// Undoes everything, now rather than on drop, so that an error is seen.
-    pub(super) fn roll_back(self) -> Result<(), StorageError> {
-        self.transaction.rollback().map_err(storage)
-    }
-
-    fn prepared(&mut self, sql: &'static str) -> Result<Statement, StorageError> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(statement.clone());
-        }
-        let statement = self.transaction.prepare(sql).map_err(storage)?;
-        self.statements.insert(sql, statement.clone());
-        Ok(statement)
+    pub(super) fn roll_back(mut self) -> Result<(), StorageError> {
+        self.is_open = false;
+        self.session.roll_back()
     }
 }
 
-/// Makes sessions, and checks one before each use: whoever gets one gets a live one, also after the
-/// server was restarted.
-pub(super) struct Manager {
-    inner: Arc<PostgresConnectionManager<MakeRustlsConnect>>,
-    /// Each thread that is connecting holds one more.
-    connecting: Arc<()>,
-    last_silence: Mutex<Option<Instant>>,
-}
-
-impl Manager {
-    pub(super) fn new(config: Config, tls: MakeRustlsConnect) -> Self {
-        Self {
-            inner: Arc::new(PostgresConnectionManager::new(config, tls)),
-            connecting: Arc::new(()),
-            last_silence: Mutex::new(None),
+impl Session {
+    /// A connection that cannot be rolled back is of no use to the next one.
+    fn roll_back(&mut self) -> Result<(), StorageError> {
+        let done = self.ask(|client| client.batch_execute("ROLLBACK"));
+        if done.is_err() {
+            self.give_up();
         }
+        done
     }
 }
 
-impl ManageConnection for Manager {
-    type Connection = Session;
-    type Error = PostgresError;
-
-    /// Connects on a thread of its own: the driver bounds the TCP connect, not what the server then takes
-    /// to answer.
-    fn connect(&self) -> Result<Session, PostgresError> {
-        let no_answer = || PostgresError::new(format!("no answer within {} s", HANDSHAKE.as_secs()));
-        if Arc::strong_count(&self.connecting) > MAX_CONNECTING {
-            return Err(no_answer());
+impl Drop for Work<'_> {
+    fn drop(&mut self) {
+        if self.is_open && !self.session.is_broken() {
+            // The error that led here is the one that is told.
+            let _ = self.session.roll_back();
         }
-        let (inner, guard) = (Arc::clone(&self.inner), Arc::clone(&self.connecting));
-        let (sender, receiver) = mpsc::channel();
-        let connect = move || {
-            // Nobody listens where the wait is over; the connection is dropped then.
-            let _ = sender.send(inner.connect());
-            drop(guard);
-        };
-        thread::Builder::new()
-            .name("postgres-connect".into())
-            .spawn(connect)
-            .map_err(|error| PostgresError::new(format!("no thread to connect with: {error}")))?;
-        let client = receiver.recv_timeout(HANDSHAKE).map_err(|_| no_answer())?;
-        let client = client.map_err(|error| worded(&error))?;
-        Ok(Session { client: Some(client), statements: Statements::new() })
-    }
-
-    fn is_valid(&self, session: &mut Session) -> Result<(), PostgresError> {
-        // Where one connection was silent just now the others will be too; waiting for each in turn would
-        // take the pool's wait times their number. A good one that is thrown away is only made again.
-        if self.last_silence.lock().is_some_and(|at| at.elapsed() < PING_WAIT) {
-            return Err(PostgresError::new("the server does not answer"));
-        }
-        let Some(client) = &mut session.client else {
-            return Err(PostgresError::new("the connection was given up"));
-        };
-        let start = Instant::now();
-        client.is_valid(PING_WAIT).map_err(|error| {
-            if start.elapsed() >= PING_WAIT {
-                *self.last_silence.lock() = Some(Instant::now());
-                session.give_up();
-            }
-            worded(&error)
-        })
-    }
-
-    fn has_broken(&self, session: &mut Session) -> bool {
-        session.client.as_mut().is_none_or(|client| self.inner.has_broken(client))
     }
 }

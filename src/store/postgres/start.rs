@@ -126,8 +126,8 @@ fn insert(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<(), Stor
     work.execute(
         "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
          lease_until, query, progress, coverage, planned, reports) \
-         VALUES ($1, $2, 'running', $3, $4, $5, $6, $7, $8, $9, $10, $11::text::json, $12::text::json, \
-         $13::text::json, '[]')",
+         VALUES ($1, $2, 'running', $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9), $10, \
+         $11::text::json, $12::text::json, $13::text::json, '[]')",
         &[
             &run.id.0,
             &run.account.0,
@@ -137,7 +137,7 @@ fn insert(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<(), Stor
             &credits,
             &at(run.created_at),
             &run.owner.0,
-            &at(run.lease_until),
+            &run.holds.as_secs_f64(),
             &plain(&run.query),
             &encode(&progress)?,
             &encode(&Coverage::default())?,

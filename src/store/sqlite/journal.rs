@@ -1,5 +1,8 @@
 //! Runs, results and charges.
 
+use std::sync::Weak;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use rusqlite::{Transaction, params};
 use uuid::Uuid;
@@ -13,12 +16,13 @@ use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
 use crate::runs::health::Tallies;
 use crate::runs::journal::{
-    Batch, Changes, Checkpoint, Ending, Idempotency, InstanceId, Journal, ListFilter, NewRun, Resumable,
-    Started, Write,
+    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
+    Resumable, Started, Write,
 };
+use crate::runs::news::Ear;
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::store::document::{encode, encode_reports, unreadable};
-use crate::store::row::{limit, run_columns};
+use crate::store::row::{bigint, limit, millis, number, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
 const RUN_OF_ANYONE: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
@@ -30,13 +34,20 @@ const LIST: &str = concat!(
      ORDER BY created_at DESC, id DESC LIMIT ?6"
 );
 
-/// What every write of a driver is bound to; `?1` is the run, `?2` the driver.
+/// What every write of a driver is bound to; `?1` is the run, `?2` and `?3` its lease.
 macro_rules! driven {
     () => {
-        "id = ?1 AND owner = ?2 AND status = 'running'"
+        "id = ?1 AND owner = ?2 AND epoch = ?3 AND status = 'running'"
     };
 }
 pub(super) use driven;
+
+/// The present moment, as [`At`] keeps it. Leases are dated by it on PostgreSQL too: by the database's clock.
+macro_rules! now {
+    () => {
+        "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+    };
+}
 
 impl Journal for Database {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
@@ -51,36 +62,55 @@ impl Journal for Database {
         self.request_of(account, idempotency)
     }
 
-    fn add_results(&self, run: RunId, owner: InstanceId, batch: &Batch) -> Result<Write, StorageError> {
-        self.write_results(run, owner, batch)
+    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
+        self.write_results(run, lease, batch)
     }
 
     fn checkpoint(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
-        lease_until: Timestamp,
+        holds: Duration,
     ) -> Result<Write, StorageError> {
         let (progress, coverage) = (encode(&checkpoint.progress)?, encode(&checkpoint.coverage)?);
         let reports = encode_reports(&checkpoint.modules)?;
+        let (owner, epoch) = (lease.owner.0, bigint(lease.epoch)?);
         self.write(Durability::Process, |tx| {
             tx.prepare_cached(concat!(
-                "UPDATE runs SET progress = ?3, coverage = ?4, reports = ?5, lease_until = ?6 WHERE ",
+                "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = ",
+                now!(),
+                " + ?7 WHERE ",
                 driven!()
             ))
             .and_then(|mut statement| {
-                statement.execute(params![run.0, owner.0, progress, coverage, reports, At(lease_until)])
+                statement.execute(params![run.0, owner, epoch, progress, coverage, reports, millis(holds)])
             })
             .map(taken)
             .map_err(storage)
         })
     }
 
+    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError> {
+        self.write(Durability::Process, |tx| {
+            let mut statement = tx
+                .prepare_cached(concat!("UPDATE runs SET lease_until = ", now!(), " + ?4 WHERE ", driven!()))
+                .map_err(storage)?;
+            let mut lost = Vec::new();
+            for (run, lease) in leases {
+                let values = params![run.0, lease.owner.0, bigint(lease.epoch)?, millis(holds)];
+                if statement.execute(values).map_err(storage)? == 0 {
+                    lost.push(*run);
+                }
+            }
+            Ok(lost)
+        })
+    }
+
     fn finish(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         checkpoint: &Checkpoint,
         ending: &Ending,
     ) -> Result<Write, StorageError> {
@@ -90,16 +120,28 @@ impl Journal for Database {
         let (progress, coverage) = (encode(&checkpoint.progress)?, encode(&checkpoint.coverage)?);
         let reports = encode_reports(&checkpoint.modules)?;
         let error = ending.error.as_ref().map(encode).transpose()?;
+        let (owner, epoch) = (lease.owner.0, bigint(lease.epoch)?);
         self.write(Durability::Full, |tx| {
             let ended = tx
                 .prepare_cached(concat!(
-                    "UPDATE runs SET status = ?3, progress = ?4, coverage = ?5, reports = ?6, error = ?7, \
-                     completed_at = ?8, owner = NULL, lease_until = NULL WHERE ",
+                    "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, error = ?8, \
+                     completed_at = ?9, owner = NULL, lease_until = NULL WHERE ",
                     driven!()
                 ))
                 .and_then(|mut statement| {
                     let (status, at) = (ending.status.as_str(), At(ending.completed_at));
-                    statement.execute(params![run.0, owner.0, status, progress, coverage, reports, error, at])
+                    let documents = (progress, coverage, reports, error);
+                    statement.execute(params![
+                        run.0,
+                        owner,
+                        epoch,
+                        status,
+                        documents.0,
+                        documents.1,
+                        documents.2,
+                        documents.3,
+                        at
+                    ])
                 })
                 .map_err(storage)?;
             if ended == 1 && ending.status == Status::Failed {
@@ -109,37 +151,26 @@ impl Journal for Database {
         })
     }
 
-    fn release(&self, owner: InstanceId, now: Timestamp) -> Result<(), StorageError> {
+    fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
         self.write(Durability::Full, |tx| {
             tx.execute(
-                "UPDATE runs SET owner = NULL, lease_until = ?2 WHERE status = 'running' AND owner = ?1",
-                params![owner.0, At(now)],
+                "UPDATE runs SET owner = NULL, lease_until = NULL WHERE status = 'running' AND owner = ?1",
+                [owner.0],
             )
             .map(|_| ())
             .map_err(storage)
         })
     }
 
-    fn take_over(
-        &self,
-        owner: InstanceId,
-        simulated: bool,
-        now: Timestamp,
-        lease_until: Timestamp,
-        count: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
+    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
         self.write(Durability::Full, |tx| {
             let mut taken = Vec::new();
-            for run in due(tx, simulated, now, count)? {
-                tx.execute(
-                    "UPDATE runs SET owner = ?2, lease_until = ?3 WHERE id = ?1",
-                    params![run.0, owner.0, At(lease_until)],
-                )
-                .map_err(storage)?;
-                match resumable(tx, run) {
+            for run in due(tx, claim)? {
+                let lease = take(tx, run, claim)?;
+                match resumable(tx, run, lease) {
                     Ok(run) => taken.push(run),
                     Err(error) if error.is_unavailable() => return Err(error),
-                    Err(error) => end_unreadable(tx, run, now, &error)?,
+                    Err(error) => end_unreadable(tx, run, &error)?,
                 }
             }
             Ok(taken)
@@ -200,36 +231,50 @@ impl Journal for Database {
                 .map_err(storage)
         })
     }
+
+    fn listen(&self, _ear: Weak<dyn Ear>) -> Result<bool, StorageError> {
+        Ok(false)
+    }
 }
 
 fn taken(rows: usize) -> Write {
     if rows == 1 { Write::Done } else { Write::LeaseLost }
 }
 
-/// Running runs that nobody drives at `now`, oldest first.
-fn due(
-    tx: &Transaction<'_>,
-    simulated: bool,
-    now: Timestamp,
-    count: usize,
-) -> Result<Vec<RunId>, StorageError> {
+/// Running runs that nobody drives, oldest first.
+fn due(tx: &Transaction<'_>, claim: &Claim<'_>) -> Result<Vec<RunId>, StorageError> {
     let mut statement = tx
-        .prepare_cached(
-            "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR lease_until <= ?1) \
-             AND simulated = ?3 ORDER BY created_at, id LIMIT ?2",
-        )
+        .prepare_cached(concat!(
+            "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR lease_until <= ",
+            now!(),
+            ") AND simulated = ?1 ORDER BY created_at, id"
+        ))
         .map_err(storage)?;
-    let rows = statement
-        .query_map(params![At(now), limit(count), simulated], |row| row.get(0).map(RunId))
-        .map_err(storage)?;
-    rows.collect::<rusqlite::Result<_>>().map_err(storage)
+    let rows = statement.query_map([claim.simulated], |row| row.get(0).map(RunId)).map_err(storage)?;
+    let others = rows.filter(|run| run.as_ref().map_or(true, |run| !claim.except.contains(run)));
+    others.take(claim.limit).collect::<rusqlite::Result<_>>().map_err(storage)
 }
 
-fn resumable(tx: &Transaction<'_>, run: RunId) -> Result<Resumable, StorageError> {
+fn take(tx: &Transaction<'_>, run: RunId, claim: &Claim<'_>) -> Result<Lease, StorageError> {
+    let epoch: i64 = tx
+        .prepare_cached(concat!(
+            "UPDATE runs SET owner = ?2, epoch = epoch + 1, lease_until = ",
+            now!(),
+            " + ?3 WHERE id = ?1 RETURNING epoch"
+        ))
+        .and_then(|mut statement| {
+            statement.query_row(params![run.0, claim.owner.0, millis(claim.holds)], |row| row.get(0))
+        })
+        .map_err(storage)?;
+    Ok(claim.owner.lease(number(epoch)?))
+}
+
+fn resumable(tx: &Transaction<'_>, run: RunId, lease: Lease) -> Result<Resumable, StorageError> {
     let summary = read::runs(tx, RUN_OF_ANYONE, &[&run.0])?
         .pop()
         .ok_or_else(|| StorageError::broken("a run vanished inside a transaction"))?;
     Ok(Resumable {
+        lease,
         summary,
         modules: read::planned(tx, run)?,
         done: read::reports(tx, run)?,
@@ -238,18 +283,18 @@ fn resumable(tx: &Transaction<'_>, run: RunId) -> Result<Resumable, StorageError
 }
 
 /// A run that cannot be read can never go on, and must not keep the others from it: it fails.
-fn end_unreadable(
-    tx: &Transaction<'_>,
-    run: RunId,
-    now: Timestamp,
-    error: &StorageError,
-) -> Result<(), StorageError> {
+fn end_unreadable(tx: &Transaction<'_>, run: RunId, error: &StorageError) -> Result<(), StorageError> {
     log::error!("run {run} cannot be resumed and is ended as failed: {error}");
-    tx.execute(
-        "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, owner = NULL, lease_until = NULL \
-         WHERE id = ?1",
-        params![run.0, encode(&unreadable())?, At(now)],
-    )
-    .map_err(storage)?;
-    refund(tx, run, At(now))
+    let ended_at = tx
+        .query_row(
+            concat!(
+                "UPDATE runs SET status = 'failed', error = ?2, completed_at = ",
+                now!(),
+                ", owner = NULL, lease_until = NULL WHERE id = ?1 RETURNING completed_at"
+            ),
+            params![run.0, encode(&unreadable())?],
+            |row| row.get(0),
+        )
+        .map_err(storage)?;
+    refund(tx, run, ended_at)
 }

@@ -9,6 +9,7 @@ use crate::account::account::Account;
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
 use crate::account::ledger::Ledger;
+use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 use crate::store::document::plain;
@@ -149,10 +150,12 @@ impl Ledger for Database {
         used.map_or(Ok(0), number)
     }
 
+    fn quota(&self) -> Option<&dyn Quota> {
+        None
+    }
+
     fn ping(&self) -> Result<(), StorageError> {
-        self.reader_within(PING_WAIT)?
-            .query_row("SELECT 1 FROM schema_version LIMIT 1", [], |_| Ok(()))
-            .map_err(storage)
+        self.is_well(PING_WAIT)
     }
 }
 

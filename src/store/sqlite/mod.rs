@@ -31,6 +31,7 @@ use rusqlite::{Connection, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
 use super::error::OpenError;
 use super::limits::{POOL_WAIT, SQLITE_BUSY, WRITER_WAIT};
+use super::writes::Writes;
 use super::{Options, Role};
 use crate::base::storage::StorageError;
 use error::{pool_error, storage};
@@ -40,6 +41,7 @@ use file::ServerLock;
 pub(super) struct Database {
     readers: Pool<SqliteConnectionManager>,
     writer: Mutex<Connection>,
+    writes: Writes,
     _lock: Option<ServerLock>,
 }
 
@@ -82,7 +84,7 @@ impl Database {
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { readers, writer: Mutex::new(writer), _lock: lock })
+        Ok(Self { readers, writer: Mutex::new(writer), writes: Writes::default(), _lock: lock })
     }
 
     /// A connection for reading.
@@ -105,6 +107,14 @@ impl Database {
         durability: Durability,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
+        self.writes.note(self.write_in_turn(durability, work))
+    }
+
+    fn write_in_turn<T>(
+        &self,
+        durability: Durability,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
         let mut writer = self.writer.try_lock_for(WRITER_WAIT).ok_or_else(|| {
             StorageError::unavailable(format!("waited {} s for the turn to write", WRITER_WAIT.as_secs()))
         })?;
@@ -121,8 +131,21 @@ impl Database {
         let transaction =
             writer.transaction_with_behavior(TransactionBehavior::Immediate).map_err(storage)?;
         let done = work(&transaction)?;
-        transaction.commit().map_err(storage)?;
+        transaction.commit().map_err(storage).map_err(StorageError::in_doubt)?;
         Ok(done)
+    }
+
+    /// Whether the file can be read and, as far as is known, written.
+    fn is_well(&self, wait: Duration) -> Result<(), StorageError> {
+        self.reader_within(wait)?
+            .query_row("SELECT 1 FROM schema_version LIMIT 1", [], |_| Ok(()))
+            .map_err(storage)?;
+        self.writes.check(|| {
+            self.write_in_turn(Durability::Full, |tx| {
+                let trial = "UPDATE schema_version SET name = name WHERE version = 1";
+                tx.execute(trial, []).map(|_| ()).map_err(storage)
+            })
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Database, Durability};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::runs::entity::EntityKey;
-use crate::runs::journal::{Batch, InstanceId, Write};
+use crate::runs::journal::{Batch, Lease, Write};
 use crate::runs::run::ResultRecord;
 use crate::store::document::encode_result;
 use crate::store::row::bigint;
@@ -27,7 +27,7 @@ impl Database {
     pub(super) fn write_results(
         &self,
         run: RunId,
-        owner: InstanceId,
+        lease: Lease,
         batch: &Batch,
     ) -> Result<Write, StorageError> {
         let encode =
@@ -35,7 +35,7 @@ impl Database {
         let (added, changed) = (encode(&batch.added)?, encode(&batch.changed)?);
         let revision = bigint(batch.revision)?;
         self.write(Durability::Process, |tx| {
-            if !is_driven_by(tx, run, owner)? {
+            if !is_driven_under(tx, run, lease)? {
                 return Ok(Write::LeaseLost);
             }
             let put = |sql: &str, record: &ResultRecord, text: &str| {
@@ -65,9 +65,10 @@ impl Database {
     }
 }
 
-fn is_driven_by(tx: &Transaction<'_>, run: RunId, owner: InstanceId) -> Result<bool, StorageError> {
+fn is_driven_under(tx: &Transaction<'_>, run: RunId, lease: Lease) -> Result<bool, StorageError> {
+    let epoch = bigint(lease.epoch)?;
     tx.prepare_cached(concat!("SELECT 1 FROM runs WHERE ", driven!()))
-        .and_then(|mut statement| statement.exists(params![run.0, owner.0]))
+        .and_then(|mut statement| statement.exists(params![run.0, lease.owner.0, epoch]))
         .map_err(storage)
 }
 

@@ -11,7 +11,7 @@ use crate::base::storage::StorageError;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::run::{Coverage, Progress};
 use crate::store::document::{encode, plain};
-use crate::store::row::{bigint, number};
+use crate::store::row::{bigint, millis, number};
 
 /// A run's cost is added to what its cycle has used, unless that would pass the cap; a row comes back if
 /// it was.
@@ -113,7 +113,8 @@ fn insert(tx: &Transaction<'_>, run: &NewRun, charge: &Charge) -> Result<(), Sto
     execute(
         "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
          lease_until, query, progress, coverage, planned, reports) \
-         VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, '[]')",
+         VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CAST(unixepoch('subsec') * 1000 AS INTEGER) + ?9, \
+         ?10, ?11, ?12, ?13, '[]')",
         &[
             &run.id.0,
             &run.account.0,
@@ -123,7 +124,7 @@ fn insert(tx: &Transaction<'_>, run: &NewRun, charge: &Charge) -> Result<(), Sto
             &credits,
             &At(run.created_at),
             &run.owner.0,
-            &At(run.lease_until),
+            &millis(run.holds),
             &plain(&run.query),
             &encode(&progress)?,
             &encode(&Coverage::default())?,

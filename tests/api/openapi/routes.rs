@@ -50,7 +50,7 @@ fn every_documented_method_answers_and_every_other_one_is_refused() {
             let allow = answer.header("allow").map(|allow| allow.split(", ").collect::<BTreeSet<_>>());
             match (want.contains(method), method) {
                 (true, "OPTIONS") => {
-                    assert_eq!((answer.status, allow), (204, Some(want.clone())), "{answer}")
+                    assert_eq!((answer.status, allow), (204, Some(want.clone())), "{answer}");
                 }
                 (true, _) => assert_ne!(answer.status, 405, "{answer}"),
                 (false, _) => {

@@ -95,14 +95,12 @@ fn close_children(schema: &mut Value, is_part: bool) {
             ("properties", Value::Object(properties)) => {
                 properties.values_mut().for_each(|property| close(property, narrows));
             }
+            // A part that is named elsewhere is closed as a part of this whole.
             ("allOf", Value::Array(parts)) => {
-                parts.iter_mut().for_each(|part| match part["$ref"].is_string() {
-                    true => {}
-                    false => close_members(part),
-                })
+                parts.iter_mut().filter(|part| !part["$ref"].is_string()).for_each(close_members);
             }
             ("oneOf" | "anyOf", Value::Array(parts)) => {
-                parts.iter_mut().for_each(|part| close(part, is_part))
+                parts.iter_mut().for_each(|part| close(part, is_part));
             }
             ("items" | "contentSchema", value) => close(value, false),
             ("additionalProperties", value @ Value::Object(_)) => close(value, false),

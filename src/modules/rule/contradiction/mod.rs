@@ -3,6 +3,7 @@
 use crate::modules::definition::{CssRule, MatcherEntry, StatusRule};
 use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::Pattern;
+use crate::modules::rule::matcher::status_range;
 
 mod json;
 
@@ -42,6 +43,11 @@ fn statuses(entry: &MatcherEntry, mistakes: &mut Mistakes) {
     };
     if all_in(&[429]) {
         mistakes.add_in("status", "429 is always a limit (`rate_limited`): no rule gets to see it");
+    }
+    let is_interim = |rule: &StatusRule| status_range(rule).is_ok_and(|(_, to)| to < 200);
+    if !entry.status.is_empty() && entry.status.iter().all(is_interim) {
+        mistakes
+            .add_in("status", "no final answer has a status of 100 to 199: what follows it is the answer");
     }
     let has_body = wants_body(entry) || entry.body_is.as_deref().is_some_and(|text| !text.is_empty());
     if has_body && all_in(&[204, 205, 304]) {

@@ -1,4 +1,4 @@
-//! Text from outside, made fit for a terminal, a spreadsheet, a table.
+//! Text from outside, made fit for a terminal, a spreadsheet, a JSON file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ fn is_obeyed(c: char) -> bool {
 }
 
 /// `text` in one line, without anything that a terminal would obey.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+pub fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) {
         let shown = text.chars().map(|c| match c {
             '\n' | '\r' | '\t' => ' ',
@@ -28,7 +28,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// A CSV cell: [`plain`], and neutralised where a spreadsheet would run it.
-pub(crate) fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     let text = plain(text);
     // The full-width forms count: some spreadsheets fold them.
     let is_formula = text
@@ -39,7 +39,7 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// JSON in which what a terminal would obey is written as `\u…`: it can only stand inside strings.
 /// (The line ends of a pretty form stay.)
-pub(crate) fn json(text: &str) -> Cow<'_, str> {
+pub fn json(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| c != '\n' && is_obeyed(c);
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
@@ -57,35 +57,27 @@ pub(crate) fn json(text: &str) -> Cow<'_, str> {
 }
 
 /// One JSON document, indented, with a line end.
-pub(crate) fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) -> io::Result<()> {
+///
+/// # Errors
+/// What `out` says.
+pub fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(document)?;
     writeln!(out, "{}", json(&text))
 }
 
-/// One row of CSV; its cells are fit for a spreadsheet already.
-pub(crate) fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> Result<(), csv::Error> {
+/// One row of CSV (RFC 4180); its cells are fit for a spreadsheet already: see [`cell`].
+///
+/// # Errors
+/// What `out` says.
+pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
-    writer.write_record(row)?;
-    Ok(writer.flush()?)
-}
-
-/// A table for people: columns as wide as their widest cell, two spaces between.
-pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
-    let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(plain(cell).chars().count());
-        }
-    }
-    let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        let mut text = String::new();
-        for (cell, width) in cells.zip(&widths) {
-            let _ = write!(text, "{:width$}  ", plain(cell));
-        }
-        writeln!(out, "{}", text.trim_end())
-    };
-    line(&mut head.iter().copied())?;
-    rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))
+    writer.write_record(row).map_err(|error| match error.into_kind() {
+        // As it was: who reads along may have gone, which is no failure.
+        csv::ErrorKind::Io(error) => error,
+        // A writer has no others for one row.
+        other => io::Error::other(format!("{other:?}")),
+    })?;
+    writer.flush()
 }
 
 #[cfg(test)]
@@ -110,14 +102,6 @@ mod tests {
         for harmless in ["", "a=b", "https://a.example/?q=-1", "名前"] {
             assert_eq!(cell(harmless), harmless);
         }
-    }
-
-    #[test]
-    fn a_table_lines_up_and_has_no_trailing_spaces() {
-        let mut out = Vec::new();
-        let rows = vec![vec!["a".to_owned(), String::new()], vec!["long\x1bname".to_owned(), "x".to_owned()]];
-        write_table(&mut out, &["NAME", "B"], &rows).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "NAME       B\na\nlong\u{fffd}name  x\n");
     }
 
     proptest! {

@@ -1,106 +1,28 @@
-//! Rate limits: how many requests of a kind an account may make in any 60 seconds.
-//!
-//! Counted exactly: of each account and policy the moments of the last minute are kept (at most as many
-//! as the limit), so that no burst over a window's edge gets through. Counted per account, so that more
-//! keys give no more quota.
+//! Counts of one process: the moments of the last minute, of each account and policy.
 
 use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use super::{Policy, RateLimits, Standing, WINDOW_SECS};
 use crate::base::ids::AccountId;
 
-/// The window that all limits count in.
-pub const WINDOW_SECS: i64 = 60;
 const WINDOW_MS: i64 = WINDOW_SECS * 1000;
 
-/// What is counted apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
-    /// `POST /v1/searches`.
-    Search,
-    /// Streams, started or attached.
-    Stream,
-    /// Everything else that needs a key.
-    Read,
-}
-
-impl Policy {
-    /// The name in the `RateLimit` headers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Search => "search",
-            Self::Stream => "stream",
-            Self::Read => "read",
-        }
-    }
-}
-
-/// Requests a minute, by policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "one limit for each policy, named after it")]
-pub struct RateLimits {
-    pub search: u32,
-    pub stream: u32,
-    pub read: u32,
-}
-
-impl Default for RateLimits {
-    /// The contract's figures (section 8).
-    fn default() -> Self {
-        Self { search: 30, stream: 60, read: 120 }
-    }
-}
-
-impl RateLimits {
-    /// The limit of one policy.
-    pub fn of(&self, policy: Policy) -> u32 {
-        match policy {
-            Policy::Search => self.search,
-            Policy::Stream => self.stream,
-            Policy::Read => self.read,
-        }
-    }
-}
-
-/// Where an account stands with one policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
-    /// Which policy.
-    pub policy: Policy,
-    /// Requests a minute.
-    pub limit: u32,
-    /// How many more may come now.
-    pub remaining: u32,
-    /// Whole seconds, at least 1, until the oldest counted request no longer counts.
-    pub reset_secs: u64,
-}
-
-/// Counts requests.
-#[derive(Debug)]
-pub struct RateLimiter {
-    limits: RateLimits,
+/// Counts requests exactly: at most as many moments are kept as the limit allows, so that no burst over a
+/// window's edge gets through.
+#[derive(Debug, Default)]
+pub(super) struct Windows {
     windows: Mutex<HashMap<(AccountId, Policy), VecDeque<i64>>>,
 }
 
-impl RateLimiter {
-    /// Nothing counted yet.
-    pub fn new(limits: RateLimits) -> Self {
-        Self { limits, windows: Mutex::new(HashMap::new()) }
-    }
-
-    /// The limits in force.
-    pub fn limits(&self) -> &RateLimits {
-        &self.limits
-    }
-
-    /// Counts one request under each of `policies`, or under none if one of them is used up.
-    ///
-    /// # Errors
-    /// The standing of the policy that is used up; its `reset_secs` is the time to wait.
-    pub fn count(
+impl Windows {
+    /// Counts one request under each of `policies`, or under none if one of them is used up: that one's
+    /// standing.
+    pub(super) fn count(
         &self,
+        limits: &RateLimits,
         account: AccountId,
         policies: &[Policy],
         now: Timestamp,
@@ -110,35 +32,35 @@ impl RateLimiter {
         for &policy in policies {
             let window = windows.entry((account, policy)).or_default();
             forget_old(window, now);
-            if window.len() >= self.limits.of(policy) as usize {
-                return Err(self.standing(policy, window, now));
+            if window.len() >= limits.of(policy) as usize {
+                return Err(standing(limits, policy, window, now));
             }
         }
         let mut standings = Vec::with_capacity(policies.len());
         for &policy in policies {
             let window = windows.entry((account, policy)).or_default();
             window.push_back(now);
-            standings.push(self.standing(policy, window, now));
+            standings.push(standing(limits, policy, window, now));
         }
         Ok(standings)
     }
 
     /// Frees the memory of accounts that made no request for a minute.
-    pub fn sweep(&self, now: Timestamp) {
+    pub(super) fn sweep(&self, now: Timestamp) {
         let now = now.as_millisecond();
         self.windows.lock().retain(|_, window| {
             forget_old(window, now);
             !window.is_empty()
         });
     }
+}
 
-    fn standing(&self, policy: Policy, window: &VecDeque<i64>, now: i64) -> Standing {
-        let limit = self.limits.of(policy);
-        let used = u32::try_from(window.len()).unwrap_or(u32::MAX);
-        let left_ms = window.front().map_or(WINDOW_MS, |oldest| oldest + WINDOW_MS - now);
-        let reset_secs = u64::try_from(left_ms).unwrap_or(0).div_ceil(1000).max(1);
-        Standing { policy, limit, remaining: limit.saturating_sub(used), reset_secs }
-    }
+fn standing(limits: &RateLimits, policy: Policy, window: &VecDeque<i64>, now: i64) -> Standing {
+    let limit = limits.of(policy);
+    let used = u32::try_from(window.len()).unwrap_or(u32::MAX);
+    let left_ms = window.front().map_or(WINDOW_MS, |oldest| oldest + WINDOW_MS - now);
+    let reset_secs = u64::try_from(left_ms).unwrap_or(0).div_ceil(1000).max(1);
+    Standing { policy, limit, remaining: limit.saturating_sub(used), reset_secs }
 }
 
 fn forget_old(window: &mut VecDeque<i64>, now: i64) {
@@ -161,8 +83,21 @@ mod tests {
         Timestamp::from_millisecond(1_800_000_000_000 + ms).unwrap()
     }
 
-    fn limiter(search: u32) -> RateLimiter {
-        RateLimiter::new(RateLimits { search, stream: 2, read: 120 })
+    struct Limiter(RateLimits, Windows);
+
+    impl Limiter {
+        fn count(
+            &self,
+            account: AccountId,
+            policies: &[Policy],
+            now: Timestamp,
+        ) -> Result<Vec<Standing>, Standing> {
+            self.1.count(&self.0, account, policies, now)
+        }
+    }
+
+    fn limiter(search: u32) -> Limiter {
+        Limiter(RateLimits { search, stream: 2, read: 120 }, Windows::default())
     }
 
     #[test]
@@ -212,8 +147,8 @@ mod tests {
         let limiter = limiter(10);
         limiter.count(AccountId::new(), &[Policy::Search], at(0)).unwrap();
         limiter.count(AccountId::new(), &[Policy::Search], at(50_000)).unwrap();
-        limiter.sweep(at(60_000));
-        assert_eq!(limiter.windows.lock().len(), 1);
+        limiter.1.sweep(at(60_000));
+        assert_eq!(limiter.1.windows.lock().len(), 1);
     }
 
     proptest! {

@@ -1,17 +1,16 @@
 //! Readers of a run: of one that is live here, or of one that only the store knows.
 
+mod stored;
+
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::event::{self, DoneData, Frame, ProgressData, RunData};
-use super::journal::{Changes, Journal};
+use super::event::{self, Frame, RunData};
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
 use super::run::{RunSummary, Status};
-use super::service::{POLL_EVERY, Runs};
+use super::service::Runs;
 use crate::base::storage::StorageError;
-
-/// Results read from the store at once.
-const PAGE: usize = 500;
+use stored::{Eagerness, StoredCursor};
 
 /// What a follower gets.
 #[derive(Debug)]
@@ -28,15 +27,6 @@ pub enum Step {
     Gone,
 }
 
-/// When results are read from the store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Eagerness {
-    /// When a module ended, or the run did.
-    WithProgress,
-    /// Now.
-    AtOnce,
-}
-
 /// Follows one run from its first result (or from a given one) to its `done` frame.
 pub struct Follower {
     runs: Arc<Runs>,
@@ -49,11 +39,6 @@ enum Source {
     Stored(StoredCursor),
 }
 
-struct StoredCursor {
-    place: Place,
-    done: bool,
-}
-
 impl Follower {
     /// Follows a run that is live here.
     pub fn live(runs: Arc<Runs>, run: Arc<LiveRun>, after: u32) -> Self {
@@ -64,7 +49,7 @@ impl Follower {
     /// Follows a run that the store knows.
     pub fn stored(runs: Arc<Runs>, summary: RunSummary, after: u32) -> Self {
         let place = Place { left_out: after, ..Place::default() };
-        let cursor = StoredCursor { place, done: false };
+        let cursor = StoredCursor::at(place, runs.board.watch(summary.id));
         Self { runs, summary, source: Source::Stored(cursor) }
     }
 
@@ -104,7 +89,8 @@ impl Follower {
                     // The other driver's list of ended modules has another order: told again is harmless,
                     // left out is not.
                     let place = Place { reports: 0, ..cursor.place() };
-                    self.source = Source::Stored(StoredCursor { place, done: false });
+                    let watch = self.runs.board.watch(self.summary.id);
+                    self.source = Source::Stored(StoredCursor::at(place, watch));
                 }
                 None => return self.next_stored(until),
             }
@@ -113,24 +99,26 @@ impl Follower {
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
-            if matches!(&self.source, Source::Stored(cursor) if cursor.done) {
+            let Source::Stored(StoredCursor { done: false, watch, .. }) = &self.source else {
                 return Ok(Step::End);
-            }
+            };
+            let (watch, seen) = (Arc::clone(watch), watch.count());
             // A run that was stopped here is on its way out of memory: it has no news.
             if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
                 return self.go_live(run, until);
             }
-            match self.read_stored(Eagerness::WithProgress)? {
+            match self.read_patiently()? {
                 None => return Ok(Step::Gone),
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
                 Some(_) => {}
             }
-            if self.runs.wait_for_shutdown(until.min(Instant::now() + POLL_EVERY)) {
+            if self.runs.is_shutting_down() {
                 return Ok(Step::Shutdown);
             }
             if Instant::now() >= until {
                 return Ok(Step::Quiet);
             }
+            self.runs.wait_for_news(&watch, seen, until);
         }
     }
 
@@ -138,7 +126,7 @@ impl Follower {
     /// live run knows only what has changed since.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
         let Some(frames) = self.read_stored(Eagerness::AtOnce)? else { return Ok(Step::Gone) };
-        if let Source::Stored(StoredCursor { place, done: false }) = &self.source {
+        if let Source::Stored(StoredCursor { place, done: false, .. }) = &self.source {
             self.source = Source::Live(run, Cursor::at(*place));
         }
         if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
@@ -151,72 +139,13 @@ impl Follower {
         // The summary first: it says up to which write results are read, and the end is not seen before them.
         let Some(summary) = journal.run(self.summary.id, self.summary.account)? else { return Ok(None) };
         self.summary = summary;
-        let mut frames = Vec::new();
-        let place = &mut cursor.place;
-        let completed = self.summary.progress.modules_completed as usize;
-        let has_progress = completed > place.reports;
-        let is_terminal = self.summary.status.is_terminal();
-        // Results come with progress, as they do from a live run: one that changes with each read would be
-        // sent each time.
-        if eagerness == Eagerness::AtOnce || place.revision.is_none() || has_progress || is_terminal {
-            frames = changed_results(journal, &self.summary, place)?;
-        }
-        if has_progress {
-            // Read later than the summary: what ended meanwhile comes with the next one, and its results.
-            let mut reports = journal.modules(self.summary.id)?;
-            reports.truncate(completed);
-            let since = place.reports.min(reports.len());
-            place.reports = reports.len();
-            frames.push(event::progress_frame(&ProgressData {
-                results_so_far: self.summary.total_results,
-                progress: self.summary.progress,
-                coverage: self.summary.coverage,
-                module_status: reports[since..]
-                    .iter()
-                    .map(|report| (report.module.clone(), report.status))
-                    .collect(),
-            }));
-        }
-        if is_terminal {
-            cursor.done = true;
-            frames.push(event::done_frame(&DoneData {
-                run_id: self.summary.id,
-                status: self.summary.status,
-                total_results: self.summary.total_results,
-                progress: self.summary.progress,
-                coverage: self.summary.coverage,
-                results_available: true,
-                error: self.summary.error.as_ref(),
-            }));
-        }
-        Ok(Some(frames))
+        cursor.read(journal, &self.summary, eagerness).map(Some)
     }
-}
 
-/// Frames of the results that were written since the reader looked last, up to the summary's revision.
-fn changed_results(
-    journal: &dyn Journal,
-    summary: &RunSummary,
-    place: &mut Place,
-) -> Result<Vec<Frame>, StorageError> {
-    let mut frames = Vec::new();
-    let known = place.last_result.max(place.left_out);
-    let is_new = place.revision.is_none_or(|seen| seen < summary.revision) || known < summary.total_results;
-    if !is_new && !summary.status.is_terminal() {
-        return Ok(frames);
-    }
-    let (since, until, after) = (place.revision, summary.revision, place.left_out);
-    let mut changes = Changes { since, known, until, after };
-    loop {
-        let page = journal.changes(summary.id, changes, PAGE)?;
-        frames.extend(page.iter().map(event::result_frame));
-        if let Some(last) = page.last() {
-            place.last_result = place.last_result.max(last.id);
-            changes.after = last.id;
-        }
-        if page.len() < PAGE {
-            place.revision = Some(since.unwrap_or(0).max(until));
-            return Ok(frames);
-        }
+    /// The same; nothing while the store is away for a short time.
+    fn read_patiently(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
+        let read = self.read_stored(Eagerness::WithProgress);
+        let Source::Stored(cursor) = &mut self.source else { return read };
+        if cursor.bears_with(&read) { Ok(Some(Vec::new())) } else { read }
     }
 }

@@ -1,0 +1,98 @@
+//! What the file is called: `sightline-username-octocat-0123456789ab.csv`. One that is not the whole story says
+//! so, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
+
+use super::Format;
+use crate::runs::run::{RunSummary, Status};
+
+/// The most characters of the query: names of files have at most 255 bytes, four of which make a character.
+const MAX_QUERY: usize = 40;
+
+/// The name: letters, digits, `.`, `_`, `-` and `+` alone, whatever the query.
+pub fn file_name(run: &RunSummary, format: Format) -> String {
+    let query: String = run.query.trim().chars().map(tame).take(MAX_QUERY).collect();
+    // The end of a version 7 UUID: its beginning is the time, and alike for runs of one minute.
+    let id = run.id.to_string();
+    let id = id.rsplit('-').next().unwrap_or_default();
+    let mut name = format!("sightline-{}-{query}-{id}", run.search_type);
+    if run.status != Status::Completed {
+        name = format!("{name}-{}", run.status.as_str());
+    }
+    if run.simulated {
+        name.push_str("-simulated");
+    }
+    format!("{name}.{}", format.as_str())
+}
+
+/// What a shell, a path and a header leave alone.
+fn tame(c: char) -> char {
+    if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '_' }
+}
+
+/// `Content-Disposition` of a file to be kept (RFC 6266): the name in ASCII for all, and as it is for those
+/// that know RFC 8187.
+pub fn content_disposition(run: &RunSummary, format: Format) -> String {
+    let name = file_name(run, format);
+    let ascii: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
+    if ascii == name {
+        return format!("attachment; filename=\"{ascii}\"");
+    }
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{}", percent_encoded(&name))
+}
+
+fn percent_encoded(name: &str) -> String {
+    let mut encoded = String::with_capacity(name.len() * 3);
+    for byte in name.bytes() {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'_' | b'-' | b'+' => {
+                encoded.push(char::from(byte));
+            }
+            other => encoded.push_str(&format!("%{other:02X}")),
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::csv::tests::run;
+    use proptest::prelude::*;
+
+    fn summary(query: &str) -> RunSummary {
+        let mut summary = run(Vec::new()).summary;
+        summary.query = query.to_owned();
+        summary.id = "0190b5e2-0000-7000-8000-0123456789ab".parse().unwrap();
+        summary
+    }
+
+    #[test]
+    fn the_name_says_what_it_is_and_what_it_is_not() {
+        let mut run = summary("octocat");
+        assert_eq!(file_name(&run, Format::Csv), "sightline-username-octocat-0123456789ab.csv");
+        run.status = Status::Running;
+        assert_eq!(file_name(&run, Format::Html), "sightline-username-octocat-0123456789ab-running.html");
+        (run.status, run.simulated) = (Status::Failed, true);
+        let name = file_name(&run, Format::Json);
+        assert_eq!(name, "sightline-username-octocat-0123456789ab-failed-simulated.json");
+    }
+
+    #[test]
+    fn a_query_in_other_letters_is_in_the_second_form() {
+        assert_eq!(
+            content_disposition(&summary("жук/../x"), Format::Csv),
+            "attachment; filename=\"sightline-username-____.._x-0123456789ab.csv\"; \
+             filename*=UTF-8''sightline-username-%D0%B6%D1%83%D0%BA_.._x-0123456789ab.csv"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_makes_another_header_or_path(query in any::<String>()) {
+            let header = content_disposition(&summary(&query), Format::Csv);
+            prop_assert!(header.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()));
+            prop_assert_eq!(header.matches('"').count(), 2);
+            let name = file_name(&summary(&query), Format::Csv);
+            prop_assert!(!name.contains(['/', '\\', '\0', '%']) && name.len() <= 255);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What was asked, and what came to no conclusion: a list of results alone says nothing about the sites
+//! that could not be asked.
+
+use super::markup::Markup;
+use crate::modules::outcome::Outcome;
+use crate::runs::record::RunRecord;
+use crate::runs::run::{Coverage, ModuleReport};
+
+pub(super) fn write(page: &mut Markup, run: &RunRecord) {
+    let coverage = &run.summary.coverage;
+    page.raw("<section>\n<h2>What was asked</h2>\n<p>");
+    page.show(coverage.conclusive)
+        .raw(" of ")
+        .show(coverage.checked - coverage.skipped)
+        .raw(" modules that were asked came to a conclusion (");
+    page.show(format_args!("{:.0}%", coverage.ratio * 100.0)).raw("). ");
+    page.raw("The others are neither a hit nor a miss: of them nothing is known.</p>\n");
+    bar(page, coverage);
+    table(page, coverage);
+    for outcome in Outcome::ALL.into_iter().filter(|outcome| !outcome.is_conclusive()) {
+        unanswered(page, outcome, &run.modules_that(outcome));
+    }
+    misses(page, &run.modules_that(Outcome::Miss));
+    page.raw("</section>\n");
+}
+
+/// The share of each outcome, drawn to scale. A reader that cannot see it has the table.
+fn bar(page: &mut Markup, coverage: &Coverage) {
+    if coverage.checked == 0 {
+        return;
+    }
+    page.raw("<svg class=\"bar\" viewBox=\"0 0 ").show(coverage.checked);
+    page.raw(" 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+    let mut from = 0;
+    for outcome in Outcome::ALL {
+        let width = coverage.count_of(outcome);
+        page.raw("<rect class=\"").text(outcome.as_str()).raw("\" x=\"").show(from);
+        page.raw("\" width=\"").show(width).raw("\" height=\"1\"/>");
+        from += width;
+    }
+    page.raw("</svg>\n");
+}
+
+fn table(page: &mut Markup, coverage: &Coverage) {
+    page.raw(
+        "<table>\n<thead><tr><th>Outcome</th><th>Modules</th><th>What it means</th></tr></thead>\n<tbody>\n",
+    );
+    for outcome in Outcome::ALL.into_iter().filter(|outcome| coverage.count_of(*outcome) > 0) {
+        page.raw("<tr><th><span class=\"swatch ").text(outcome.as_str()).raw("\"></span>");
+        page.text(title(outcome)).raw("</th><td>").show(coverage.count_of(outcome));
+        page.raw("</td><td>").text(meaning(outcome)).raw("</td></tr>\n");
+    }
+    page.raw("</tbody>\n</table>\n");
+}
+
+/// The modules that came to no conclusion in this way, each with its reason.
+fn unanswered(page: &mut Markup, outcome: Outcome, modules: &[&ModuleReport]) {
+    if modules.is_empty() {
+        return;
+    }
+    page.raw("<h3>").text(title(outcome)).raw(" <span class=\"count\">").show(modules.len());
+    page.raw("</span></h3>\n<ul class=\"modules\">\n");
+    for module in modules {
+        item(page, module, module.reason.as_deref());
+    }
+    page.raw("</ul>\n");
+}
+
+/// Folded up: they are many, and say what most readers take for granted.
+fn misses(page: &mut Markup, modules: &[&ModuleReport]) {
+    if modules.is_empty() {
+        return;
+    }
+    page.raw("<details>\n<summary>Nothing was found on these <span class=\"count\">").show(modules.len());
+    page.raw("</span></summary>\n<ul class=\"modules\">\n");
+    modules.iter().for_each(|module| item(page, module, None));
+    page.raw("</ul>\n</details>\n");
+}
+
+fn item(page: &mut Markup, module: &ModuleReport, reason: Option<&str>) {
+    page.raw("<li title=\"").text(&module.module).raw("\">").text(&module.platform);
+    if let Some(reason) = reason {
+        page.raw(" <small>").text(&reason.replace('_', " ")).raw("</small>");
+    }
+    page.raw("</li>\n");
+}
+
+fn title(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Hit => "Hit",
+        Outcome::Miss => "Miss",
+        Outcome::Blocked => "Blocked",
+        Outcome::RateLimited => "Rate limited",
+        Outcome::Timeout => "Timed out",
+        Outcome::Error => "Failed",
+        Outcome::Unreliable => "Unreliable",
+        Outcome::Skipped => "Not asked",
+    }
+}
+
+fn meaning(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Hit => "It was found there.",
+        Outcome::Miss => "It was not found there.",
+        Outcome::Blocked => "A captcha, a challenge or a login wall stood in the way.",
+        Outcome::RateLimited => "The site asked to be left alone for now.",
+        Outcome::Timeout => "No answer came in time.",
+        Outcome::Error => {
+            "No usable answer came: the connection failed, or the answer was not one that is known."
+        }
+        Outcome::Unreliable => "The site says yes to a made-up name too, so its yes means nothing.",
+        Outcome::Skipped => {
+            "It could not be asked: the query can be no name there, or a key or a browser is missing."
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The report as one page: to read, to print, to keep. It loads nothing, runs nothing and sends nothing: no
+//! script, no image, no outside style, and a policy of its own that says so wherever it is opened.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `markup` | escaping: nothing from outside is ever markup |
+//! | `results` | what was found, by type, the surest first |
+//! | `coverage` | what was asked, what came to no conclusion and why |
+//! | `report.css` | how it looks on a screen, light and dark, and on paper |
+
+mod coverage;
+mod markup;
+mod results;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::runs::record::RunRecord;
+use crate::runs::run::{RunSummary, Status};
+use markup::Markup;
+
+const STYLE: &str = include_str!("report.css");
+
+/// What the page may do: wear its own style, and nothing else.
+pub fn content_security_policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(STYLE));
+    format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'")
+}
+
+/// The whole page.
+pub fn page(run: &RunRecord) -> String {
+    let mut page = Markup::default();
+    head(&mut page, &run.summary);
+    page.raw("<body>\n<main>\n");
+    title(&mut page, run);
+    notices(&mut page, run);
+    results::write(&mut page, run);
+    coverage::write(&mut page, run);
+    page.raw("</main>\n");
+    foot(&mut page, run);
+    page.raw("</body>\n</html>\n");
+    page.into_string()
+}
+
+fn head(page: &mut Markup, run: &RunSummary) {
+    page.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+        .raw("<meta http-equiv=\"Content-Security-Policy\" content=\"")
+        .text(&content_security_policy())
+        .raw("\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+        .raw("<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"robots\" content=\"noindex\">\n")
+        .raw("<meta name=\"color-scheme\" content=\"light dark\">\n<title>")
+        .text(&run.query)
+        .raw(" · Sightline report</title>\n<style>")
+        .raw(STYLE)
+        .raw("</style>\n</head>\n");
+}
+
+fn title(page: &mut Markup, run: &RunRecord) {
+    let summary = &run.summary;
+    page.raw("<header>\n<p class=\"kicker\">Sightline report · ")
+        .text(summary.search_type.as_str())
+        .raw(if summary.premium { " search, premium" } else { " search" })
+        .raw("</p>\n<h1><bdi>")
+        .text(&summary.query)
+        .raw("</bdi></h1>\n<dl class=\"facts\">\n");
+    fact(page, "Status", summary.status.as_str());
+    fact(page, "Results", &summary.total_results.to_string());
+    fact(page, "Started", &moment(summary.created_at));
+    match summary.completed_at {
+        Some(at) => fact(page, "Ended", &moment(at)),
+        None => fact(page, "As of", &moment(run.as_of)),
+    }
+    fact(page, "Run", &summary.id.to_string());
+    page.raw("</dl>\n</header>\n");
+}
+
+fn fact(page: &mut Markup, name: &'static str, value: &str) {
+    page.raw("<div><dt>").raw(name).raw("</dt><dd>").text(value).raw("</dd></div>\n");
+}
+
+/// To the second: more is for programs.
+fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// What a reader must know before anything else.
+fn notices(page: &mut Markup, run: &RunRecord) {
+    let summary = &run.summary;
+    if summary.simulated {
+        page.raw("<p class=\"notice\"><strong>Simulated.</strong> A made-up web was asked: nothing in this ")
+            .raw("report is real.</p>\n");
+    }
+    match summary.status {
+        Status::Completed => {}
+        Status::Running => {
+            let left = summary.progress.modules_total.saturating_sub(summary.progress.modules_completed);
+            page.raw("<p class=\"notice\"><strong>Still running.</strong> This is what was known when the ")
+                .raw("report was made; ")
+                .show(left)
+                .raw(" of ")
+                .show(summary.progress.modules_total)
+                .raw(" modules had not ended yet.</p>\n");
+        }
+        Status::Failed => {
+            let why = summary.error.as_ref().map_or("for a reason that was not kept", |error| &error.message);
+            page.raw("<p class=\"notice\"><strong>The search failed:</strong> ")
+                .text(why)
+                .raw(". What it found before that is below.</p>\n");
+        }
+    }
+}
+
+fn foot(page: &mut Markup, run: &RunRecord) {
+    page.raw("<footer>\n<p>A hit is a hint, not a proof: somebody else may use the name. A miss means that ")
+        .raw("nothing was found there, not that a name is free.</p>\n<p>Made by Sightline ")
+        .raw(env!("CARGO_PKG_VERSION"))
+        .raw(" on ")
+        .text(&moment(run.as_of))
+        .raw(".</p>\n</footer>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::csv::tests::{result, run};
+    use crate::runs::run::RunError;
+
+    #[test]
+    fn nothing_from_outside_is_markup_and_nothing_is_loaded() {
+        let mut report = run(vec![result(1, "\"><img src=x onerror=alert(1)>")]);
+        report.summary.query = "<script>alert(1)</script>".into();
+        let page = page(&report);
+        for absent in
+            ["<img", "<script", "<link", "javascript:alert(1)\"", "onerror=alert(1)>", "url(", "@import"]
+        {
+            assert!(!page.contains(absent), "{absent}: {page}");
+        }
+        assert_eq!(page.matches(" style=").count() + page.matches(" src=").count(), 1, "as text: {page}");
+        assert!(page.contains("javascript:alert(1)"), "shown, not linked");
+        assert!(page.contains("href=\"https://a.example/?q=%221,2%22\""), "{page}");
+    }
+
+    #[test]
+    fn the_policy_fits_the_style() {
+        let page = page(&run(Vec::new()));
+        let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        let hash = STANDARD.encode(Sha256::digest(style));
+        assert!(content_security_policy().contains(&hash));
+        assert!(page.contains(&format!("sha256-{hash}")), "in the page too, for a file that was kept");
+    }
+
+    #[test]
+    fn what_was_not_concluded_is_named_with_its_reason() {
+        let page = page(&run(Vec::new()));
+        for present in ["walled &lt;b&gt;&amp;", "captcha", "needs key", "2 of 3", "Nothing was found"] {
+            assert!(page.contains(present), "{present}: {page}");
+        }
+        assert!(!page.contains("<div class=\"notice\">") && !page.contains("Still running"), "{page}");
+    }
+
+    #[test]
+    fn a_run_that_is_not_whole_says_so_first() {
+        let mut report = run(Vec::new());
+        (report.summary.status, report.summary.simulated) = (Status::Running, true);
+        report.summary.progress.modules_total = 9;
+        let shown = page(&report);
+        assert!(
+            shown.contains("5 of 9 modules had not ended yet") && shown.contains("Simulated."),
+            "{shown}"
+        );
+        report.summary.status = Status::Failed;
+        report.summary.error =
+            Some(RunError { code: "no_conclusion".into(), message: "no <module> did".into() });
+        assert!(page(&report).contains("The search failed:</strong> no &lt;module&gt; did."));
+    }
+}

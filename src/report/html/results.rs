@@ -1,0 +1,110 @@
+//! What was found: by type, the surest first.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::markup::{Markup, web_address};
+use crate::runs::entity::merge::SOURCES;
+use crate::runs::record::RunRecord;
+use crate::runs::run::ResultRecord;
+
+/// The member that says where to look, for it is the link of the value.
+const PROFILE_URL: &str = "profile_url";
+
+/// Types in the order in which people read them; others follow by name.
+const FIRST: [&str; 4] = ["profile", "account", "person_name", "email"];
+
+pub(super) fn write(page: &mut Markup, run: &RunRecord) {
+    page.raw("<section>\n<h2>What was found</h2>\n");
+    if run.results.is_empty() {
+        page.raw("<p>Nothing was found");
+        page.raw(if run.summary.status.is_terminal() { "." } else { " yet." });
+        page.raw(" What was asked, and what gave no answer, is below.</p>\n");
+    }
+    for ((_, kind), results) in by_type(&run.results) {
+        page.raw("<h3>").text(&kind.replace('_', " ")).raw(" <span class=\"count\">");
+        page.show(results.len()).raw("</span></h3>\n<div class=\"results\">\n");
+        results.into_iter().for_each(|result| article(page, result));
+        page.raw("</div>\n");
+    }
+    page.raw("</section>\n");
+}
+
+/// Grouped by type, in the order of reading; in a group the surest first, then as they were found.
+fn by_type(results: &[ResultRecord]) -> BTreeMap<(usize, &str), Vec<&ResultRecord>> {
+    let mut groups: BTreeMap<(usize, &str), Vec<&ResultRecord>> = BTreeMap::new();
+    for result in results {
+        let kind = result.result_type.as_str();
+        let place = FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len());
+        groups.entry((place, kind)).or_default().push(result);
+    }
+    for group in groups.values_mut() {
+        group.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
+    }
+    groups
+}
+
+fn article(page: &mut Markup, result: &ResultRecord) {
+    page.raw("<article>\n<p class=\"platform\">")
+        .text(result.platform.as_deref().unwrap_or(&result.source))
+        .raw(" <span class=\"confidence\" title=\"confidence, 0 to 1\">")
+        .show(format_args!("{:.2}", result.confidence))
+        .raw("</span></p>\n");
+    value(page, result);
+    let facts: Vec<(&String, &Value)> =
+        result.metadata.iter().filter(|(name, value)| is_fact(name, value, result)).collect();
+    if !facts.is_empty() {
+        page.raw("<dl>\n");
+        for (name, fact) in facts {
+            page.raw("<dt>").text(&name.replace('_', " ")).raw("</dt><dd>");
+            member(page, fact);
+            page.raw("</dd>\n");
+        }
+        page.raw("</dl>\n");
+    }
+    page.raw("<p class=\"sources\">found by ").text(&sources(&result.metadata, &result.source));
+    page.raw("</p>\n</article>\n");
+}
+
+fn value(page: &mut Markup, result: &ResultRecord) {
+    let link = result.metadata.get(PROFILE_URL).and_then(Value::as_str);
+    let Some(shown) = result.value.as_deref().or(link) else { return };
+    page.raw("<p class=\"value\"><bdi>").link(link.unwrap_or(shown), shown).raw("</bdi></p>\n");
+}
+
+/// Whether a member stands among the facts: sources have a line of their own, and a profile's address is
+/// the link of the value, unless it is none.
+fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
+    match name {
+        SOURCES => false,
+        PROFILE_URL => result.value.is_some() && value.as_str().is_some_and(|url| web_address(url).is_none()),
+        _ => !value.is_null(),
+    }
+}
+
+/// A member of the metadata: a text, a number, a list of such; what is deeper as JSON.
+fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
+    match value {
+        Value::String(text) => page.foreign(text),
+        Value::Number(number) => page.show(number),
+        Value::Bool(true) => page.raw("yes"),
+        Value::Bool(false) => page.raw("no"),
+        Value::Array(items) if items.iter().all(|item| !item.is_object() && !item.is_array()) => {
+            for (index, item) in items.iter().enumerate() {
+                page.raw(if index == 0 { "" } else { ", " });
+                member(page, item);
+            }
+            page
+        }
+        other => page.raw("<code>").show(other).raw("</code>"),
+    }
+}
+
+/// The ids of the modules that found it.
+fn sources(metadata: &Map<String, Value>, first: &str) -> String {
+    let named = metadata.get(SOURCES).and_then(Value::as_array);
+    let ids: Vec<&str> =
+        named.into_iter().flatten().filter_map(|source| source.get("module")?.as_str()).collect();
+    if ids.is_empty() { first.to_owned() } else { ids.join(", ") }
+}

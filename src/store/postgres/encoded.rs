@@ -1,0 +1,62 @@
+//! Values as PostgreSQL reads them: what another thread can send after the caller has gone.
+
+use std::error::Error;
+
+use bytes::BytesMut;
+use postgres::Statement;
+use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+use super::error::PostgresError;
+use super::session::Values;
+use crate::base::storage::StorageError;
+
+/// One value of a statement; `None`: NULL.
+#[derive(Debug)]
+pub(super) struct Encoded(Option<BytesMut>);
+
+impl Encoded {
+    /// Encodes the values for that statement.
+    pub(super) fn all(statement: &Statement, values: Values<'_>) -> Result<Vec<Self>, StorageError> {
+        let types = statement.params();
+        if types.len() != values.len() {
+            let text = format!("a statement takes {} values, not {}", types.len(), values.len());
+            return Err(StorageError::broken(PostgresError::new(text)));
+        }
+        // The encoder's words may quote the value: its place is told, nothing else.
+        let failed =
+            |place: usize| PostgresError::new(format!("value {} does not fit its column", place + 1));
+        let encode = |(place, (value, kind)): (usize, (&&(dyn ToSql + Sync), &Type))| {
+            let mut bytes = BytesMut::new();
+            match value.to_sql_checked(kind, &mut bytes) {
+                Ok(IsNull::Yes) => Ok(Self(None)),
+                Ok(IsNull::No) => Ok(Self(Some(bytes))),
+                Err(_) => Err(StorageError::broken(failed(place))),
+            }
+        };
+        values.iter().zip(types).enumerate().map(encode).collect()
+    }
+
+    /// As the driver takes them.
+    pub(super) fn refs(values: &[Self]) -> Vec<&(dyn ToSql + Sync)> {
+        values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+    }
+}
+
+impl ToSql for Encoded {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        Ok(match &self.0 {
+            None => IsNull::Yes,
+            Some(bytes) => {
+                out.extend_from_slice(bytes);
+                IsNull::No
+            }
+        })
+    }
+
+    /// It was encoded for its column.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}

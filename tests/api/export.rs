@@ -1,0 +1,196 @@
+//! The report as a file: four forms, each whole, safe to open and honest about what it is not.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::support::databases::databases;
+use crate::support::server::{Answer, Server, Setup};
+
+const FORMATS: [&str; 4] = ["json", "ndjson", "csv", "html"];
+
+fn export(server: &Server, run: &str, format: &str) -> Answer {
+    let answer = server.get(&format!("/v1/searches/{run}/export?format={format}"));
+    assert_eq!(answer.status, 200, "{answer}");
+    answer
+}
+
+fn text(answer: &Answer) -> &str {
+    std::str::from_utf8(&answer.body).unwrap()
+}
+
+fn ids(results: &[Value]) -> Vec<u64> {
+    results.iter().map(|result| result["id"].as_u64().unwrap()).collect()
+}
+
+/// The ids and the values of a CSV file, and its head.
+fn rows(text: &str) -> (Vec<String>, Vec<csv::StringRecord>) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().iter().map(str::to_owned).collect();
+    (head, reader.records().map(Result::unwrap).collect())
+}
+
+#[test]
+fn every_form_holds_the_whole_run_before_and_after_a_restart() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let id = server.search("username", "alice");
+        let run = server.finished(&id);
+        let results = run["results"].as_array().unwrap();
+        assert!(results.len() > 5, "{run}");
+        let live: Vec<Answer> = FORMATS.iter().map(|format| export(&server, &id, format)).collect();
+
+        let document = live[0].json();
+        for (field, value) in run.as_object().unwrap() {
+            assert_eq!(&document[field], value, "{}: {field}", database.name);
+        }
+        assert_eq!(document["modules"].as_array().unwrap().len(), run["coverage"]["checked"]);
+        let lines: Vec<Value> =
+            text(&live[1]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(&lines, results, "{}", database.name);
+        let (head, rows) = rows(text(&live[2]));
+        assert_eq!((head[0].as_str(), head.last().unwrap().as_str()), ("id", "metadata"));
+        let from_rows: Vec<u64> = rows.iter().map(|row| row[0].parse().unwrap()).collect();
+        assert_eq!(from_rows, ids(results));
+        for (row, result) in rows.iter().zip(results) {
+            assert_eq!(serde_json::from_str::<Value>(&row[head.len() - 1]).unwrap(), result["metadata"]);
+        }
+        let articles = text(&live[3]).matches("<article>").count();
+        assert_eq!(articles, results.len());
+
+        let server = server.restart(&[]);
+        for (format, before) in FORMATS.iter().zip(&live) {
+            let after = export(&server, &id, format);
+            if *format == "html" {
+                // It says when it was made.
+                assert_eq!(text(&after).matches("<article>").count(), articles);
+            } else {
+                assert!(after.body == before.body, "{} {format}: {after}", database.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_form_has_its_type_and_a_name_that_says_what_it_is() {
+    let server = Setup::new().start();
+    let id = server.search("email", " Alice+x@Example.com");
+    server.finished(&id);
+    let end = id.rsplit('-').next().unwrap();
+    for (format, media) in [
+        ("json", "application/json"),
+        ("ndjson", "application/x-ndjson"),
+        ("csv", "text/csv; charset=utf-8; header=present"),
+        ("html", "text/html; charset=utf-8"),
+    ] {
+        let answer = export(&server, &id, format);
+        assert_eq!(answer.header("content-type"), Some(media));
+        let name = format!("sightline-email-Alice+x_Example.com-{end}-simulated.{format}");
+        assert_eq!(
+            answer.header("content-disposition").unwrap(),
+            format!("attachment; filename=\"{name}\""),
+            "{answer}"
+        );
+        assert_eq!(answer.header("x-run-status"), Some("completed"));
+        assert_eq!(answer.header("x-run-id"), Some(id.as_str()));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert!(answer.header("ratelimit-policy").unwrap().starts_with("\"read\""), "a read: {answer}");
+        let policy = answer.header("content-security-policy");
+        assert_eq!(policy.is_some_and(|policy| policy.starts_with("default-src 'none'")), format == "html");
+        let path = format!("/v1/searches/{id}/export?format={format}");
+        let head = server.request("HEAD", &path).key(&server.key).send();
+        assert_eq!((head.status, head.body.len(), head.header("content-type")), (200, 0, Some(media)));
+    }
+}
+
+#[test]
+fn no_format_and_an_unknown_one_are_refused_with_what_is_allowed() {
+    let server = Setup::new().start();
+    let id = server.search("username", "alice");
+    for query in ["", "?format=", "?format=xml", "?format=JSON", "?format=csv&format=json", "?Format=csv"] {
+        let refused = server.get(&format!("/v1/searches/{id}/export{query}"));
+        let body = refused.is_error(400, "invalid_request");
+        assert_eq!(body["detail"]["field"], "format", "{refused}");
+        let twice = query.matches("ormat=").count() == 2;
+        let allowed = if twice { json!("one value") } else { json!(FORMATS) };
+        assert_eq!(body["detail"]["allowed"], allowed, "{refused}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_there_is_not_there_in_any_form() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let id = server.search("username", "alice");
+        server.finished(&id);
+        let path = |id: &str| format!("/v1/searches/{id}/export?format=csv");
+        for unknown in ["0190b5e2-0000-7000-8000-000000000000", "alice", "%00", &id.replace('-', "")] {
+            server.get(&path(unknown)).is_error(404, "not_found");
+        }
+        let other = server.new_key("pro");
+        server.request("GET", &path(&id)).key(&other).send().is_error(404, "not_found");
+        server.request("GET", &path(&id)).send().is_error(401, "invalid_api_key");
+        server.request("POST", &path(&id)).key(&server.key).send().is_error(405, "method_not_allowed");
+        let deleted = server.request("DELETE", &format!("/v1/searches/{id}")).key(&server.key).send();
+        assert_eq!(deleted.status, 204);
+        server.get(&path(&id)).is_error(404, "not_found");
+    }
+}
+
+#[test]
+fn an_export_counts_as_a_read_and_costs_nothing() {
+    let server = Setup::new().flag("--rate-limit-read=3").start();
+    let id = server.search("username", "alice");
+    for format in &FORMATS[..3] {
+        export(&server, &id, format);
+    }
+    let refused = server.get(&format!("/v1/searches/{id}/export?format=html"));
+    assert_eq!(refused.is_error(429, "rate_limited")["detail"]["policy"], "read");
+}
+
+#[test]
+fn a_running_run_exports_what_is_there_and_says_that_it_runs() {
+    // Silent sites keep it running for as long as the test looks.
+    let server = Setup::new().flag("--check-timeout=60s").flag("--run-timeout=120s").start();
+    let id = server.search("username", "silent");
+    for format in FORMATS {
+        let answer = export(&server, &id, format);
+        assert_eq!(answer.header("x-run-status"), Some("running"), "{answer}");
+        let name = answer.header("content-disposition").unwrap();
+        assert!(name.contains("-running-simulated."), "{name}");
+        match format {
+            "json" => assert_eq!(answer.json()["status"], "running"),
+            "html" => assert!(text(&answer).contains("Still running."), "{answer}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_page_names_what_was_not_concluded_and_why() {
+    let server = Setup::new().realistic().flag("--check-timeout=3s").start();
+    let id = server.search("username", "alice");
+    let run = server.finished(&id);
+    let page = export(&server, &id, "html");
+    let page = text(&page);
+    let modules = server.get(&format!("/v1/searches/{id}/modules")).json();
+    let mut reasons = BTreeSet::new();
+    for module in modules["modules"].as_array().unwrap() {
+        let named = format!("<li title=\"{}\">", module["module"].as_str().unwrap());
+        assert_eq!(page.matches(&named).count(), usize::from(module["status"] != "hit"), "{module}");
+        if !["hit", "miss"].contains(&module["status"].as_str().unwrap()) {
+            reasons.extend(module["reason"].as_str());
+        }
+    }
+    assert!(!reasons.is_empty(), "the faults of the simulated web leave nothing unconcluded");
+    for reason in reasons {
+        assert!(page.contains(&format!("<small>{}</small>", reason.replace('_', " "))), "{reason}");
+    }
+    let coverage = &run["coverage"];
+    let asked = coverage["checked"].as_u64().unwrap() - coverage["skipped"].as_u64().unwrap();
+    assert!(page.contains(&format!("{} of {asked} modules", coverage["conclusive"])), "{coverage}");
+    for absent in ["<script", "<img", "<link", " style=\"", "src=", "url("] {
+        assert!(!page.contains(absent), "{absent}");
+    }
+}

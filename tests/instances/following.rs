@@ -1,0 +1,174 @@
+//! A run that one instance drives, read through the others.
+
+use super::*;
+use crate::support::nginx::NginxSetup;
+
+#[test]
+fn a_run_is_read_through_any_instance_while_it_goes_on() {
+    let cluster = Cluster::start(3, 2, &[]);
+    let [one, two, three] = &cluster.servers[..] else { unreachable!() };
+    let run = one.search("username", "alice");
+    let path = format!("/v1/searches/{run}");
+    let mut streams = [stream(two, &run), stream(three, &run)];
+    assert!(streams.iter_mut().all(|stream| next_frame(stream).event == "run"));
+
+    cluster.site.open("m0");
+    for stream in &mut streams {
+        assert_eq!(identity(&next_result(stream)), (1, "Platform 0".to_owned()));
+    }
+    for server in [two, three] {
+        eventually("it is polled with what was found", || {
+            server.get(&path).json()["progress"]["modules_completed"] == 1
+        });
+        let polled = server.get(&path).json();
+        assert_eq!((&polled["status"], &polled["results"][0]["id"]), (&json!("running"), &json!(1)));
+        let listed = server.get("/v1/searches?status=running").json();
+        assert_eq!((&listed["count"], &listed["searches"][0]["run_id"]), (&json!(1), &json!(run)));
+        let modules = server.get(&format!("{path}/modules")).json();
+        assert_eq!((&modules["count"], &modules["modules"][0]["module"]), (&json!(1), &json!("m0")));
+    }
+
+    cluster.site.open("m1");
+    for stream in streams {
+        let rest = stream.all();
+        assert_eq!(results(&rest), [(2, "Platform 1".to_owned())]);
+        let done = rest.last().unwrap();
+        assert_eq!((done.event.as_str(), &done.data["status"]), ("done", &json!("completed")));
+        assert_eq!(done.data["total_results"], 2);
+    }
+    let ended = [one, two, three].map(|server| server.get(&path));
+    assert!(ended.iter().all(|answer| answer.json()["status"] == "completed"), "{}", ended[1]);
+    let tags: Vec<_> = ended.iter().map(|answer| answer.header("etag").unwrap()).collect();
+    assert!(tags.iter().all(|tag| *tag == tags[0]), "the same run has the same tag everywhere: {tags:?}");
+    assert_eq!(cluster.site.asked("m0"), 1);
+}
+
+#[test]
+fn a_run_is_waited_for_through_another_instance() {
+    let cluster = Cluster::start(2, 1, &[]);
+    let wait = |server: &Server| {
+        let body = json!({"type": "username", "query": "alice", "wait": true});
+        server
+            .request("POST", "/v1/searches")
+            .key(&server.key)
+            .header("Idempotency-Key", "k")
+            .json(&body)
+            .send()
+    };
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let (first, second) = std::thread::scope(|scope| {
+        let first = scope.spawn(|| wait(one));
+        cluster.site.wait_for("one", "m0");
+        let second = scope.spawn(|| wait(two));
+        // The second one waits too: it is a thread for streams and waits there.
+        eventually("both wait", || {
+            let health = two.request("GET", "/v1/health").send().json();
+            health["load"]["streams_open"].as_u64().is_some_and(|open| open > 0)
+        });
+        cluster.site.open_all();
+        (first.join().unwrap().json(), second.join().unwrap().json())
+    });
+    assert_eq!((&first["status"], &second["status"]), (&json!("completed"), &json!("completed")), "{second}");
+    assert_eq!((&first["run_id"], &first["results"]), (&second["run_id"], &second["results"]));
+    assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), 1);
+}
+
+#[test]
+fn behind_one_address_it_does_not_matter_which_instance_answers() {
+    let mut cluster = Cluster::start(3, 20, &["--trusted-proxy=127.0.0.1"]);
+    cluster.site.open_all();
+    let addresses: Vec<_> = cluster.servers.iter().map(|server| server.address).collect();
+    let setup = NginxSetup::before_all(&addresses);
+    let nginx = setup.start();
+    let server = &mut cluster.servers[0];
+    server.ask_through(&nginx);
+    // nginx asks one after the other: each run is read through those that do not drive it, too.
+    for number in 0..9 {
+        let run = server.search("username", &format!("user{number}"));
+        let events = stream(server, &run).all();
+        let mut ids: Vec<u64> = results(&events).iter().map(|(id, _)| *id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (1..=20).collect::<Vec<_>>(), "run {number}");
+        assert_eq!(events.last().unwrap().event, "done");
+        for _ in 0..3 {
+            assert_eq!(server.get(&format!("/v1/searches/{run}")).json()["total_results"], 20);
+        }
+    }
+    for _ in 0..3 {
+        assert_eq!(server.get("/v1/searches").json()["count"], 9);
+    }
+    let drivers: Vec<usize> = NAMES.iter().map(|name| cluster.site.asked_by(name)).collect();
+    assert!(drivers.iter().all(|asked| *asked > 0), "all take their part: {drivers:?}");
+}
+
+#[test]
+fn a_result_is_at_a_remote_reader_at_once() {
+    const MODULES: usize = 100;
+    let cluster = Cluster::start(2, MODULES, &[]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let run = one.search("username", "alice");
+    let mut remote = stream(two, &run);
+    let mut took: Vec<Duration> = (0..MODULES)
+        .map(|number| {
+            let module = format!("m{number}");
+            cluster.site.wait_for("one", &module);
+            cluster.wait_until_quiet("two");
+            let answered = Instant::now();
+            cluster.site.open(&module);
+            assert_eq!(next_result(&mut remote)["platform"], format!("Platform {number}"));
+            answered.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    let (half, most) = (took[MODULES / 2], took[MODULES * 99 / 100]);
+    println!(
+        "from a site's answer to the remote frame: p50 {half:?}, p99 {most:?}, longest {:?}",
+        took[MODULES - 1]
+    );
+    // Without news the store is looked at every 3 seconds: that would show in the half of them.
+    assert!(half < Duration::from_millis(500), "p50 {half:?}, p99 {most:?}");
+    assert_eq!(remote.all().last().unwrap().event, "done");
+}
+
+#[test]
+fn a_lost_notification_only_delays() {
+    let mut cluster = Cluster::start(2, 2, &["--lease=10m"]);
+    let run = cluster.servers[0].search("username", "alice");
+    cluster.site.wait_for("one", "m1");
+    let mut remote = stream(&cluster.servers[1], &run);
+    next_frame(&mut remote);
+    cluster.servers[0].kill();
+    // The end is written behind everybody's back: nobody tells of it.
+    cluster.database.execute(
+        "INSERT INTO results (run, id, dedup, record, revision) SELECT id, 1, decode(repeat('00', 16), 'hex'), \
+         '{\"id\": 1, \"type\": \"profile\", \"entity_type\": \"profile\", \"platform\": \"P\", \"value\": \"alice\", \
+         \"confidence\": 0.5, \"source\": \"m0\", \"metadata\": {}, \"created_at\": \"2026-01-01T00:00:00.000Z\"}', 1 \
+         FROM runs; \
+         UPDATE runs SET status = 'completed', completed_at = now(), owner = NULL, total_results = 1, revision = 1",
+    );
+    let rest = remote.all();
+    assert_eq!(results(&rest), [(1, "P".to_owned())]);
+    assert_eq!(rest.last().unwrap().data["status"], "completed");
+}
+
+#[test]
+fn news_are_heard_again_after_the_connection_was_cut() {
+    let cluster = Cluster::start(2, 30, &[]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let run = one.search("username", "alice");
+    let mut remote = stream(two, &run);
+    for number in 0..30 {
+        if number % 10 == 5 {
+            // The connections of both, those that hear and those that write.
+            cluster.database.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            );
+        }
+        cluster.site.open(&format!("m{number}"));
+        assert_eq!(next_result(&mut remote)["id"], number + 1);
+    }
+    assert_eq!(remote.all().last().unwrap().event, "done");
+    eventually("it hears again", || two.log().contains("news of other instances are heard again"));
+    assert_eq!(two.get(&format!("/v1/searches/{run}")).json()["total_results"], 30);
+}

@@ -1,0 +1,149 @@
+//! Keys, plans, rate limits and idempotency keys hold over all instances.
+
+use std::sync::Barrier;
+
+use super::*;
+use crate::support::server::Answer;
+
+/// So many requests at the same moment, one instance after the other.
+fn race(cluster: &Cluster, requests: usize, ask: impl Fn(&Server) -> Answer + Sync) -> Vec<Answer> {
+    let (ask, barrier) = (&ask, &Barrier::new(requests));
+    std::thread::scope(|scope| {
+        let askers: Vec<_> = (0..requests)
+            .map(|number| {
+                let server = &cluster.servers[number % cluster.servers.len()];
+                scope.spawn(move || {
+                    barrier.wait();
+                    ask(server)
+                })
+            })
+            .collect();
+        askers.into_iter().map(|asker| asker.join().unwrap()).collect()
+    })
+}
+
+fn remaining(answer: &Answer) -> u64 {
+    answer.header("x-ratelimit-remaining").unwrap().parse().unwrap()
+}
+
+#[test]
+fn searches_are_limited_exactly_over_all_instances() {
+    let cluster = Cluster::start(3, 1, &["--rate-limit-search=10"]);
+    let answers = race(&cluster, 60, |server| server.post(&search("alice")));
+    let (taken, refused): (Vec<&Answer>, Vec<&Answer>) =
+        answers.iter().partition(|answer| answer.status == 200);
+    let mut left: Vec<u64> = taken.iter().map(|answer| remaining(answer)).collect();
+    left.sort_unstable();
+    assert_eq!(left, (0..10).collect::<Vec<_>>(), "each header tells the truth");
+    for answer in refused {
+        answer.is_error(429, "rate_limited");
+        let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=60).contains(&wait), "{answer}");
+        assert_eq!(remaining(answer), 0);
+    }
+    assert_eq!(cluster.database.number("SELECT count(*) FROM runs"), 10);
+    // Another account has limits of its own.
+    let other = cluster.servers[1].new_key("pro");
+    let answer = cluster.servers[2].request("POST", "/v1/searches").key(&other).json(&search("alice")).send();
+    assert_eq!((answer.status, remaining(&answer)), (200, 9), "{answer}");
+}
+
+#[test]
+fn a_stream_that_is_refused_does_not_count_as_a_search() {
+    let cluster = Cluster::start(2, 1, &["--rate-limit-search=9", "--rate-limit-stream=1"]);
+    cluster.site.open_all();
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let body = json!({"type": "username", "query": "alice", "stream": true});
+    let first = one.request("POST", "/v1/searches").key(&one.key).json(&body).stream();
+    assert_eq!(first.header("ratelimit-policy"), Some("\"search\";q=9;w=60, \"stream\";q=1;w=60"));
+    first.all();
+    for server in [two, one, two] {
+        let refused = server.post(&body);
+        refused.is_error(429, "rate_limited");
+        assert_eq!(refused.json()["detail"]["policy"], "stream");
+    }
+    assert_eq!(remaining(&two.post(&search("bob"))), 7);
+}
+
+#[test]
+fn reads_never_pass_their_limit_and_get_all_of_it() {
+    const LIMIT: usize = 60;
+    let cluster = Cluster::start(2, 1, &[&format!("--rate-limit-read={LIMIT}")]);
+    let read = |server: &Server| server.get("/v1/me");
+    let taken = |answers: &[Answer]| answers.iter().filter(|answer| answer.status == 200).count();
+    let mut granted = taken(&race(&cluster, 2 * LIMIT, read));
+    println!("{granted} of {LIMIT} at once");
+    // What one instance was granted and did not use, another one gets after a while.
+    let end = Instant::now() + PATIENCE;
+    while granted < LIMIT {
+        assert!(Instant::now() < end, "only {granted} were granted");
+        granted += taken(&[read(&cluster.servers[granted % 2])]);
+    }
+    assert_eq!(granted, LIMIT);
+    let refused = race(&cluster, 10, read);
+    assert_eq!(taken(&refused), 0, "{}", refused[0]);
+    assert!(refused.iter().all(|answer| remaining(answer) == 0));
+}
+
+#[test]
+fn a_read_costs_no_round_trip_of_its_own() {
+    let cluster = Cluster::start(2, 1, &["--rate-limit-read=10000"]);
+    for _ in 0..1000 {
+        assert!(cluster.servers.iter().all(|server| server.get("/v1/searches").status == 200));
+    }
+    let asked = "SELECT coalesce(sum(cardinality(grants)), 0)::bigint FROM rate_grants WHERE policy = 'read'";
+    let asked = cluster.database.number(asked);
+    println!("2000 reads were granted in {asked} blocks");
+    assert!(asked < 500, "{asked}");
+}
+
+#[test]
+fn a_key_that_is_revoked_and_a_plan_that_is_changed_hold_everywhere() {
+    let cluster = Cluster::start(2, 1, &[]);
+    let email = "somebody@example.com";
+    let cli = |arguments: &[&str]| cluster.servers[0].cli(arguments);
+    cli(&["account", "create", "--email", email, "--plan", "pro"]);
+    let [key, other] = [(); 2].map(|()| cli(&["key", "create", "--account", email]).trim().to_owned());
+    let ask = |key: &str, server: &Server| server.request("GET", "/v1/me").key(key).send();
+    let eventually_all = |what: &str, key: &str, status: u16| {
+        let took =
+            eventually(what, || cluster.servers.iter().all(|server| ask(key, server).status == status));
+        println!("{what}: {took:?}");
+    };
+    eventually_all("it works", &key, 200);
+    let listed = cli(&["key", "list", "--account", email, "--format", "json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let id = listed[0]["id"].as_str().unwrap();
+    cli(&["key", "revoke", id]);
+    eventually_all("it is refused", &key, 401);
+    eventually_all("the other one still works", &other, 200);
+    cli(&["account", "set-plan", "--email", email, "--plan", "free"]);
+    eventually_all("the plan is without the API", &other, 403);
+    cli(&["account", "set-plan", "--email", email, "--plan", "pro"]);
+    eventually_all("the plan is back", &other, 200);
+}
+
+#[test]
+fn the_same_idempotency_key_at_the_same_time_is_one_run_and_one_charge() {
+    let cluster = Cluster::start(3, 1, &[]);
+    for number in 0..10 {
+        let key = format!("key-{number}");
+        let answers = race(&cluster, 9, |server| {
+            let request = server.request("POST", "/v1/searches").key(&server.key);
+            request.header("Idempotency-Key", &key).json(&search(&format!("user{number}"))).send()
+        });
+        let runs: Vec<Value> = answers
+            .iter()
+            .filter(|answer| answer.status == 200)
+            .map(|answer| answer.json()["run_id"].clone())
+            .collect();
+        assert!(!runs.is_empty() && runs.iter().all(|run| *run == runs[0]), "{runs:?}");
+        // Two at once on one instance: the second may be told to come again.
+        for answer in answers.iter().filter(|answer| answer.status != 200) {
+            answer.is_error(409, "idempotency_conflict");
+        }
+        assert_eq!(cluster.database.number("SELECT count(*) FROM runs"), number + 1);
+        assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), number + 1);
+    }
+    assert_eq!(cluster.database.number("SELECT sum(used)::bigint FROM credit_usage"), 10);
+}

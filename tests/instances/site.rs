@@ -1,0 +1,137 @@
+//! A site of the test's own on which everybody has a profile, and which answers when the test lets it.
+
+use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Value, json};
+
+use crate::support::server::PATIENCE;
+
+/// Listens on all of 127.0.0.0/8, so that each module has a host of its own.
+pub(crate) struct Site {
+    port: u16,
+    desk: Arc<Desk>,
+}
+
+#[derive(Default)]
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Modules that are answered, by whom asks.
+    open: HashSet<(String, String)>,
+    all_open: bool,
+    /// Who asked for which module, in this order.
+    asked: Vec<(String, String)>,
+}
+
+impl Site {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let desk = Arc::new(Desk::default());
+        let clerk = Arc::clone(&desk);
+        // Ends with the tests' process.
+        std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                let clerk = Arc::clone(&clerk);
+                std::thread::spawn(move || clerk.answer(socket.unwrap()));
+            }
+        });
+        Self { port, desk }
+    }
+
+    /// Modules `m0`, `m1`, … that ask this site.
+    pub(crate) fn catalog(&self, modules: usize) -> String {
+        let module = |number: usize| {
+            let host = format!("127.0.{}.{}:{}", number / 200 + 1, number % 200 + 1, self.port);
+            json!({
+                "id": format!("m{number}"), "platform": format!("Platform {number}"), "type": "username",
+                "category": "testing", "control": false,
+                "probes": [{"url": format!("http://{host}/m{number}/{{query}}")}],
+                "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+            })
+        };
+        Value::from((0..modules).map(module).collect::<Vec<_>>()).to_string()
+    }
+
+    /// From now on `agent` gets an answer for that module, whenever it asks or has asked.
+    pub(crate) fn open_to(&self, agent: &str, module: &str) {
+        self.desk.state.lock().open.insert((agent.to_owned(), module.to_owned()));
+        self.desk.changed.notify_all();
+    }
+
+    /// From now on all get an answer for that module.
+    pub(crate) fn open(&self, module: &str) {
+        self.open_to("*", module);
+    }
+
+    pub(crate) fn open_all(&self) {
+        self.desk.state.lock().all_open = true;
+        self.desk.changed.notify_all();
+    }
+
+    /// Waits until `agent` has asked for that module.
+    pub(crate) fn wait_for(&self, agent: &str, module: &str) {
+        let (want, end) = ((agent.to_owned(), module.to_owned()), Instant::now() + PATIENCE);
+        let mut state = self.desk.state.lock();
+        while !state.asked.contains(&want) {
+            let late = self.desk.changed.wait_until(&mut state, end).timed_out();
+            assert!(!late, "{agent} does not ask for {module}: {:?}", state.asked);
+        }
+    }
+
+    /// How often `agent` has asked.
+    pub(crate) fn asked_by(&self, agent: &str) -> usize {
+        self.desk.state.lock().asked.iter().filter(|(by, _)| by == agent).count()
+    }
+
+    /// How often that module was asked for.
+    pub(crate) fn asked(&self, module: &str) -> usize {
+        self.desk.state.lock().asked.iter().filter(|(_, asked)| asked == module).count()
+    }
+}
+
+impl Desk {
+    fn answer(&self, mut socket: TcpStream) {
+        let Some(head) = read_head(&mut socket) else { return };
+        let module = head.split('/').nth(1).unwrap_or_default().to_owned();
+        let agent = head.to_lowercase();
+        let agent = agent.split("\r\nuser-agent: ").nth(1).and_then(|rest| rest.split('/').next());
+        self.wait_until_open(agent.unwrap_or_default(), &module);
+        let page = "<html><head><title>A profile</title></head><body>Somebody</body></html>";
+        let length = page.len();
+        // Whoever asked may have gone.
+        let _ = write!(
+            socket,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
+        );
+    }
+
+    fn wait_until_open(&self, agent: &str, module: &str) {
+        let mut state = self.state.lock();
+        state.asked.push((agent.to_owned(), module.to_owned()));
+        self.changed.notify_all();
+        let keys = [agent, "*"].map(|agent| (agent.to_owned(), module.to_owned()));
+        while !state.all_open && !keys.iter().any(|key| state.open.contains(key)) {
+            self.changed.wait(&mut state);
+        }
+    }
+}
+
+fn read_head(socket: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        socket.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).ok()
+}

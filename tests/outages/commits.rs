@@ -1,0 +1,137 @@
+//! A connection is cut in mid-transaction: before a commit, or after it, when only its answer is lost.
+
+use serde_json::{Value, json};
+
+use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, started};
+use super::network::behind_a_relay;
+use crate::support::databases::TestDatabase;
+use crate::support::eventually;
+use crate::support::relay::{Cut, Relay};
+use crate::support::server::Answer;
+
+/// Who is searched for where the connection is cut.
+const NAME: &str = "somebody.unlucky";
+
+fn order(scene: &Scene, idempotency_key: Option<&str>) -> Answer {
+    let body = json!({"type": "username", "query": NAME});
+    let request = scene.server.request("POST", "/v1/searches").key(&scene.key).json(&body);
+    match idempotency_key {
+        Some(key) => request.header("Idempotency-Key", key).send(),
+        None => request.send(),
+    }
+}
+
+fn runs_of(database: &TestDatabase) -> i64 {
+    database.number(&format!("SELECT count(*) FROM runs WHERE query = '{NAME}'"))
+}
+
+fn used(scene: &Scene) -> Value {
+    scene.get("/v1/credits").json()["credits_used"].clone()
+}
+
+fn set_up() -> (TestDatabase, Relay, Scene) {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::on(&url);
+    scene.site.open();
+    scene.recovers();
+    // Two searches so far.
+    assert_eq!(used(&scene), 2);
+    (database, relay, scene)
+}
+
+#[test]
+fn a_start_that_was_not_committed_costs_nothing() {
+    let (database, relay, scene) = set_up();
+    relay.cut(NAME, Cut::BeforeCommit);
+    is_refused(&order(&scene, None));
+    assert_eq!(relay.cuts(), 1);
+    assert_eq!((runs_of(&database), used(&scene)), (0, json!(2)));
+    let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
+    assert_eq!((&run["status"], runs_of(&database), used(&scene)), (&json!("completed"), 1, json!(3)));
+    has_no_faults(|sql| database.number(sql));
+}
+
+#[test]
+fn a_start_whose_answer_was_lost_is_found_and_charged_once() {
+    for idempotency_key in [None, Some("once")] {
+        let (database, relay, scene) = set_up();
+        relay.cut(NAME, Cut::AfterCommit);
+        let run = started(&order(&scene, idempotency_key));
+        assert_eq!(relay.cuts(), 1);
+        let run = ended(&scene.server, &scene.key, &run);
+        assert_eq!((&run["status"], runs_of(&database), used(&scene)), (&json!("completed"), 1, json!(3)));
+        assert_eq!(run["total_results"], BEFORE + DURING);
+        if idempotency_key.is_some() {
+            let again = started(&order(&scene, idempotency_key));
+            assert_eq!((json!(again), used(&scene)), (run["run_id"].clone(), json!(3)));
+        }
+        has_no_faults(|sql| database.number(sql));
+    }
+}
+
+/// The answer is lost, and so is everything after it for a while: the caller has to be refused.
+#[test]
+fn a_start_that_nobody_could_confirm_is_undone_when_it_turns_out() {
+    let (database, relay, scene) = set_up();
+    relay.cut(NAME, Cut::ThenSilence);
+    is_refused(&order(&scene, None));
+    assert_eq!(relay.cuts(), 1);
+    assert_eq!(runs_of(&database), 1, "it was committed");
+    relay.freeze(false);
+    eventually("its credit is given back", || {
+        let answer = scene.get("/v1/credits");
+        answer.status == 200 && answer.json()["credits_used"] == 2
+    });
+    let sql = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
+    assert_eq!(database.number(&sql), 1);
+    // Whoever tries again pays once.
+    let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
+    assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)));
+    has_no_faults(|sql| database.number(sql));
+}
+
+#[test]
+fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
+    let (database, relay, scene) = set_up();
+    relay.cut(NAME, Cut::ThenSilence);
+    is_refused(&order(&scene, Some("once")));
+    relay.freeze(false);
+    let mut run = String::new();
+    eventually("it is repeated", || {
+        let answer = order(&scene, Some("once"));
+        if answer.status == 200 {
+            run = started(&answer);
+        }
+        answer.status == 200
+    });
+    // At once, not when its lease has run out.
+    let run = ended(&scene.server, &scene.key, &run);
+    assert_eq!(
+        (&run["status"], &run["total_results"]),
+        (&json!("completed"), &json!(BEFORE + DURING)),
+        "{run}"
+    );
+    assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
+    assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// Of a search under way: the commit of its results, of its end. What was taken is not taken again.
+#[test]
+fn results_and_ends_whose_answer_was_lost_are_stored_once() {
+    for (marker, cut) in [
+        // A result's record, and what only an ending says.
+        ("entity_type", Cut::AfterCommit),
+        ("entity_type", Cut::BeforeCommit),
+        ("completed", Cut::AfterCommit),
+        ("completed", Cut::BeforeCommit),
+    ] {
+        let (database, relay, url) = behind_a_relay();
+        let scene = Scene::on(&url);
+        relay.cut(marker, cut);
+        scene.site.open();
+        scene.recovers();
+        assert_eq!(relay.cuts(), 1, "{marker} {cut:?}");
+        has_no_faults(|sql| database.number(sql));
+    }
+}

@@ -1,0 +1,75 @@
+//! An SQLite file that may not be written, and one that someone else holds.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::kit::{Scene, has_no_faults};
+use crate::support::databases::sqlite;
+use crate::support::folder::Folder;
+use crate::support::private_postgres::is_root;
+use crate::support::server::{BINARY, Setup};
+
+/// A server that permissions hold for: root's would not, so root is stripped of what lets it pass them by.
+fn serve(database: &Path) -> Output {
+    let database = format!("sqlite:{}", database.display());
+    let mut command = if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-dac_override,-dac_read_search", BINARY]);
+        command
+    } else {
+        Command::new(BINARY)
+    };
+    command.args(["serve", "--listen", "127.0.0.1:0", "--sandbox=perfect", "--database", &database]);
+    command.output().unwrap()
+}
+
+fn set_mode(path: &str, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+/// It says which file and why, at once, and leaves it as it was.
+#[test]
+fn a_read_only_file_or_folder_is_refused_at_the_start() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("data")).unwrap();
+    let file = folder.path("data/sightline.db");
+    Setup::new().database(&format!("sqlite:{file}")).start().terminate();
+    for (file_mode, folder_mode) in [(0o400, 0o700), (0o600, 0o500), (0o400, 0o500)] {
+        for left in ["sightline.db-wal", "sightline.db-shm", "sightline.db.lock"] {
+            let _ = fs::remove_file(folder.path(&format!("data/{left}")));
+        }
+        let before = fs::read(&file).unwrap();
+        set_mode(&file, file_mode);
+        set_mode(&folder.path("data"), folder_mode);
+        let began = Instant::now();
+        let output = serve(Path::new(&file));
+        assert!(began.elapsed() < Duration::from_secs(20));
+        set_mode(&folder.path("data"), 0o700);
+        set_mode(&file, 0o600);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{file_mode:o} in {folder_mode:o}: {error}");
+        assert!(error.contains("sightline.db") && error.contains("ermission denied"), "{error}");
+        assert!(!error.contains("panicked"), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), before);
+    }
+}
+
+/// Another program holds the write lock for longer than anyone waits.
+#[test]
+fn a_locked_file() {
+    let database = sqlite();
+    let scene = Scene::on(&database.url);
+    let mut other = Connection::open(database.path()).unwrap();
+    let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    scene.refuses_writes();
+    scene.finds_the_rest();
+    assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
+    lock.rollback().unwrap();
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}

@@ -1,0 +1,208 @@
+//! One story, told of each way to fail.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::gated_site::GatedSite;
+use crate::support::server::{Answer, Server, Setup};
+use crate::support::{awaited, eventually};
+
+/// Sites that answer before the database fails, and while it is away.
+pub(super) const BEFORE: usize = 5;
+pub(super) const DURING: usize = 20;
+
+/// A request is answered within this, whatever the database does: a statement that was under way when it fell silent
+/// (12 s), and what a caller waits for a connection after that (5 s), on a machine that does other things too.
+pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(25);
+
+/// A server with a search of which a part is found, and who pays for it.
+pub(super) struct Scene {
+    pub(super) server: Server,
+    pub(super) site: GatedSite,
+    pub(super) key: String,
+    pub(super) run: String,
+    found_before: Vec<Value>,
+}
+
+impl Scene {
+    /// On that database.
+    pub(super) fn on(database: &str) -> Self {
+        Self::with(|setup| setup.database(database))
+    }
+
+    pub(super) fn with(change: impl FnOnce(Setup) -> Setup) -> Self {
+        let site = GatedSite::start();
+        let setup = Setup::real().flags(&site.flags(BEFORE, DURING));
+        let server = change(setup).start();
+        let key = server.new_key("pro");
+        let run = started(&search(&server, &key, "alice"));
+        let scene = Self { server, site, key, run, found_before: Vec::new() };
+        eventually("the first sites are found and shown", || scene.results().len() == BEFORE);
+        eventually("the others are asked", || scene.site.asked("alice") == BEFORE + DURING);
+        Self { found_before: scene.results(), ..scene }
+    }
+
+    fn results(&self) -> Vec<Value> {
+        let answer = self.get(&format!("/v1/searches/{}", self.run));
+        answer.json()["results"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// A request of the account that searches; answered in time, or the test fails.
+    pub(super) fn get(&self, path: &str) -> Answer {
+        in_time(|| self.server.request("GET", path).key(&self.key).send())
+    }
+
+    /// The database fails: health says so, requests are refused in time, and say when to come again.
+    pub(super) fn is_out(&self) {
+        eventually("health is degraded", || self.health()["status"] == "degraded");
+        assert_eq!(self.health()["database"], "unavailable");
+        self.refuses_writes();
+        is_refused(&self.get("/v1/credits"));
+        is_refused(&self.get("/v1/searches"));
+        assert_eq!(self.health()["status"], "degraded");
+    }
+
+    /// The same where what is stored can still be read.
+    pub(super) fn refuses_writes(&self) {
+        for name in ["bob", "carol"] {
+            is_refused(&in_time(|| search(&self.server, &self.key, name)));
+        }
+        eventually("health is degraded", || self.health()["status"] == "degraded");
+    }
+
+    pub(super) fn health(&self) -> Value {
+        in_time(|| self.server.request("GET", "/v1/health").send()).json()
+    }
+
+    /// The rest is found while the database is away.
+    pub(super) fn finds_the_rest(&self) {
+        self.site.open();
+        eventually("every check has ended", || self.health()["load"]["check_workers_busy"] == 0);
+        // Nobody is told of what was found before it is stored.
+        let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();
+        if shown.status == 200 {
+            let run = shown.json();
+            assert_eq!(
+                (&run["status"], run["total_results"].as_u64()),
+                (&json!("running"), Some(BEFORE as u64))
+            );
+        }
+    }
+
+    /// The database is back: everything is stored, nothing twice, and the refused searches cost nothing.
+    pub(super) fn recovers(&self) {
+        eventually("health is good again", || self.health()["status"] == "ok");
+        let run = ended(&self.server, &self.key, &self.run);
+        assert_eq!((&run["status"], &run["error"]), (&json!("completed"), &Value::Null), "{run}");
+        let results = run["results"].as_array().unwrap();
+        assert_eq!(results[..BEFORE], self.found_before, "results keep their ids");
+        let ids: Vec<u64> = results.iter().map(|result| result["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, (1..=(BEFORE + DURING) as u64).collect::<Vec<_>>());
+        assert_eq!(self.site.asked_again("alice"), [] as [String; 0], "a site was asked twice");
+        assert_eq!(self.get("/v1/credits").json()["credits_used"], 1, "one search was taken on");
+        // And it works as before.
+        let run = ended(&self.server, &self.key, &started(&search(&self.server, &self.key, "dave")));
+        assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(BEFORE + DURING)));
+    }
+}
+
+pub(super) fn search(server: &Server, key: &str, name: &str) -> Answer {
+    server.request("POST", "/v1/searches").key(key).json(&json!({"type": "username", "query": name})).send()
+}
+
+pub(super) fn started(answer: &Answer) -> String {
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()["run_id"].as_str().unwrap().to_owned()
+}
+
+pub(super) fn is_refused(answer: &Answer) {
+    answer.is_error(503, "unavailable");
+    let seconds = answer.header("retry-after").and_then(|seconds| seconds.parse::<u64>().ok());
+    assert!(seconds.is_some_and(|seconds| seconds > 0), "{answer}");
+}
+
+/// Polls a run to its end, through refusals.
+pub(super) fn ended(server: &Server, key: &str, run: &str) -> Value {
+    awaited("the run ends", || {
+        let answer = server.request("GET", &format!("/v1/searches/{run}")).key(key).send();
+        let is_over = answer.status == 200 && answer.json()["status"] != "running";
+        if is_over { Ok(answer.json()) } else { Err(answer) }
+    })
+}
+
+/// An answer that comes in time.
+pub(super) fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
+    let began = Instant::now();
+    let answer = ask();
+    assert!(began.elapsed() < LONGEST_ANSWER, "answered after {:?}: {answer}", began.elapsed());
+    answer
+}
+
+/// What must be nowhere in a database, on both kinds of them: each is a question and gives a count.
+pub(super) const FAULTS: [(&str, &str); 6] = [
+    (
+        "runs without a charge",
+        "SELECT count(*) FROM runs r WHERE NOT EXISTS \
+         (SELECT 1 FROM charges c WHERE c.run = r.id AND c.kind = 'charge')",
+    ),
+    (
+        "charges without a run",
+        "SELECT count(*) FROM charges c WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = c.run)",
+    ),
+    (
+        "runs that say another price than their charge and refund",
+        "SELECT count(*) FROM runs r WHERE r.credits_charged <> \
+         (SELECT sum(CASE c.kind WHEN 'charge' THEN c.credits ELSE -c.credits END) FROM charges c \
+          WHERE c.run = r.id)",
+    ),
+    (
+        "cycles that count another use than their charges and refunds",
+        "SELECT count(*) FROM credit_usage u WHERE u.used <> \
+         (SELECT coalesce(sum(CASE c.kind WHEN 'charge' THEN c.credits ELSE -c.credits END), 0) FROM charges c \
+          WHERE c.account = u.account AND c.cycle_start = u.cycle_start)",
+    ),
+    (
+        "runs with gaps in the ids of their results",
+        "SELECT count(*) FROM (SELECT run FROM results GROUP BY run HAVING max(id) <> count(*)) AS gaps",
+    ),
+    (
+        "runs that count another number of results",
+        "SELECT count(*) FROM runs r WHERE r.total_results <> \
+         (SELECT count(*) FROM results x WHERE x.run = r.id)",
+    ),
+];
+
+/// Asks for all of them.
+pub(super) fn has_no_faults(mut count: impl FnMut(&str) -> i64) {
+    for (what, sql) in FAULTS {
+        assert_eq!(count(sql), 0, "{what}");
+    }
+}
+
+/// Starts searches one after the other, each repeated under its `Idempotency-Key` until it is taken; gives their
+/// run ids.
+pub(super) fn searches_until(
+    scene: &Scene,
+    key: &str,
+    client: usize,
+    is_over: &std::sync::atomic::AtomicBool,
+) -> Vec<String> {
+    let mut runs = Vec::new();
+    while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+        let name = format!("client{client}.{}", runs.len());
+        let body = json!({"type": "username", "query": name});
+        eventually("a search is taken", || {
+            let request = scene.server.request("POST", "/v1/searches").key(key).json(&body);
+            let answer = in_time(|| request.header("Idempotency-Key", &name).send());
+            if answer.status == 200 {
+                runs.push(started(&answer));
+                return true;
+            }
+            // The one before may still be under way.
+            assert!(matches!(answer.status, 503 | 409), "{answer}");
+            false
+        });
+    }
+    runs
+}

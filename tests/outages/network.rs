@@ -1,0 +1,79 @@
+//! The network between the service and PostgreSQL is slow, silent, or both.
+
+use std::time::{Duration, Instant};
+
+use super::kit::{Scene, ended, has_no_faults, search, started};
+use crate::support::databases::postgres;
+use crate::support::relay::Relay;
+
+/// A relay before the tests' server, and a fresh database behind it.
+pub(super) fn behind_a_relay() -> (crate::support::databases::TestDatabase, Relay, String) {
+    let database = postgres();
+    let mut url = url::Url::parse(&database.url).unwrap();
+    let relay = Relay::to(format!("127.0.0.1:{}", url.port().unwrap()));
+    url.set_port(Some(relay.address.port())).unwrap();
+    url.set_host(Some("127.0.0.1")).unwrap();
+    url.set_query(Some("sslmode=disable"));
+    (database, relay, url.into())
+}
+
+#[test]
+fn silent() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::on(&url);
+    relay.freeze(true);
+    scene.is_out();
+    scene.finds_the_rest();
+    relay.freeze(false);
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// Forty milliseconds each way, as to another continent: slower, and as good.
+#[test]
+fn slow() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::on(&url);
+    relay.delay(Duration::from_millis(40));
+    let began = Instant::now();
+    assert_eq!(scene.health()["status"], "ok");
+    assert!(began.elapsed() > Duration::from_millis(80), "the relay delays nothing");
+    scene.site.open();
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// So slow that no health check is answered in time: that is as good as away, and all is stored in the end.
+#[test]
+fn too_slow() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::on(&url);
+    relay.delay(Duration::from_secs(5));
+    scene.is_out();
+    scene.finds_the_rest();
+    relay.delay(Duration::ZERO);
+    scene.recovers();
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// A wait for the end of a search that another process drives, and one that is driven here.
+#[test]
+fn silence_ends_no_stream_of_a_live_search() {
+    let (database, relay, url) = behind_a_relay();
+    let scene = Scene::on(&url);
+    let path = format!("/v1/searches/{}/stream", scene.run);
+    let stream = scene.server.request("GET", &path).key(&scene.key).stream();
+    assert_eq!(stream.status, 200);
+    let reader = std::thread::spawn(move || stream.all());
+    relay.freeze(true);
+    scene.is_out();
+    scene.finds_the_rest();
+    relay.freeze(false);
+    let events = reader.join().unwrap();
+    let results = events.iter().filter(|event| event.event == "result").count();
+    assert_eq!(results, super::kit::BEFORE + super::kit::DURING);
+    assert_eq!(events.last().unwrap().data["status"], "completed", "{:?}", events.last());
+    let run = started(&search(&scene.server, &scene.key, "eve"));
+    assert_eq!(ended(&scene.server, &scene.key, &run)["status"], "completed");
+    has_no_faults(|sql| database.number(sql));
+}

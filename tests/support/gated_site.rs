@@ -1,0 +1,123 @@
+//! A web of the test's own: sites that answer at once and sites that answer when they are told to, and a count of
+//! who was asked how often.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Value, json};
+
+use super::folder::Folder;
+
+/// Everyone exists on every one of its sites.
+pub(crate) struct GatedSite {
+    port: u16,
+    state: Arc<(Mutex<State>, Condvar)>,
+    folder: Folder,
+}
+
+#[derive(Default)]
+struct State {
+    is_open: bool,
+    asked: BTreeMap<String, usize>,
+}
+
+/// Sites behind the gate are on `127.0.1.*`, those that answer at once on `127.0.2.*`, those that take their time
+/// on `127.0.3.*`: each on a host of its own.
+const GATED: &str = "127.0.1.";
+const FREE: &str = "127.0.2.";
+const SLOW: &str = "127.0.3.";
+/// How long these take.
+const THEIR_TIME: Duration = Duration::from_millis(150);
+
+impl GatedSite {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
+        let shared = Arc::clone(&state);
+        // Ends with the tests' process.
+        std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                let (socket, shared) = (socket.unwrap(), Arc::clone(&shared));
+                std::thread::spawn(move || answer(socket, &shared));
+            }
+        });
+        Self { port, state, folder: Folder::new() }
+    }
+
+    /// The flags with which a server asks `free` sites that answer at once and `gated` ones that wait for the gate.
+    pub(crate) fn flags(&self, free: usize, gated: usize) -> Vec<String> {
+        self.flags_for(&[(FREE, free), (GATED, gated)])
+    }
+
+    /// The same with sites that take their time.
+    pub(crate) fn slow_flags(&self, slow: usize) -> Vec<String> {
+        self.flags_for(&[(SLOW, slow)])
+    }
+
+    fn flags_for(&self, sites: &[(&str, usize)]) -> Vec<String> {
+        let hosts = sites.iter().flat_map(|(kind, count)| (1..=*count).map(move |n| format!("{kind}{n}")));
+        let modules: Vec<Value> = hosts.map(|host| self.module(&host)).collect();
+        let catalog = self.folder.path("catalog.json");
+        std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
+        let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m"];
+        flags.iter().map(|flag| (*flag).to_owned()).chain([format!("--catalog={catalog}")]).collect()
+    }
+
+    fn module(&self, host: &str) -> Value {
+        let id = format!("site-{}", host.replace('.', "-"));
+        let url = format!("http://{}/{{query}}", SocketAddr::new(host.parse().unwrap(), self.port));
+        json!({
+            "id": id, "platform": id, "type": "username", "category": "test", "control": false,
+            "probes": [{"url": url}], "hit": [{"status": [200]}], "miss": [{"status": [404]}]
+        })
+    }
+
+    pub(crate) fn open(&self) {
+        self.state.0.lock().is_open = true;
+        self.state.1.notify_all();
+    }
+
+    /// How many requests there were for that name.
+    pub(crate) fn asked(&self, name: &str) -> usize {
+        let state = self.state.0.lock();
+        let of_name = state.asked.iter().filter(|(question, _)| question.ends_with(&format!("/{name}")));
+        of_name.map(|(_, count)| count).sum()
+    }
+
+    /// Sites that were asked for that name more than once.
+    pub(crate) fn asked_again(&self, name: &str) -> Vec<String> {
+        let state = self.state.0.lock();
+        let of_name = state.asked.iter().filter(|(question, _)| question.ends_with(&format!("/{name}")));
+        of_name.filter(|(_, count)| **count > 1).map(|(question, _)| question.clone()).collect()
+    }
+}
+
+fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
+    let host = socket.local_addr().unwrap().ip().to_string();
+    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
+    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
+        return;
+    };
+    for _ in lines.take_while(|line| !line.is_empty()) {}
+    let mut state = state.lock();
+    *state.asked.entry(format!("{host}{target}")).or_default() += 1;
+    while host.starts_with(GATED) && !state.is_open {
+        opened.wait(&mut state);
+    }
+    drop(state);
+    if host.starts_with(SLOW) {
+        std::thread::sleep(THEIR_TIME);
+    }
+    let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
+    let length = page.len();
+    // Whoever asked may have gone.
+    let _ = write!(
+        socket,
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
+    );
+}

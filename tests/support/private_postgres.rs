@@ -1,0 +1,270 @@
+//! A PostgreSQL server of one test's own, which may be stopped, paused, starved and cut off.
+
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+
+use super::folder::Folder;
+use super::server::PATIENCE;
+
+/// Disk for the files of one database: enough for it and some thousand results.
+pub(crate) const SMALL_DISK: &str = "24m";
+
+/// A server on a free port of the loopback address; gone when dropped.
+pub(crate) struct PrivatePostgres {
+    folder: Folder,
+    port: u16,
+    postmaster: Option<Child>,
+    settings: Vec<String>,
+    /// Where tables lie on a disk of [`SMALL_DISK`], in the server's own mount namespace.
+    small_disk: Option<String>,
+}
+
+/// As long as this lives, a server stands still. To be dropped before any client of it is: those wait for it.
+pub(crate) struct Paused {
+    postmaster: u32,
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        send("CONT", &children(self.postmaster));
+        send("CONT", &[self.postmaster]);
+    }
+}
+
+/// How the server ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// As an administrator restarts it: connections are cut, what was committed is kept.
+    Fast,
+    /// As a crash does.
+    Crash,
+}
+
+impl PrivatePostgres {
+    pub(crate) fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// With more settings: `name=value`.
+    pub(crate) fn with(settings: &[&str]) -> Self {
+        Self::prepared(settings, false)
+    }
+
+    /// With a database `small` whose tables lie on a small disk.
+    pub(crate) fn on_a_small_disk() -> Self {
+        let server = Self::prepared(&[], true);
+        let disk = server.small_disk.clone().unwrap();
+        server.admin(&format!("CREATE TABLESPACE small LOCATION '{disk}'"));
+        server.admin("CREATE DATABASE small TABLESPACE small");
+        server
+    }
+
+    fn prepared(settings: &[&str], has_small_disk: bool) -> Self {
+        let folder = Folder::new();
+        let small_disk = has_small_disk.then(|| folder.path("disk"));
+        if let Some(disk) = &small_disk {
+            std::fs::create_dir(disk).unwrap();
+        }
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let mut server = Self { folder, port: 0, postmaster: None, settings, small_disk };
+        server.give_to_user();
+        server.run_initdb();
+        // A free port may be taken before the server takes it.
+        for _ in 0..10 {
+            server.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            if server.try_launch() {
+                return server;
+            }
+        }
+        panic!("PostgreSQL does not start: {}", server.log());
+    }
+
+    /// The address of a database on it.
+    pub(crate) fn url(&self, database: &str) -> String {
+        format!("postgres://sightline@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+    }
+
+    /// Runs a statement.
+    pub(crate) fn admin(&self, sql: &str) {
+        self.client("postgres").batch_execute(sql).unwrap();
+    }
+
+    /// A connection of the test's own.
+    pub(crate) fn client(&self, database: &str) -> Client {
+        Client::connect(&self.url(database), NoTls).unwrap()
+    }
+
+    /// Starts it again on its port.
+    pub(crate) fn start_again(&mut self) {
+        assert!(self.postmaster.is_none());
+        assert!(self.try_launch(), "{}", self.log());
+    }
+
+    pub(crate) fn stop(&mut self, end: End) {
+        let mut postmaster = self.postmaster.take().expect("it runs");
+        let signal = match end {
+            End::Fast => "INT",
+            End::Crash => "QUIT",
+        };
+        send(signal, &[postmaster.id()]);
+        postmaster.wait().unwrap();
+    }
+
+    /// Its machine goes on, all its processes stand still.
+    #[must_use = "it goes on when this goes"]
+    pub(crate) fn pause(&self) -> Paused {
+        let postmaster = self.postmaster.as_ref().unwrap().id();
+        // It first: it must not start others meanwhile.
+        send("STOP", &[postmaster]);
+        send("STOP", &children(postmaster));
+        Paused { postmaster }
+    }
+
+    /// Takes all that is left of the small disk.
+    pub(crate) fn fill_disk(&self) {
+        super::small_disk::fill(&self.disk_from_outside());
+    }
+
+    pub(crate) fn free_disk(&self) {
+        super::small_disk::free(&self.disk_from_outside());
+    }
+
+    /// The disk is mounted for the server alone.
+    fn disk_from_outside(&self) -> PathBuf {
+        let disk = self.small_disk.as_ref().expect("a small disk");
+        let process = self.postmaster.as_ref().unwrap().id();
+        PathBuf::from(format!("/proc/{process}/root{disk}"))
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path("log")).unwrap_or_default()
+    }
+
+    fn give_to_user(&self) {
+        if is_root() {
+            let folder = self.folder.path("");
+            let given = Command::new("chown").args(["-R", server_user().0, &folder]).status().unwrap();
+            assert!(given.success());
+        }
+    }
+
+    fn run_initdb(&self) {
+        let data = self.folder.path("data");
+        let mut command = as_server_user(&program("initdb"));
+        command.args(["--pgdata", &data, "--username", "sightline", "--auth", "trust"]);
+        command.args(["--encoding", "UTF8", "--locale", "C", "--no-sync"]);
+        let output = command.current_dir("/").output().unwrap();
+        assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// `false`: the port is taken.
+    fn try_launch(&mut self) -> bool {
+        let log = std::fs::File::create(self.folder.path("log")).unwrap();
+        let mut command = self.launcher();
+        command.args(["-D", &self.folder.path("data"), "-p", &self.port.to_string()]);
+        let own = format!("unix_socket_directories={}", self.folder.path(""));
+        // A crash of the server loses nothing without fsync; only one of the machine would.
+        let fixed =
+            ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off", "autovacuum=off", &own];
+        for setting in fixed.into_iter().chain(self.settings.iter().map(String::as_str)) {
+            command.args(["-c", setting]);
+        }
+        let started = command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
+        let mut postmaster = started.unwrap();
+        let until = Instant::now() + PATIENCE;
+        while Client::connect(&self.url("postgres"), NoTls).is_err() {
+            if postmaster.try_wait().unwrap().is_some() {
+                let log = self.log();
+                assert!(log.contains("Address already in use"), "PostgreSQL ended: {log}");
+                return false;
+            }
+            assert!(Instant::now() < until, "PostgreSQL does not answer: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.postmaster = Some(postmaster);
+        true
+    }
+
+    fn launcher(&self) -> Command {
+        match &self.small_disk {
+            None => as_server_user(&program("postgres")),
+            Some(disk) => {
+                let owner = if is_root() { server_user().0 } else { "0" };
+                let mut command = super::small_disk::mounting(disk, SMALL_DISK, owner);
+                let inner = as_server_user(&program("postgres"));
+                command.arg(inner.get_program()).args(inner.get_args());
+                command
+            }
+        }
+    }
+}
+
+impl Drop for PrivatePostgres {
+    fn drop(&mut self) {
+        if let Some(mut postmaster) = self.postmaster.take() {
+            send("QUIT", &[postmaster.id()]);
+            let _ = postmaster.wait();
+        }
+    }
+}
+
+/// Debian keeps the programs out of PATH; the newest version is taken.
+fn program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().map_while(Result::ok);
+    let mut found: Vec<(u32, PathBuf)> = versions
+        .filter_map(|version| {
+            let number = version.file_name().to_str()?.parse().ok()?;
+            Some((number, version.path().join("bin").join(name)))
+        })
+        .filter(|(_, path)| path.exists())
+        .collect();
+    found.sort();
+    found.pop().map_or_else(|| PathBuf::from(name), |(_, path)| path)
+}
+
+pub(crate) fn is_root() -> bool {
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// PostgreSQL refuses to run as root: name and group of whom it runs as.
+fn server_user() -> (&'static str, String) {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap();
+    let group = |name: &str| {
+        let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+        line.split(':').nth(3).map(str::to_owned)
+    };
+    let found = ["postgres", "nobody"].into_iter().find_map(|name| Some((name, group(name)?)));
+    found.expect("a user for PostgreSQL")
+}
+
+fn as_server_user(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    // Should the tests be killed outright, the system stops the server.
+    command.args(["--pdeathsig", "QUIT"]);
+    if is_root() {
+        let (user, group) = server_user();
+        command.args(["--reuid", user, "--regid", &group, "--clear-groups"]);
+    }
+    command.arg(program);
+    command.process_group(0);
+    command
+}
+
+fn send(signal: &str, processes: &[u32]) {
+    if !processes.is_empty() {
+        let ids = processes.iter().map(u32::to_string);
+        // A child may have ended just now.
+        let _ = Command::new("kill").arg(format!("-{signal}")).args(ids).stderr(Stdio::null()).status();
+    }
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let output = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().filter_map(|line| line.trim().parse().ok()).collect()
+}

@@ -1,0 +1,33 @@
+//! Waiting for what comes when it comes: no test sleeps for a fixed time and hopes.
+
+use std::fmt::Display;
+use std::time::{Duration, Instant};
+
+use super::server::PATIENCE;
+
+/// Between two looks: at first hardly any time, later enough to let others work.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Waits until something is so.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    awaited(what, || if is_so() { Ok(()) } else { Err("it was not so") });
+}
+
+/// Waits until a look gives something; a failing test tells what the last look saw instead.
+#[track_caller]
+pub(crate) fn awaited<T, E: Display>(what: &str, mut look: impl FnMut() -> Result<T, E>) -> T {
+    let (began, mut pause, mut looks) = (Instant::now(), FIRST_PAUSE, 0);
+    loop {
+        let seen = match look() {
+            Ok(found) => return found,
+            Err(seen) => seen,
+        };
+        looks += 1;
+        let waited = began.elapsed();
+        assert!(waited < PATIENCE, "never: {what} ({looks} looks in {waited:.0?}); at last: {seen}");
+        std::thread::sleep(pause);
+        pause = LONGEST_PAUSE.min(pause * 2);
+    }
+}
