@@ -8,7 +8,7 @@
 //! | [`error`] | which error is which status and code |
 //! | [`decode`] | request bodies and parameters |
 //! | [`wire`] | the shapes of answers |
-//! | [`searches`], [`reading`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`searches`], [`reading`], [`stream`], [`accounts`], [`health`], [`service_pages`] | handlers, by noun |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its bad
 //! input in `tests/api`.
@@ -18,6 +18,7 @@ pub mod auth;
 pub mod cache;
 pub mod decode;
 pub mod error;
+pub mod health;
 pub mod reading;
 pub mod routes;
 pub mod searches;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::ApiError;
 use super::service::{Api, Call};
-use super::{accounts, reading, searches, service_pages};
+use super::{accounts, health, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -51,7 +51,7 @@ const fn route(method: &'static str, path: &'static str, access: Access, handler
 
 /// Every route there is.
 pub const ROUTES: &[Route] = &[
-    route("GET", "/v1/health", Access::Public, service_pages::health),
+    route("GET", "/v1/health", Access::Public, health::health),
     route("GET", "/v1/capabilities", Access::Public, service_pages::capabilities),
     route("GET", "/v1/me", READ, accounts::me),
     route("GET", "/v1/credits", READ, accounts::credits),
@@ -76,6 +76,9 @@ pub enum Match<'a> {
 
 /// Looks a request up. One trailing slash is forgiven.
 pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
+    if (method, path) == ("OPTIONS", "*") {
+        return Match::OtherMethods(all_methods());
+    }
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
     let mut allowed: Vec<&str> = Vec::new();
     for route in ROUTES {
@@ -93,6 +96,15 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     }
     allowed.push("OPTIONS");
     Match::OtherMethods(allowed.join(", "))
+}
+
+/// All methods there are: what `OPTIONS *` asks for (RFC 9110, section 9.3.7).
+fn all_methods() -> String {
+    let mut methods = vec!["HEAD", "OPTIONS"];
+    methods.extend(ROUTES.iter().map(|route| route.method));
+    methods.sort_unstable();
+    methods.dedup();
+    methods.join(", ")
 }
 
 /// `Some` where the path fits the pattern, with what stands for `{run_id}`.
@@ -136,6 +148,7 @@ mod tests {
             ("GET", "/V1/health", "nothing"),
             ("GET", "/", "nothing"),
             ("GET", "*", "nothing"),
+            ("OPTIONS", "*", "DELETE, GET, HEAD, OPTIONS, POST"),
             ("GET", "/v1/health/x", "nothing"),
         ] {
             assert_eq!(found(method, path), want, "{method} {path}");

@@ -1,81 +1,14 @@
-//! What the service says of itself: health, capabilities, the catalogue.
+//! What the service says of itself: capabilities, the catalogue.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::searches::{PREMIUM_COST, STANDARD_COST};
 use super::service::{Api, Call, ok_json};
-use crate::base::clock::rfc3339_millis;
 use crate::http::Reply;
 use crate::modules::query::SearchType;
-
-/// How long a ping's answer is believed: health may be asked thousands of times a second.
-const PING_TTL: Duration = Duration::from_millis(500);
-/// The last answer of the database to a ping.
-#[derive(Default)]
-pub struct PingCache {
-    last: Mutex<Option<(Instant, bool)>>,
-    pinging: Mutex<()>,
-}
-
-impl PingCache {
-    /// Whether the database answers; asks it at most every [`PING_TTL`], one caller at a time. While one
-    /// asks, the others take the last answer rather than queue up behind a database that hangs.
-    fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
-        let last = *self.last.lock();
-        if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let _turn = match (self.pinging.try_lock(), last) {
-            (Some(turn), _) => turn,
-            (None, Some((_, ok))) => return ok,
-            (None, None) => self.pinging.lock(),
-        };
-        // Whoever waited for its turn takes what the one before it learnt.
-        if let Some((_, ok)) = self.last.lock().filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let ok = ping();
-        *self.last.lock() = Some((Instant::now(), ok));
-        ok
-    }
-}
-
-/// `GET /v1/health`.
-///
-/// # Errors
-/// Never: a database that does not answer is `degraded`.
-pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let ok = api.ping.is_ok(|| api.accounts.ping().is_ok());
-    let (driving, waiting) = api.runs.counts();
-    let (busy, workers) = api.runs.workers();
-    let mut load = json!({
-        "runs_driven": driving, "runs_waiting": waiting, "check_workers_busy": busy, "check_workers": workers,
-    });
-    if let (Some(probe), Some(members)) = (api.load.get(), load.as_object_mut())
-        && let Value::Object(more) = probe()
-    {
-        members.extend(more);
-    }
-    let mut body = json!({
-        "status": if ok { "ok" } else { "degraded" },
-        "service": "sightline",
-        "version": "v1",
-        "database": if ok { "ok" } else { "unavailable" },
-        "streaming": true,
-        "time": rfc3339_millis(api.clock.now()),
-        "release": env!("CARGO_PKG_VERSION"),
-        "load": load,
-    });
-    if api.config.sandbox {
-        body["sandbox"] = true.into();
-    }
-    Ok(ok_json(&body))
-}
 
 /// `GET /v1/capabilities`.
 ///

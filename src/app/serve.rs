@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
-use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -54,24 +53,9 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the web is simulated: nothing that is found is real");
     }
     let first_key = welcome::first_key(&accounts)?;
-    let gauge = server.gauge();
+    api.set_gauge(server.gauge());
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    api.set_load_probe(Box::new(move || {
-        let load = gauge.load();
-        json!({
-            "request_workers_busy": load.workers_busy,
-            "request_workers": load.workers_max,
-            "requests_queued": load.requests_queued,
-            "requests_queued_max": load.requests_queued_max,
-            "streams_open": load.streams_open,
-            "streams_max": load.streams_max,
-            "connections": load.connections,
-            "connections_max": load.connections_max,
-            "refused_total": load.refused_total,
-            "accept_loop_rebuilds_total": load.rebuilds_total,
-        })
-    }));
     let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 

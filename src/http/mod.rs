@@ -29,11 +29,13 @@
 //! have none, and tiny_http lends neither the socket nor anything else to tell them apart by.
 
 mod answer;
+mod bell;
 mod body;
 mod closing;
 mod config;
 mod connections;
 mod core;
+mod crew;
 mod disposal;
 mod encoding;
 mod exchange;
