@@ -93,7 +93,7 @@ impl Crew {
             match duty {
                 Duty::Serve(exchange) => self.serve(exchange),
                 Duty::Lead(intake) => {
-                    let exchange = intake.take_one(core);
+                    let exchange = intake.take_for_worker(core);
                     self.pass_lead_on(&intake);
                     if let Some(exchange) = exchange {
                         self.serve(exchange);
@@ -205,7 +205,7 @@ impl Crew {
 
     fn leave_present(&self, state: &mut State) {
         if let Some(old) = state.intake.take() {
-            old.nudge();
+            old.leave();
         }
         state.lead = Lead::Free;
         self.receiver.notify_all();

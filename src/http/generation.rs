@@ -38,6 +38,8 @@ pub(super) struct Intake {
     last_words: Mutex<Option<Instant>>,
     /// The accept loop counts as dead, whether it said so or not.
     is_dead: AtomicBool,
+    /// The request workers have turned to a newer one.
+    is_left: AtomicBool,
     is_stopping: AtomicBool,
     /// Markers that were put into the queue of requests, and those that came out.
     marks_sent: AtomicU64,
@@ -87,6 +89,7 @@ impl Generation {
             turn: Mutex::default(),
             last_words: Mutex::default(),
             is_dead: AtomicBool::new(false),
+            is_left: AtomicBool::new(false),
             is_stopping: AtomicBool::new(false),
             marks_sent: AtomicU64::new(0),
             marks_passed: AtomicU64::new(0),
@@ -132,7 +135,7 @@ impl Intake {
     fn receive(self: &Arc<Self>, core: &Arc<Core>) {
         core.crew.wait_for_want_of_workers(self);
         while !self.is_stopping() {
-            if let Some(exchange) = self.take_one(core) {
+            if let Some(exchange) = self.take_one(core, &self.is_stopping) {
                 core.queue(exchange);
             }
             core.crew.pass_lead_on(self);
@@ -144,16 +147,30 @@ impl Intake {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    /// Makes one [`Intake::take_one`] return when all requests that have come are taken.
+    /// No worker takes from it from here on.
+    pub(super) fn leave(&self) {
+        self.is_left.store(true, Ordering::Release);
+        self.nudge();
+    }
+
+    /// Makes one of those that wait for requests return when all that have come are taken.
     pub(super) fn nudge(&self) -> u64 {
         let mark = self.marks_sent.fetch_add(1, Ordering::Relaxed) + 1;
         self.server.unblock();
         mark
     }
 
-    /// Waits for something to come; a request that can be served at once is the caller's to serve.
-    pub(super) fn take_one(&self, core: &Arc<Core>) -> Option<Exchange> {
+    /// Waits for something to come; a request that can be served at once is the worker's to serve.
+    pub(super) fn take_for_worker(&self, core: &Arc<Core>) -> Option<Exchange> {
+        self.take_one(core, &self.is_left)
+    }
+
+    fn take_one(&self, core: &Arc<Core>, is_over: &AtomicBool) -> Option<Exchange> {
         let _turn = self.turn.lock();
+        if is_over.load(Ordering::Acquire) {
+            // The nudge that says so may have gone to who had the turn before.
+            return None;
+        }
         match self.server.recv() {
             Ok(request) => return self.take(request, core),
             // What `unblock` makes of the receiver; a failed accept has a number.
