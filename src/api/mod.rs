@@ -10,7 +10,7 @@
 //! | [`decode`] | request bodies and parameters |
 //! | [`wire`] | the shapes of answers |
 //! | [`openapi`] | `/openapi.json`, made from all of these |
-//! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`service_pages`] | handlers, by noun |
+//! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`health`], [`service_pages`] | handlers, by noun |
 //! | [`docs`] | the documentation in a browser |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
@@ -24,6 +24,7 @@ pub mod docs;
 pub mod error;
 pub mod export;
 pub mod failure;
+pub mod health;
 pub mod openapi;
 pub mod reading;
 pub mod routes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::ApiError;
 use super::openapi::{self, Doc};
 use super::service::{Api, Call};
-use super::{accounts, docs, export, reading, searches, service_pages};
+use super::{accounts, docs, export, health, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
 use crate::http::Reply;
 
@@ -83,7 +83,7 @@ pub const PAGES: &[Page] = &[
 
 /// Every route there is.
 pub const ROUTES: &[Route] = &[
-    route("GET", "/v1/health", Access::Public, service_pages::health, openapi::service::health),
+    route("GET", "/v1/health", Access::Public, health::health, openapi::service::health),
     route(
         "GET",
         "/v1/capabilities",
@@ -118,6 +118,9 @@ pub enum Match<'a> {
 
 /// Looks a request up. One trailing slash is forgiven.
 pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
+    if (method, path) == ("OPTIONS", "*") {
+        return Match::OtherMethods(all_methods());
+    }
     let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
     let mut pattern = None;
     for route in ROUTES {
@@ -131,6 +134,15 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
         Some(pattern) => Match::OtherMethods(methods(pattern).join(", ")),
         None => find_page(method, path),
     }
+}
+
+/// All methods there are: what `OPTIONS *` asks for (RFC 9110, section 9.3.7).
+fn all_methods() -> String {
+    let mut methods = vec!["HEAD", "OPTIONS"];
+    methods.extend(ROUTES.iter().map(|route| route.method));
+    methods.sort_unstable();
+    methods.dedup();
+    methods.join(", ")
 }
 
 fn find_page<'a>(method: &str, path: &'a str) -> Match<'a> {
@@ -202,6 +214,7 @@ mod tests {
             ("GET", "/docs/assets/", "nothing"),
             ("POST", "/docs", "GET, HEAD, OPTIONS"),
             ("GET", "*", "nothing"),
+            ("OPTIONS", "*", "DELETE, GET, HEAD, OPTIONS, POST"),
             ("GET", "/v1/health/x", "nothing"),
         ] {
             assert_eq!(found(method, path), want, "{method} {path}");

@@ -1,6 +1,7 @@
 //! [`Api`]: finds the route, authenticates, counts, calls the handler, dresses the answer.
 
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -12,14 +13,14 @@ use super::auth::authenticate;
 use super::cache::Snapshots;
 use super::decode::asks_for_stream;
 use super::error::ApiError;
+use super::health::PingCache;
 use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
-use super::service_pages::PingCache;
 use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, RunId};
-use crate::http::{Handler, Load, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
 use crate::runs::service::Runs;
 
 /// What the operator decides.
@@ -41,9 +42,6 @@ pub struct ApiConfig {
     pub cors_origins: Vec<String>,
 }
 
-/// The server's own numbers, for health's `load`.
-pub type LoadProbe = Box<dyn Fn() -> Load + Send + Sync>;
-
 /// The whole `/v1`.
 pub struct Api {
     pub(super) config: ApiConfig,
@@ -53,7 +51,8 @@ pub struct Api {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Snapshots,
     pub(super) ping: PingCache,
-    pub(super) load: OnceLock<LoadProbe>,
+    /// The server's own numbers.
+    pub(super) gauge: OnceLock<Gauge>,
     pub(super) openapi: OnceLock<Page>,
     /// Idempotency keys of requests that are being worked on.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
@@ -99,7 +98,7 @@ impl Api {
             clock,
             snapshots: Snapshots::default(),
             ping: PingCache::default(),
-            load: OnceLock::new(),
+            gauge: OnceLock::new(),
             openapi: OnceLock::new(),
             in_flight: Arc::default(),
         }
@@ -111,9 +110,9 @@ impl Api {
     }
 
     /// Where health's `load` gets the server's own numbers from.
-    pub fn set_load_probe(&self, probe: LoadProbe) {
-        // Set once, right after the server was bound.
-        let _ = self.load.set(probe);
+    pub fn set_gauge(&self, gauge: Gauge) {
+        // Set once, before the server starts.
+        let _ = self.gauge.set(gauge);
     }
 
     fn route(
@@ -184,7 +183,7 @@ impl Api {
     }
 
     fn dress(&self, response: Response, dress: &Dress) -> Response {
-        let mut response = response.with_header("X-Request-Id", dress.request_id.as_str());
+        let mut response = response.with_header("X-Request-Id", dress.request_id.as_str().to_owned());
         response = with_rate_limits(response, &dress.counted);
         if self.config.sandbox {
             response = response.with_header("X-Sightline-Sandbox", "true");
@@ -289,15 +288,16 @@ fn wants_problem(request: &Request) -> bool {
 fn with_rate_limits(response: Response, counted: &[Standing]) -> Response {
     // The older headers know one limit: the one that is nearest to its end.
     let Some(tightest) = counted.iter().min_by_key(|standing| standing.remaining) else { return response };
-    let policies: Vec<String> =
-        counted.iter().map(|at| format!("\"{}\";q={};w=60", at.policy.as_str(), at.limit)).collect();
-    let limits: Vec<String> = counted
-        .iter()
-        .map(|at| format!("\"{}\";r={};t={}", at.policy.as_str(), at.remaining, at.reset_secs))
-        .collect();
+    let (mut policies, mut limits) = (String::with_capacity(64), String::with_capacity(64));
+    for at in counted {
+        let (comma, name) = (if policies.is_empty() { "" } else { ", " }, at.policy.as_str());
+        // Writing to a String doesn't fail.
+        let _ = write!(policies, "{comma}\"{name}\";q={};w=60", at.limit);
+        let _ = write!(limits, "{comma}\"{name}\";r={};t={}", at.remaining, at.reset_secs);
+    }
     response
-        .with_header("RateLimit-Policy", policies.join(", "))
-        .with_header("RateLimit", limits.join(", "))
+        .with_header("RateLimit-Policy", policies)
+        .with_header("RateLimit", limits)
         .with_header("X-RateLimit-Limit", tightest.limit.to_string())
         .with_header("X-RateLimit-Remaining", tightest.remaining.to_string())
         .with_header("X-RateLimit-Reset", tightest.reset_secs.to_string())
@@ -311,7 +311,7 @@ fn with_cors(response: Response, origin: &str) -> Response {
     let is_preflight = response.status == 204 && response.header("Allow").is_some();
     let methods = response.header("Allow").map(str::to_owned);
     let mut response = response
-        .with_header("Access-Control-Allow-Origin", origin)
+        .with_header("Access-Control-Allow-Origin", origin.to_owned())
         .with_header("Vary", "Origin")
         .with_header("Access-Control-Expose-Headers", EXPOSED);
     if let (true, Some(methods)) = (is_preflight, methods) {

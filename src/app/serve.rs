@@ -72,8 +72,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the web is simulated: nothing that is found is real");
     }
     let first_key = welcome::first_key(&accounts)?;
-    let gauge = server.gauge();
-    api.set_load_probe(Box::new(move || gauge.load()));
+    api.set_gauge(server.gauge());
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
     let runs = Arc::clone(&engine.runs);

@@ -44,7 +44,7 @@ impl Rendered {
         let mut body = Arc::from([]);
         if may_have_body {
             let whole = encoding.body(response);
-            push_line(&mut first, format_args!("Content-Length: {}", whole.len()));
+            push_header(&mut first, "Content-Length", &whole.len().to_string());
             if !form.head_only {
                 body = whole;
             }
@@ -74,7 +74,7 @@ pub(super) fn stream_head(response: &Response, form: Form) -> Vec<u8> {
     let form = Form { close: true, ..form };
     let mut head = head(response, sound_status(response.status), form, Encoding::Only);
     if !form.is_old {
-        push_line(&mut head, format_args!("Transfer-Encoding: chunked"));
+        push_header(&mut head, "Transfer-Encoding", "chunked");
     }
     head.extend_from_slice(b"\r\n");
     head
@@ -83,18 +83,19 @@ pub(super) fn stream_head(response: &Response, form: Form) -> Vec<u8> {
 /// Status line and headers, without the framing and the empty line.
 fn head(response: &Response, status: u16, form: Form, encoding: Encoding) -> Vec<u8> {
     let mut head = Vec::with_capacity(512 + response.body.len().min(ONE_WRITE_BYTES));
-    push_line(&mut head, format_args!("HTTP/1.1 {status} {}", reason(status)));
-    push_line(&mut head, format_args!("Date: {}", httpdate::fmt_http_date(SystemTime::now())));
+    // Writing to a Vec doesn't fail.
+    let _ = write!(head, "HTTP/1.1 {status} {}\r\n", reason(status));
+    push_header(&mut head, "Date", &httpdate::fmt_http_date(SystemTime::now()));
     if form.close {
-        push_line(&mut head, format_args!("Connection: close"));
+        push_header(&mut head, "Connection", "close");
     } else if form.is_old {
-        push_line(&mut head, format_args!("Connection: keep-alive"));
+        push_header(&mut head, "Connection", "keep-alive");
     }
     if encoding != Encoding::Only {
-        push_line(&mut head, format_args!("Vary: Accept-Encoding"));
+        push_header(&mut head, "Vary", "Accept-Encoding");
     }
     if encoding == Encoding::Gzip && status != 304 {
-        push_line(&mut head, format_args!("Content-Encoding: gzip"));
+        push_header(&mut head, "Content-Encoding", "gzip");
     }
     for (name, value) in &response.headers {
         if status == 304 && name.eq_ignore_ascii_case("content-type") {
@@ -105,16 +106,16 @@ fn head(response: &Response, status: u16, form: Form, encoding: Encoding) -> Vec
             // Not the value: it could be anything.
             log::error!("an answer's header {name:?} can't be sent and is left out");
         } else {
-            push_line(&mut head, format_args!("{name}: {}", encoding.header(name, value)));
+            push_header(&mut head, name, &encoding.header(name, value));
         }
     }
     head
 }
 
-fn push_line(to: &mut Vec<u8>, line: std::fmt::Arguments<'_>) {
-    // Writing to a Vec doesn't fail.
-    let _ = to.write_fmt(line);
-    to.extend_from_slice(b"\r\n");
+fn push_header(to: &mut Vec<u8>, name: &str, value: &str) {
+    for part in [name, ": ", value, "\r\n"] {
+        to.extend_from_slice(part.as_bytes());
+    }
 }
 
 /// Headers that only the server can know.

@@ -112,7 +112,7 @@ impl Closing {
         }
         let core = &self.core;
         self.cases.retain(|peer, case| {
-            case.step(now, &core.receivers);
+            case.step(now, &core.intakes);
             if case.is_gone() {
                 core.connections.forget(*peer);
             }
@@ -154,7 +154,7 @@ impl Closing {
         let open = self.core.sockets.still_open(&ended)?;
         for case in self.cases.values_mut() {
             if let Some(inode) = case.ended_socket(now) {
-                case.looked(open.contains(&inode), now, &self.core.receivers);
+                case.looked(open.contains(&inode), now, &self.core.intakes);
             }
         }
         Ok(())

@@ -199,6 +199,11 @@ pub(super) const CLOSING_TICK: Duration = Duration::from_millis(10);
 
 /// Pace of the look at all sockets: a connection that tiny_http forgot is poked on the second look.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// The same when someone has just connected, which is when tiny_http forgets: it accepts in microseconds, on a
+/// crowded machine in a few of these.
+pub(super) const LOOK_AT_NEW: Duration = Duration::from_millis(5);
+/// A connection is new for so long, or until its first request.
+pub(super) const NEW_FOR: Duration = Duration::from_millis(250);
 /// A look may take at most this part of the time: with very many sockets looks get rarer.
 pub(super) const LOOK_SHARE: u32 = 50;
 /// But no rarer: on a crowded machine a look takes long because it is interrupted.

@@ -11,9 +11,10 @@ use parking_lot::{Condvar, Mutex};
 use super::closing::{Closer, Order};
 use super::config::{RETRY_AFTER_QUEUE, ServerConfig};
 use super::connections::{Connections, Turn};
+use super::crew::Crew;
 use super::exchange::Exchange;
 use super::farewell::Farewell;
-use super::generation::Receivers;
+use super::generation::Intakes;
 use super::handler::{Handler, Refusal};
 use super::load::Counters;
 use super::request::Request;
@@ -29,9 +30,9 @@ pub(super) struct Core {
     pub(super) sockets: Sockets,
     pub(super) connections: Connections<tiny_http::Request>,
     pub(super) closer: Closer,
-    pub(super) receivers: Arc<Receivers>,
+    pub(super) intakes: Intakes,
     /// Run the handler.
-    pub(super) requests: Arc<Workers>,
+    pub(super) crew: Arc<Crew>,
     /// Read bodies that may be slow to come.
     pub(super) bodies: Workers,
     /// Word refusals, when the request workers may be what is used up.
@@ -44,15 +45,15 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Takes a request from tiny_http. Runs on the receiving thread: never waits.
-    pub(super) fn take(self: &Arc<Self>, request: tiny_http::Request) {
+    /// Takes a request from tiny_http: gives it back where it can be served at once. Never waits.
+    pub(super) fn arrive(self: &Arc<Self>, request: tiny_http::Request) -> Option<Exchange> {
         let Some(peer) = request.remote_addr().copied().map(peer_key) else {
             // Only a unix socket's peer has no address, and there is no way to listen on one.
             std::mem::forget(request);
-            return;
+            return None;
         };
         match self.connections.arrive(peer, request, Instant::now()) {
-            Turn::Now(request) => self.dispatch(peer, request),
+            Turn::Now(request) => return self.begin(peer, request),
             Turn::Later => {}
             Turn::Flood(requests) => {
                 log::warn!("a connection is closed: more than {} requests at once", requests.len() - 1);
@@ -60,24 +61,44 @@ impl Core {
             }
             Turn::Never(request) => self.closer.order(Order::Bin(peer, request)),
         }
+        None
     }
 
-    /// Gives a request whose turn it is to the pool that fits it.
-    pub(super) fn dispatch(self: &Arc<Self>, peer: SocketAddr, request: tiny_http::Request) {
+    /// Takes a request from tiny_http, on a thread that has other work.
+    pub(super) fn take(self: &Arc<Self>, request: tiny_http::Request) {
+        if let Some(exchange) = self.arrive(request) {
+            self.queue(exchange);
+        }
+    }
+
+    /// Begins with a request whose turn it is; gives it back where it can be served at once.
+    fn begin(self: &Arc<Self>, peer: SocketAddr, request: tiny_http::Request) -> Option<Exchange> {
         let exchange = Exchange::begin(Arc::clone(self), peer, request);
         if self.is_draining.load(Ordering::Acquire) {
-            return self.refuse_aside(exchange, Refusal::ShuttingDown);
+            self.refuse_aside(exchange, Refusal::ShuttingDown);
+            return None;
         }
-        if exchange.body_is_pending() {
-            match self.bodies.place() {
-                Some(place) => self.bodies.run(place, || exchange.read_and_pass_on()),
-                None => self.refuse_for_want_of_place(exchange),
-            }
-        } else {
-            match self.requests.place() {
-                Some(place) => self.requests.run(place, || exchange.serve()),
-                None => self.refuse_for_want_of_place(exchange),
-            }
+        if !exchange.body_is_pending() {
+            return Some(exchange);
+        }
+        match self.bodies.place() {
+            Some(place) => self.bodies.run(place, || exchange.read_and_pass_on()),
+            None => self.refuse_for_want_of_place(exchange),
+        }
+        None
+    }
+
+    /// Takes a request whose turn has come.
+    pub(super) fn dispatch(self: &Arc<Self>, peer: SocketAddr, request: tiny_http::Request) {
+        if let Some(exchange) = self.begin(peer, request) {
+            self.queue(exchange);
+        }
+    }
+
+    /// Has a request worker serve it, or refuses.
+    pub(super) fn queue(self: &Arc<Self>, exchange: Exchange) {
+        if let Err(exchange) = self.crew.queue(exchange) {
+            self.refuse_for_want_of_place(exchange);
         }
     }
 

@@ -24,6 +24,8 @@ use super::writing::{Attempt, Patience, Writer, send_patiently, send_promptly};
 pub(super) struct Exchange {
     /// There until the answer.
     request: Option<tiny_http::Request>,
+    /// The request as the handler sees it, once it is read whole.
+    whole: Option<Request>,
     peer: SocketAddr,
     /// Unread bytes of the body may stand between this request and the next.
     body_is_pending: bool,
@@ -47,7 +49,16 @@ impl Exchange {
         let takes_gzip = encoding::takes_gzip(head.values("accept-encoding"));
         let body_is_pending = !head.body_is_at_hand(INLINE_BODY_BYTES);
         let turn = ConnectionTurn { core, peer };
-        Self { request: Some(request), peer, body_is_pending, persistence, is_head, takes_gzip, turn }
+        Self {
+            request: Some(request),
+            whole: None,
+            peer,
+            body_is_pending,
+            persistence,
+            is_head,
+            takes_gzip,
+            turn,
+        }
     }
 
     /// Whether the body has to be waited for.
@@ -55,23 +66,22 @@ impl Exchange {
         self.body_is_pending
     }
 
-    /// Checks and answers a request whose body is at hand. On a request worker.
+    /// Answers a request whose body is at hand. On a request worker.
     pub(super) fn serve(mut self) {
-        match self.read_request() {
+        let whole = self.whole.take();
+        match whole.map_or_else(|| self.read_request(), Ok) {
             Ok(request) => self.handle(request),
             Err(refusal) => self.refuse(refusal),
         }
     }
 
-    /// Checks a request, reads its body and gives it to a request worker. On a body worker.
+    /// Reads a request with its body and gives it to a request worker. On a body worker.
     pub(super) fn read_and_pass_on(mut self) {
         match self.read_request() {
             Ok(request) => {
                 let core = Arc::clone(&self.turn.core);
-                match core.requests.place() {
-                    Some(place) => core.requests.run(place, move || self.handle(request)),
-                    None => core.refuse_for_want_of_place(self),
-                }
+                self.whole = Some(request);
+                core.queue(self);
             }
             Err(refusal) => self.refuse(refusal),
         }

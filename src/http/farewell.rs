@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::config::{LINGER, LINGER_BYTES};
 use super::disposal::dispose;
-use super::generation::{Mark, Receivers};
+use super::generation::{Intakes, Mark};
 use super::sockets::Pinned;
 use super::writing::Writer;
 
@@ -126,12 +126,12 @@ impl Case {
     }
 
     /// Takes the outcome of a look for an ended socket.
-    pub(super) fn looked(&mut self, is_open: bool, now: Instant, receivers: &Receivers) {
+    pub(super) fn looked(&mut self, is_open: bool, now: Instant, intakes: &Intakes) {
         if let Stage::Ended { inode, next_look, pause } = &mut self.stage {
             *pause = (*pause * 2).min(VANISH_PAUSE.1);
             *next_look = now + *pause;
             if !is_open {
-                self.stage = Stage::Marked { mark: receivers.mark(), inode: Some(*inode) };
+                self.stage = Stage::Marked { mark: intakes.mark(), inode: Some(*inode) };
             }
         }
     }
@@ -141,10 +141,10 @@ impl Case {
     }
 
     /// Goes as far as possible without waiting.
-    pub(super) fn step(&mut self, now: Instant, receivers: &Receivers) {
+    pub(super) fn step(&mut self, now: Instant, intakes: &Intakes) {
         match &self.stage {
             Stage::Unfound { until } if *until <= now => {
-                self.stage = Stage::Marked { mark: receivers.mark(), inode: None };
+                self.stage = Stage::Marked { mark: intakes.mark(), inode: None };
             }
             Stage::Marked { mark, .. } if mark.is_passed() => self.stage = Stage::Gone,
             _ => {}

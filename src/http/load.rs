@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::config::ServerConfig;
+use super::crew::Crew;
 use super::streams::Streams;
-use super::workers::Workers;
 
 /// A moment's figures, for health and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Load {
 #[derive(Clone)]
 pub struct Gauge {
     pub(super) counters: Arc<Counters>,
-    pub(super) requests: Arc<Workers>,
+    pub(super) crew: Arc<Crew>,
     pub(super) streams: Arc<Streams>,
 }
 
@@ -68,7 +68,7 @@ impl Gauge {
     /// The present figures.
     pub fn load(&self) -> Load {
         let counters = &self.counters;
-        let (workers_busy, requests_queued) = self.requests.load();
+        let (workers_busy, requests_queued) = self.crew.load();
         Load {
             workers_busy,
             workers_max: counters.workers_max,

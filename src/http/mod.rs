@@ -2,14 +2,14 @@
 //! rest. No tiny_http type leaves this room.
 //!
 //! # A request's way
-//! The kernel's backlog → tiny_http's accept loop and connection threads (`generation`) → the receiving
-//! thread gives a connection's requests their turn (`connections`, `core`) → a body that did not come with
-//! the head is read on threads of its own (`body`) → a request worker checks the head (`head`, `target`,
-//! `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`, `encoding`, `static_file`) and written
-//! (`writing`); waits and streams go on threads of their own (`streams`, `sink`).
+//! The kernel's backlog → tiny_http's accept loop and connection threads → a request worker that has the lead
+//! takes it (`crew`, `generation`) and gives a connection's requests their turn (`connections`, `core`) → a body
+//! that did not come with the head is read on threads of its own (`body`, `workers`) → the same worker checks the
+//! head (`head`, `target`, `forwarded`) and asks the handler (`exchange`) → the answer is rendered (`answer`,
+//! `encoding`, `static_file`) and written (`writing`); waits and streams go on threads of their own (`streams`, `sink`).
 //!
 //! # What stands beside it
-//! tiny_http has faults; `supervisor` (`watchlist`, `probe`) cures from outside what makes it stall or die,
+//! tiny_http has faults; `supervisor` (`bell`, `watchlist`, `probe`) cures from outside what makes it stall or die,
 //! `closing` (`farewell`, `sockets`, `disposal`) does what it can't: close a connection, bound a read. The
 //! listening socket's options (`listener`) and the process's limits (`limits`) do the rest; `config` has
 //! every figure with its reason.
@@ -29,11 +29,13 @@
 //! have none, and tiny_http lends neither the socket nor anything else to tell them apart by.
 
 mod answer;
+mod bell;
 mod body;
 mod closing;
 mod config;
 mod connections;
 mod core;
+mod crew;
 mod disposal;
 mod encoding;
 mod exchange;

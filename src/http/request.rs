@@ -8,7 +8,7 @@ pub struct Request {
     /// Upper-case method, as sent.
     pub method: String,
     /// The path, percent-decoded (but for an encoded slash, which stays `%2F`), always beginning with `/`;
-    /// without query.
+    /// without query. `*` in `OPTIONS *`, which asks about the server as a whole.
     pub path: String,
     /// The raw query string without `?`; empty if there is none.
     pub query: String,

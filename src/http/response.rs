@@ -1,5 +1,6 @@
 //! One answer whose body is known.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::encoding::Compressed;
@@ -13,7 +14,7 @@ pub struct Response {
     /// HTTP status.
     pub status: u16,
     /// Name and value, in order; values must be visible ASCII and spaces (others are dropped with a log line).
-    pub headers: Vec<(String, String)>,
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body; shared where it is cached. A 304 has that of the 200 it stands for: it is not sent, but
     /// the headers depend on it.
     pub body: Arc<[u8]>,
@@ -36,14 +37,14 @@ impl Response {
     }
 
     /// An answer with a body of that type.
-    pub fn new(status: u16, content_type: &str, body: impl Into<Arc<[u8]>>) -> Self {
+    pub fn new(status: u16, content_type: &'static str, body: impl Into<Arc<[u8]>>) -> Self {
         Self::empty(status).with_header("Content-Type", content_type).with_body(body)
     }
 
     /// The same with one more header.
     #[must_use]
-    pub fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.headers.push((name.to_owned(), value.into()));
+    pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
         self
     }
 
@@ -65,6 +66,6 @@ impl Response {
 
     /// The first value of a header, whatever its case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
     }
 }

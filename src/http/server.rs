@@ -10,17 +10,20 @@ use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
+use super::bell::Bell;
 use super::closing::{Closer, Closing, Order};
 use super::config::{
     LINGER, MAX_PIPELINED, OWN_STACK_BYTES, REFUSAL_QUEUE, REFUSAL_WORKERS, ServerConfig, WORKER_STACK_BYTES,
 };
 use super::connections::Connections;
 use super::core::{Core, InFlight};
+use super::crew::Crew;
+use super::generation::Intakes;
 use super::handler::Handler;
 use super::load::{Counters, Gauge, Load};
 use super::sockets::Sockets;
 use super::streams::Streams;
-use super::supervisor::{Bell, Supervisor};
+use super::supervisor::Supervisor;
 use super::workers::Workers;
 use super::{limits, listener, probe};
 
@@ -39,7 +42,7 @@ impl Server {
     ///
     /// # Errors
     /// When the configuration is out of range ([`io::ErrorKind::InvalidInput`]), the address can't be
-    /// listened on, or the request workers can't be started.
+    /// listened on.
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
         config.validate()?;
         Self::on(listener::open(config)?, false, config)
@@ -63,10 +66,9 @@ impl Server {
             limits::adjust_descriptor_limit();
         }
         let connections_max = config.max_connections.unwrap_or_else(limits::connections_for_descriptors);
-        let (workers, queue) = (config.request_workers, config.request_queue);
         let gauge = Gauge {
             counters: Arc::new(Counters::new(config, connections_max)),
-            requests: Arc::new(Workers::start("http-request", workers, queue, WORKER_STACK_BYTES)?),
+            crew: Arc::new(Crew::new(config.request_workers, config.request_queue)),
             streams: Arc::new(Streams::new(config.max_streams, config.stream_stack_bytes)),
         };
         Ok(Self { config: config.clone(), listener, address, is_adopted, gauge })
@@ -95,8 +97,8 @@ impl Server {
             sockets: Sockets::new(self.address.port()),
             connections: Connections::new(MAX_PIPELINED),
             closer: Closer::new(orders),
-            receivers: Arc::default(),
-            requests: Arc::clone(&self.gauge.requests),
+            intakes: Intakes::default(),
+            crew: Arc::clone(&self.gauge.crew),
             bodies: Workers::start("http-body", bodies, self.config.request_queue, WORKER_STACK_BYTES)?,
             refusals: Workers::start("http-refuse", REFUSAL_WORKERS, REFUSAL_QUEUE, WORKER_STACK_BYTES)?,
             streams: Arc::clone(&self.gauge.streams),
@@ -105,10 +107,11 @@ impl Server {
             is_draining: AtomicBool::new(false),
             config: self.config,
         });
+        Crew::start(&core)?;
         let closing = Closing::new(Arc::clone(&core));
         let closing = spawn("http-close", move || closing.run(&taken))?;
         let listener = Arc::new(self.listener);
-        let bell = Arc::new(Bell::default());
+        let bell = Arc::new(Bell::new()?);
         let own = listener::own_address(self.address);
         let supervisor = Supervisor::new(Arc::clone(&core), Arc::clone(&listener), own, Arc::clone(&bell))?;
         let supervisor = spawn("http-watch", move || supervisor.run())?;
@@ -201,6 +204,7 @@ impl RunningServer {
         }
         self.bell.end();
         let _ = supervisor.join();
+        self.core.crew.end();
         self.core.closer.order(Order::Stop);
         if let Some(closing) = self.closing.take() {
             let _ = closing.join();

@@ -45,7 +45,7 @@ impl StaticFile {
     pub fn answer(self: &Arc<Self>, request: &Request) -> Response {
         let mut response = Response::empty(if request.has_current(&self.etag) { 304 } else { 200 })
             .with_header("Content-Type", self.content_type)
-            .with_header("ETag", &*self.etag);
+            .with_header("ETag", self.etag.to_string());
         response.file = Some(Arc::clone(self));
         response
     }

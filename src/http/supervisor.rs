@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-
+use super::bell::Bell;
 use super::closing::Order;
 use super::config::{
-    LONGEST_LOOK_PAUSE, LOOK_EVERY, LOOK_SHARE, MAX_POKES, REBUILD_BACKOFF, REBUILD_DESCRIPTORS, RETIRE_AFTER,
+    LONGEST_LOOK_PAUSE, LOOK_AT_NEW, LOOK_EVERY, LOOK_SHARE, MAX_POKES, REBUILD_BACKOFF, REBUILD_DESCRIPTORS,
+    RETIRE_AFTER,
 };
 use super::core::Core;
 use super::farewell::Farewell;
@@ -18,39 +18,6 @@ use super::generation::Generation;
 use super::probe::{Probes, poke, take_panic_notice};
 use super::sockets::{descriptors_are_free, is_out_of_descriptors};
 use super::watchlist::Watchlist;
-
-/// Wakes the supervisor before its time.
-#[derive(Default)]
-pub(super) struct Bell {
-    is_ringing: Mutex<bool>,
-    rung: Condvar,
-    is_over: AtomicBool,
-}
-
-impl Bell {
-    pub(super) fn ring(&self) {
-        *self.is_ringing.lock() = true;
-        self.rung.notify_all();
-    }
-
-    /// Rings for the last time.
-    pub(super) fn end(&self) {
-        self.is_over.store(true, Ordering::Release);
-        self.ring();
-    }
-
-    fn is_over(&self) -> bool {
-        self.is_over.load(Ordering::Acquire)
-    }
-
-    fn wait(&self, time: Duration) {
-        let mut is_ringing = self.is_ringing.lock();
-        if !*is_ringing {
-            self.rung.wait_for(&mut is_ringing, time);
-        }
-        *is_ringing = false;
-    }
-}
 
 /// The thread's state.
 pub(super) struct Supervisor {
@@ -63,6 +30,10 @@ pub(super) struct Supervisor {
     generations: Vec<Generation>,
     watchlist: Watchlist,
     next_look: Instant,
+    /// Not before, whoever knocks.
+    earliest_look: Instant,
+    /// Someone has knocked since the last look.
+    is_called: bool,
     next_probe: Instant,
     unanswered: u32,
     /// A thread of tiny_http's panicked, and no probe was answered since.
@@ -95,6 +66,8 @@ impl Supervisor {
             probes: Arc::new(Probes::new()),
             generations: Vec::new(),
             next_look: now,
+            earliest_look: now,
+            is_called: false,
             unanswered: 0,
             is_suspicious: false,
             backoff: REBUILD_BACKOFF.0,
@@ -108,7 +81,7 @@ impl Supervisor {
     /// Works until the bell rings for the last time.
     pub(super) fn run(mut self) {
         while !self.bell.is_over() {
-            self.bell.wait(self.next_look.saturating_duration_since(Instant::now()));
+            self.wait();
             let is_draining = self.core.is_draining.load(Ordering::Acquire);
             if Instant::now() >= self.next_look || is_draining {
                 self.look(is_draining);
@@ -119,9 +92,20 @@ impl Supervisor {
         }
     }
 
+    /// Waits for the time of the next look. A knock brings it forward: new connections are those that tiny_http
+    /// forgets.
+    fn wait(&mut self) {
+        let is_open = !self.is_called && !self.core.is_draining.load(Ordering::Acquire);
+        let door = is_open.then_some(&*self.listener);
+        if self.bell.wait(door, self.next_look.saturating_duration_since(Instant::now())) {
+            self.is_called = true;
+            let soon = self.earliest_look.max(Instant::now() + LOOK_AT_NEW);
+            self.next_look = self.next_look.min(soon);
+        }
+    }
+
     fn build(&self) -> std::io::Result<Generation> {
-        let bell = Arc::clone(&self.bell);
-        Generation::start(&self.listener, &self.core, &self.probes, move || bell.ring())
+        Generation::start(&self.listener, &self.core, &self.probes, &self.bell)
     }
 
     fn look(&mut self, is_draining: bool) {
@@ -141,7 +125,11 @@ impl Supervisor {
             }
             Err(error) => log::warn!("can't look at the connections: {error}"),
         }
-        self.next_look = begun + (begun.elapsed() * LOOK_SHARE).clamp(LOOK_EVERY, LONGEST_LOOK_PAUSE);
+        let usual = if self.watchlist.has_new(begun) { LOOK_AT_NEW } else { LOOK_EVERY };
+        let fair = (begun.elapsed() * LOOK_SHARE).min(LONGEST_LOOK_PAUSE);
+        self.is_called = false;
+        self.earliest_look = begun + fair;
+        self.next_look = begun + fair.max(usual);
     }
 
     /// Closes what sends its head too slowly, and idle connections over the limit; all idle ones at the end.

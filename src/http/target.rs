@@ -6,13 +6,13 @@ use super::handler::Refusal;
 /// A target, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Decoded, begins with `/`.
+    /// Decoded, begins with `/`; or `*`.
     pub(super) path: String,
     /// Raw, without `?`.
     pub(super) query: String,
 }
 
-/// Reads origin-form and absolute-form; for `OPTIONS` also asterisk-form, as path `/`.
+/// Reads origin-form and absolute-form; for `OPTIONS` also asterisk-form, as path `*`.
 pub(super) fn parse(method: &str, target: &str) -> Result<Target, Refusal> {
     if target.len() > MAX_TARGET_BYTES {
         return Err(Refusal::TargetTooLong);
@@ -24,7 +24,7 @@ pub(super) fn parse(method: &str, target: &str) -> Result<Target, Refusal> {
         return Err(Refusal::Malformed("the request target holds a fragment"));
     }
     if target == "*" && method == "OPTIONS" {
-        return Ok(Target { path: "/".to_owned(), query: String::new() });
+        return Ok(Target { path: "*".to_owned(), query: String::new() });
     }
     let local = if target.starts_with('/') { target } else { without_authority(target)? };
     let (path, query) = local.split_once('?').unwrap_or((local, ""));
@@ -114,7 +114,7 @@ mod tests {
             ("GET", "http://example.com", "/", ""),
             ("GET", "HTTPS://example.com:443?q=1", "/", "q=1"),
             ("GET", "http://[::1]:80/a?b", "/a", "b"),
-            ("OPTIONS", "*", "/", ""),
+            ("OPTIONS", "*", "*", ""),
         ] {
             let want = Target { path: path.to_owned(), query: query.to_owned() };
             assert_eq!(parse(method, target), Ok(want), "{method} {target}");

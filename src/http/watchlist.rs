@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use super::config::NEW_FOR;
 use super::connections::Standing;
 use super::sockets::{Accepted, Unread};
 
@@ -22,6 +23,8 @@ struct Seen {
     has_ended: bool,
     /// Requests it had sent, if bytes lay unread then.
     unread_at: Option<u64>,
+    /// No request has come from it.
+    is_unserved: bool,
 }
 
 impl Watchlist {
@@ -74,6 +77,12 @@ impl Watchlist {
         idle.into_iter().take(count).map(|(_, _, peer)| peer).collect()
     }
 
+    /// Whether there are connections that have only just come.
+    pub(super) fn has_new(&self, now: Instant) -> bool {
+        let is_new = |seen: &Seen| seen.is_unserved && now.saturating_duration_since(seen.first) < NEW_FOR;
+        self.seen.values().any(is_new)
+    }
+
     fn idle(&self) -> impl Iterator<Item = (SocketAddr, Instant)> {
         self.seen.iter().filter_map(|(peer, seen)| Some((*peer, seen.idle_since?)))
     }
@@ -88,7 +97,7 @@ impl Seen {
     ) -> Self {
         let first = before.map_or(now, |before| before.first);
         if standing.is_some_and(|standing| standing.is_busy) {
-            return Self { first, idle_since: None, has_ended: false, unread_at: None };
+            return Self { first, idle_since: None, has_ended: false, unread_at: None, is_unserved: false };
         }
         let unread = unread();
         let served = standing.map_or(0, |standing| standing.served);
@@ -97,6 +106,7 @@ impl Seen {
             idle_since: Some(standing.map_or(first, |standing| standing.last_active)),
             has_ended: unread == Unread::End,
             unread_at: (unread == Unread::Bytes).then_some(served),
+            is_unserved: served == 0,
         }
     }
 }
@@ -128,10 +138,30 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_new_until_its_first_request_or_for_a_moment() {
+        let start = Instant::now();
+        let mut list = Watchlist::new(SECOND);
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        list.seen.insert(peer, Seen::now(None, None, || Unread::Nothing, start));
+        assert!(list.has_new(start) && !list.has_new(start + NEW_FOR));
+        let busy = Standing { is_busy: true, served: 1, last_active: start };
+        for standing in [busy, Standing { is_busy: false, ..busy }] {
+            list.seen.insert(peer, Seen::now(None, Some(standing), || Unread::Nothing, start));
+            assert!(!list.has_new(start));
+        }
+    }
+
+    #[test]
     fn overdue_and_longest_idle() {
         let start = Instant::now();
         let peer = |port| SocketAddr::from(([127, 0, 0, 1], port));
-        let seen = |idle_since| Seen { first: start, idle_since, has_ended: false, unread_at: None };
+        let seen = |idle_since| Seen {
+            first: start,
+            idle_since,
+            has_ended: false,
+            unread_at: None,
+            is_unserved: false,
+        };
         let mut list = Watchlist::new(SECOND * 10);
         list.seen.insert(peer(1), seen(Some(start)));
         list.seen.insert(peer(2), seen(Some(start + SECOND * 5)));

@@ -1,4 +1,4 @@
-//! A pool of threads with a bounded queue. The one file that knows the `threadpool` crate.
+//! A pool of threads with a bounded queue, for bodies and refusals. The one file that knows the `threadpool` crate.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,21 +10,14 @@ use threadpool::ThreadPool;
 /// A fixed number of threads and so many places in front of them.
 pub(super) struct Workers {
     pool: ThreadPool,
-    counts: Arc<Counts>,
+    /// Jobs that wait or run.
+    taken: Arc<AtomicUsize>,
     most: usize,
-}
-
-#[derive(Default)]
-struct Counts {
-    /// Places taken: jobs that wait or run.
-    taken: AtomicUsize,
-    /// Jobs that run.
-    busy: AtomicUsize,
 }
 
 /// A place in the queue and then on a thread.
 pub(super) struct Place {
-    counts: Arc<Counts>,
+    taken: Arc<AtomicUsize>,
 }
 
 impl Workers {
@@ -43,38 +36,30 @@ impl Workers {
         // The crate has no other way to say that a thread could not be started.
         let pool = catch_unwind(build)
             .map_err(|_| io::Error::other(format!("can't start {threads} threads named {name}")))?;
-        Ok(Self { pool, counts: Arc::default(), most: threads + queue })
+        Ok(Self { pool, taken: Arc::default(), most: threads + queue })
     }
 
     /// A place, if there is one.
     pub(super) fn place(&self) -> Option<Place> {
         let room = |count: usize| (count < self.most).then_some(count + 1);
-        self.counts.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok()?;
-        Some(Place { counts: Arc::clone(&self.counts) })
+        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok()?;
+        Some(Place { taken: Arc::clone(&self.taken) })
     }
 
     /// Runs the job on a thread; a panic ends the job, not the thread.
     pub(super) fn run(&self, place: Place, job: impl FnOnce() + Send + 'static) {
         self.pool.execute(move || {
-            place.counts.busy.fetch_add(1, Ordering::Relaxed);
-            let outcome = catch_unwind(AssertUnwindSafe(job));
-            place.counts.busy.fetch_sub(1, Ordering::Relaxed);
-            if outcome.is_err() {
+            let _place = place;
+            if catch_unwind(AssertUnwindSafe(job)).is_err() {
                 log::error!("a job of the server panicked");
             }
         });
-    }
-
-    /// Jobs that run, and jobs that wait.
-    pub(super) fn load(&self) -> (usize, usize) {
-        let busy = self.counts.busy.load(Ordering::Relaxed);
-        (busy, self.counts.taken.load(Ordering::Relaxed).saturating_sub(busy))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.counts.taken.fetch_sub(1, Ordering::Relaxed);
+        self.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

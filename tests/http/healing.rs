@@ -1,14 +1,16 @@
 //! An accept loop that dies is rebuilt, and no connection is lost by it.
 //!
-//! What it dies of are limits of the whole process, so each test runs in a process of its own.
+//! What it dies of are mostly limits of the whole process; such a test runs in a process of its own.
 
-use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rlimit::Resource;
+use sightline::http::{Server, ServerConfig};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::kit::{Client, House, LONG, Pieces, get, run_alone};
+use super::kit::{Client, House, LONG, Pieces, TestHandler, get, run_alone};
 use crate::support::eventually;
 
 /// What the accept loop dies of must be noticed at once: no probe will find it out.
@@ -58,6 +60,38 @@ impl Latecomers {
         });
         asking.collect()
     }
+}
+
+/// Each time the workers turn to a new accept loop, while the connections that came before go on.
+#[test]
+fn accept_loops_that_end_one_after_the_other_lose_no_request() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let config = ServerConfig { request_workers: 2, ..ServerConfig::default() };
+    let server = Server::from_listener(listener.try_clone().unwrap(), &config).unwrap();
+    let address = server.local_addr();
+    let server = server.start(Arc::new(TestHandler(Arc::default()))).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut old = Client::connect(address);
+                while !is_over.load(Ordering::Acquire) {
+                    for client in [&mut old, &mut Client::connect(address)] {
+                        client.send(format!("{}{}", get("/a"), get("/b")));
+                        assert_eq!((client.answer().status, client.answer().status), (200, 200));
+                    }
+                }
+            });
+        }
+        for deaths in 1..=5 {
+            // Nobody waits to be accepted: that is an error now, and the end of the loop.
+            listener.set_nonblocking(true).unwrap();
+            eventually("it died and was rebuilt", || server.load().rebuilds_total >= deaths);
+            listener.set_nonblocking(false).unwrap();
+        }
+        is_over.store(true, Ordering::Release);
+    });
+    assert_eq!(server.shutdown(LONG).left, 0);
 }
 
 #[test]

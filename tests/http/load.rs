@@ -44,6 +44,55 @@ fn house_without_probes() -> House {
     })
 }
 
+/// The only worker waits for the next request: a body that is read elsewhere has to call it away from there.
+#[test]
+fn a_worker_that_waits_for_requests_serves_what_comes_from_elsewhere() {
+    let house = House::with(|config| {
+        config.request_workers = 1;
+        // A probe would call it, too.
+        config.probe_every = LONG * 10;
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+    });
+    let mut client = house.connect();
+    for _ in 0..20 {
+        let body = "x".repeat(2000);
+        client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n{body}"));
+        assert_eq!(client.answer().text(), body);
+    }
+}
+
+/// Whatever becomes of the lead: workers that are held and let go by turns, and requests that come all the while.
+#[test]
+fn every_request_is_served_while_workers_come_and_go() {
+    let house = House::with(|config| {
+        config.request_workers = 3;
+        config.probe_every = LONG * 10;
+        config.idle_timeout = LONG * 10;
+        config.head_timeout = LONG * 20;
+    });
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let mut client = house.connect();
+            scope.spawn(move || {
+                for round in 0..200 {
+                    let size = if (round + number) % 5 == 0 { 2000 } else { 3 };
+                    let body = "x".repeat(size);
+                    let request =
+                        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n{body}");
+                    // Two at once: the second waits for its turn.
+                    client.send(format!("{request}{request}"));
+                    assert_eq!(client.answer().text(), body);
+                    assert_eq!(client.answer().text(), body);
+                }
+            });
+        }
+    });
+    let load = house.server().load();
+    assert_eq!((load.requests_queued, load.refused_total), (0, 0));
+    eventually("all workers are free", || house.server().load().workers_busy == 0);
+}
+
 /// tiny_http loses a new connection behind long-lived ones when several come at once.
 #[test]
 fn no_connection_is_stuck_behind_streams() {

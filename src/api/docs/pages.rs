@@ -49,7 +49,7 @@ impl Page {
         self.file
             .answer(request)
             .with_header("Cache-Control", "no-cache")
-            .with_header("Content-Security-Policy", &*self.policy)
+            .with_header("Content-Security-Policy", self.policy.clone())
             .with_header("Referrer-Policy", "no-referrer")
     }
 }

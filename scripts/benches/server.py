@@ -1,0 +1,70 @@
+"""The server under measurement."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "sightline")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """`sightline serve --sandbox` on a free port, with a key."""
+
+    def __init__(self, folder, *flags, database=None):
+        self.database = database or "sqlite:" + os.path.join(folder, "bench.db")
+        limits = [f"--rate-limit-{name}=1000000" for name in ("search", "stream", "read")]
+        self.process = subprocess.Popen(
+            [BINARY, "serve", "--listen", "127.0.0.1:0", "--database", self.database, "--log-level", "warn", *limits, *flags],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        line = self.process.stdout.readline()
+        match = re.match(r"listening on http://127\.0\.0\.1:(\d+)", line)
+        if not match:
+            sys.exit(f"the server did not start: {line!r}")
+        self.port = int(match.group(1))
+        self.cli("account", "create", "--email", "bench@example.com", "--plan", "unlimited")
+        self.key = self.cli("key", "create", "--account", "bench@example.com").strip()
+
+    def cli(self, *arguments):
+        command = [BINARY, *arguments, "--database", self.database]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def request(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=200)
+        headers = {"Authorization": f"Bearer {self.key}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(body)
+        connection.request(method, path, body, headers)
+        return connection.getresponse()
+
+    def get(self, path):
+        return json.load(self.request("GET", path))
+
+    def cpu_seconds(self):
+        fields = open(f"/proc/{self.process.pid}/stat").read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def memory_mib(self, name):
+        status = open(f"/proc/{self.process.pid}/status").read()
+        return int(re.search(name + r":\s+(\d+)", status).group(1)) / 1024
+
+    def count(self, what):
+        """Its threads (`task`) or its open descriptors (`fd`)."""
+        return len(os.listdir(f"/proc/{self.process.pid}/{what}"))
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
+
+
+def percentile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * share))]

@@ -1,0 +1,164 @@
+"""Thousands of streams of one run that finds something about once a second."""
+
+import datetime
+import http.server
+import json
+import multiprocessing
+import os
+import re
+import resource
+import selectors
+import socket
+import sys
+import threading
+import time
+
+from .server import Server, percentile
+
+COUNTS = (2000, 5000)
+SECONDS = 20
+# The run must outlast attaching and measuring.
+MODULES = 300
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """Knows one name everywhere, and tells so once a second and no faster."""
+
+    turn = threading.Lock()
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        known = self.path.endswith("/everybody")
+        if known:
+            with self.turn:
+                time.sleep(1)
+        body = b"<h1>everybody</h1>" if known else b"nobody"
+        self.send_response(200 if known else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Sites(http.server.ThreadingHTTPServer):
+    def handle_error(self, *_):
+        pass  # The server under measurement stops in the middle of a check.
+
+
+def catalogue(folder, port):
+    modules = [
+        {
+            "id": f"site_{number}",
+            "platform": f"Site {number}",
+            "type": "username",
+            "category": "other",
+            "home": f"http://127.0.0.1:{port}/",
+            "probes": [{"url": f"http://127.0.0.1:{port}/{number}/{{query}}"}],
+            "hit": [{"status": [200]}],
+            "miss": [{"status": [404]}],
+        }
+        for number in range(MODULES)
+    ]
+    path = os.path.join(folder, "sites.json")
+    with open(path, "w") as file:
+        json.dump(modules, file)
+    return path
+
+
+def attach(server, run, count):
+    request = f"GET /v1/searches/{run}/stream HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.key}\r\n\r\n".encode()
+    sockets = []
+    for _ in range(count):
+        connection = socket.create_connection(("127.0.0.1", server.port), 10)
+        connection.sendall(request)
+        sockets.append(connection)
+    for connection in sockets:
+        connection.settimeout(60)
+        if b" 200 " not in connection.recv(12 + 3):
+            sys.exit("a stream was refused")
+        connection.setblocking(False)
+    return sockets
+
+
+def read(sockets, until):
+    """What came, each piece with the moment it was read."""
+    selector = selectors.EpollSelector()
+    for connection in sockets:
+        selector.register(connection, selectors.EVENT_READ)
+    pieces = []
+    while (left := until - time.time()) > 0:
+        for key, _ in selector.select(left):
+            pieces.append((key.fileobj.recv(65536), time.time()))
+    if any(not piece for piece, _ in pieces):
+        sys.exit("a stream broke off")
+    return pieces
+
+
+def delays(pieces, since):
+    """Milliseconds from a result's date to its arrival."""
+    for piece, came in pieces:
+        for date in re.findall(rb'event: result\n(?:.*\n)*?data: .*?"created_at":"([^"]+)Z"', piece):
+            dated = datetime.datetime.fromisoformat(date.decode() + "+00:00").timestamp()
+            if dated >= since:
+                # The date is cut to its millisecond: on average half of one too early.
+                yield (came - dated) * 1000 - 0.5
+
+
+def ask_health(port, seconds, answer):
+    """Health, some 50 times a second, on one connection."""
+    connection = socket.create_connection(("127.0.0.1", port), 10)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    took, until = [], time.time() + seconds
+    while time.time() < until:
+        began = time.time()
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.recv(65536)
+        took.append((time.time() - began) * 1000)
+        time.sleep(0.02)
+    answer.send(took)
+
+
+def measure(server, run, count):
+    before, threads = server.memory_mib("VmRSS"), server.count("task")
+    sockets = attach(server, run, count)
+    read(sockets, time.time() + 3)
+    memory = (server.memory_mib("VmRSS") - before) * 1024 / count
+    answer, asked = multiprocessing.Pipe(False)
+    asker = multiprocessing.Process(target=ask_health, args=(server.port, SECONDS, asked))
+    asker.start()
+    began, cpu = time.time(), server.cpu_seconds()
+    pieces = read(sockets, began + SECONDS)
+    cpu = (server.cpu_seconds() - cpu) / (time.time() - began)
+    took = answer.recv()
+    asker.join()
+    late = list(delays(pieces, began))
+    frames = sum(piece.count(b"event: ") for piece, _ in pieces)
+    print(
+        f"  {count} streams: {memory:.1f} KiB each, {cpu * 100:.0f}% of a core, {frames / count / SECONDS:.1f} frames a second and "
+        f"stream; frame delay p50 {percentile(late, 0.5):.0f} ms, p99 {percentile(late, 0.99):.0f} ms; health p50 "
+        f"{percentile(took, 0.5):.1f} ms, p99 {percentile(took, 0.99):.1f} ms; {server.count('task') - threads} threads more, "
+        f"{server.count('fd')} descriptors"
+    )
+    for connection in sockets:
+        connection.close()
+
+
+def bench_streams(folder):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    site = Sites(("127.0.0.1", 0), Site)
+    sites = multiprocessing.Process(target=site.serve_forever, daemon=True)
+    sites.start()
+    flags = ["--no-builtin", "--catalog", catalogue(folder, site.server_address[1]), "--allow-private-targets"]
+    flags += ["--max-streams=5100", "--run-timeout=600s", "--check-timeout=600s", "--stream-timeout=600s"]
+    print(f"\n== Streams of one run with a result a second, {SECONDS} s each, read by one process on the same machine")
+    for count in COUNTS:
+        place = os.path.join(folder, str(count))
+        os.mkdir(place)
+        server = Server(place, *flags)
+        run = json.load(server.request("POST", "/v1/searches", {"type": "username", "query": "everybody"}))["run_id"]
+        measure(server, run, count)
+        server.stop()
+    sites.terminate()
