@@ -60,7 +60,7 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_KEEP_ALIVE", value_name = "DURATION", default_value = "15s")]
     #[arg(value_parser = checked(value::duration("10ms", "10m")))]
     pub keep_alive: Duration,
-    /// How long a shutdown waits for requests in flight
+    /// The longest that a shutdown takes: answers are finished, searches let go of for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
     pub drain_timeout: Duration,
