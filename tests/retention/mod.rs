@@ -2,7 +2,7 @@
 
 mod accounts;
 mod migrate;
-mod suppress;
+pub(crate) mod suppress;
 mod sweeps;
 
 use serde_json::Value;

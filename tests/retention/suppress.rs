@@ -44,6 +44,14 @@ fn serving(file: &str) -> Setup {
     Setup::new().flag(&format!("--suppress={file}")).flag(&format!("--suppress-key={KEY}"))
 }
 
+/// A server that never searches for this, and where its list is.
+pub(crate) fn suppressing(kind: &str, identifier: &str) -> (Server, Folder) {
+    let folder = Folder::new();
+    let file = folder.path("suppressed.txt");
+    std::fs::write(&file, hashed(kind, identifier)).unwrap();
+    (serving(&file).start(), folder)
+}
+
 fn ask(server: &Server, key: &str, kind: &str, query: &str, premium: bool) -> crate::support::server::Answer {
     let body = json!({"type": kind, "query": query, "premium": premium, "wait": true});
     server.request("POST", "/v1/searches").key(key).json(&body).send()

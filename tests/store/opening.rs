@@ -90,9 +90,8 @@ fn what_a_dead_server_left_in_the_lock_stops_nobody() {
     drop(open(&database.url, Options::server()).unwrap());
     let lock = database.path().with_extension("db.lock");
     assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
-    database.execute("DELETE FROM schema_version WHERE version > 3; PRAGMA journal_mode = DELETE");
-    database
-        .execute("DROP TABLE audit; ALTER TABLE schema_version DROP COLUMN checksum; DROP INDEX runs_ended");
+    // Something is to be changed: each of them needs the lock.
+    database.execute("PRAGMA journal_mode = DELETE");
     for store in race(4, |_| open(&database.url, Options::command())) {
         store.unwrap().ping().unwrap();
     }

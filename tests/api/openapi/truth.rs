@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::schemas::Schemas;
 use super::{ask, operation, resolve};
+use crate::retention::suppress::suppressing;
 use crate::support::server::{Answer, Event, Server, Setup};
 
 /// Headers of HTTP itself, which no document of an API names.
@@ -234,6 +235,9 @@ fn every_error_comes_as_documented() {
     let real = Setup::real().start();
     post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
     overload(&judge);
+    let (quiet, _list) = suppressing("username", "alice");
+    post(&judge, &quiet, &[], &good);
+    post(&judge, &quiet, &[problem], &good);
     let seen = judge.errors.take();
     // Not brought about in here: a slow body, a race, a defect, a database that goes away.
     let elsewhere = [
