@@ -25,18 +25,22 @@ from sightline_client.models import (
 )
 
 url, key, kind, query = sys.argv[1:]
-bodies = {
-    "domain": lambda: DomainSearch(type_=DomainSearchType.DOMAIN, query=query),
-    "email": lambda: EmailSearch(type_=EmailSearchType.EMAIL, query=query),
-    "username": lambda: UsernameSearch(type_=UsernameSearchType.USERNAME, query=query),
-}
+
+
+def body() -> DomainSearch | EmailSearch | UsernameSearch:
+    if kind == "domain":
+        return DomainSearch(type_=DomainSearchType.DOMAIN, query=query)
+    if kind == "email":
+        return EmailSearch(type_=EmailSearchType.EMAIL, query=query)
+    return UsernameSearch(type_=UsernameSearchType.USERNAME, query=query)
+
 
 stranger = AuthenticatedClient(base_url=url, token="sl_live_" + "0" * 36)
 refused = get_credits.sync(client=stranger)
 assert isinstance(refused, ApiError) and refused.error == ErrorCode.INVALID_API_KEY, refused
 
 client = AuthenticatedClient(base_url=url, token=key, raise_on_unexpected_status=True)
-begun = start_search.sync(client=client, body=bodies[kind]())
+begun = start_search.sync(client=client, body=body())
 assert isinstance(begun, SearchAnswer), begun
 print(begun.run_id, flush=True)
 
