@@ -39,7 +39,7 @@ class Choice:
 
     def __init__(self, modules):
         always = [m for m in modules if m["enabled"] and m["contact"] == "third_party"]
-        always = [m for m in always if not (m["premium"] or m["nsfw"] or m["needs"])]
+        always = [m for m in always if not (m["premium"] or m["nsfw"] or m["needs"] or m["discovery"])]
         self.asked = {m["id"]: m["category"] for m in always[::2]}
         self.excluded = [m["id"] for m in always[1::2]]
 
