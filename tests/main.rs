@@ -15,6 +15,7 @@ mod instances;
 mod layers;
 mod net;
 mod outages;
+mod retention;
 mod runs;
 mod sandbox;
 mod store;
