@@ -2,6 +2,7 @@
 
 mod browser;
 mod example;
+mod generated;
 mod libraries;
 mod manners;
 mod surviving;

@@ -53,6 +53,39 @@ impl Packages {
         fs::copy(source, &copy).unwrap();
         Script(copy)
     }
+
+    /// A project of these sources that finds them; gone when this is dropped.
+    pub(crate) fn project(&self, sources: &[&Path]) -> Project {
+        let folder = self.0.join(uuid::Uuid::new_v4().simple().to_string());
+        fs::create_dir(&folder).unwrap();
+        let project = Project(folder);
+        fs::write(project.path("package.json"), "{\"private\": true, \"type\": \"module\"}").unwrap();
+        for source in sources {
+            fs::copy(source, project.path(source.file_name().and_then(|name| name.to_str()).unwrap()))
+                .unwrap();
+        }
+        project
+    }
+
+    /// A program that one of the packages brings along.
+    pub(crate) fn command(&self, program: &str) -> Command {
+        Command::new(self.0.join("node_modules/.bin").join(program))
+    }
+}
+
+/// A folder of ECMAScript modules.
+pub(crate) struct Project(PathBuf);
+
+impl Project {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// A script for Node.

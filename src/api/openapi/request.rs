@@ -139,7 +139,17 @@ fn schema_name(search_type: SearchType) -> &'static str {
     }
 }
 
+/// A module to name, one to exclude, and a category: of the built-in catalogue, good together and with every switch.
+fn example_choice(search_type: SearchType) -> [&'static str; 3] {
+    match search_type {
+        SearchType::Domain => ["crt_sh", "certspotter", "certificates"],
+        SearchType::Email => ["gravatar_profile", "libravatar_avatar", "profile"],
+        SearchType::Username => ["github", "gitlab", "coding"],
+    }
+}
+
 fn of_type(search_type: SearchType) -> RefOr<Schema> {
+    let [named, excluded, category] = example_choice(search_type);
     let kind = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some("What is looked up."))
@@ -154,9 +164,9 @@ fn of_type(search_type: SearchType) -> RefOr<Schema> {
             SearchType::Username => "Ask solver-backed platforms too: 2 credits instead of 1.",
             _ => "Ignored: only username searches have solver-backed platforms.",
         }))
-        .property("modules", names(1, "^[a-z0-9_.-]{1,64}$", "github", "Ask only these modules, by id: see `GET /v1/modules`. All must be of this type and switched on; an adult one that is named is asked without `nsfw`."))
-        .property("exclude_modules", names(0, "^[a-z0-9_.-]{1,64}$", "gitlab", "Do not ask these modules, by id; they may be of any type."))
-        .property("categories", names(1, "^[a-z0-9_ -]{1,64}$", "coding", "Ask only modules of these categories. All must be known, and the choice must leave a module to ask."))
+        .property("modules", names(1, "^[a-z0-9_.-]{1,64}$", named, "Ask only these modules, by id: see `GET /v1/modules`. All must be of this type and switched on; an adult one that is named is asked without `nsfw`."))
+        .property("exclude_modules", names(0, "^[a-z0-9_.-]{1,64}$", excluded, "Do not ask these modules, by id; they may be of any type."))
+        .property("categories", names(1, "^[a-z0-9_ -]{1,64}$", category, "Ask only modules of these categories. All must be known, and the choice must leave a module to ask."))
         .property("nsfw", flag("Ask adult sites too."))
         .property("passive", flag("Ask only modules that ask a third party: nothing reaches what is looked up, nor its name servers."))
         .required("type")

@@ -99,6 +99,23 @@ fn the_document_is_cached_and_compressed() {
     assert_eq!((head.status, head.header("etag")), (200, Some(tag.as_str())));
 }
 
+/// Each example of a member that a search may have, all of them together: a reader who copies them has a search.
+#[test]
+fn the_examples_of_a_search_begin_one() {
+    let server = Setup::new().start();
+    for name in ["DomainSearch", "EmailSearch", "UsernameSearch"] {
+        let properties = DOCUMENT["components"]["schemas"][name]["properties"].as_object().unwrap();
+        let example =
+            |property: &Value| property.pointer("/examples/0").or(property.pointer("/enum/0")).cloned();
+        let members =
+            properties.iter().map(|(name, property)| (name.clone(), example(property).expect(name)));
+        let body: Value = members.filter(|(name, _)| name != "stream").collect();
+        let answer = server.post(&body);
+        assert_eq!(answer.status, 200, "{answer}");
+        assert_eq!(answer.json()["status"], "completed", "{answer}");
+    }
+}
+
 /// Every schema and field, parameter, header and answer says what it is; fields and parameters show an example.
 #[test]
 fn everything_has_a_description_and_an_example() {

@@ -4,6 +4,7 @@ mod document;
 mod request;
 mod routes;
 mod schemas;
+mod schemathesis;
 mod truth;
 
 use std::sync::LazyLock;

@@ -1,0 +1,76 @@
+//! Schemathesis makes requests of the document, good and bad ones, and holds the answers against it.
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::{DOCUMENT, operations};
+use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::folder::Folder;
+use crate::support::python::venv;
+use crate::support::server::{Server, Setup};
+
+/// The tool, and what its cases are made by: the same seed makes the same ones only with the same version.
+const PACKAGES: [&str; 2] = ["schemathesis==4.32.5", "hypothesis==6.170.15"];
+
+fn said(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Runs it against a server. From a file: it does not test the address that it has a document from.
+fn hold(server: &Server, document: &Value, arguments: &[&str]) -> Output {
+    let folder = Folder::new();
+    let (file, url) = (folder.path("openapi.json"), format!("http://{}", server.address));
+    std::fs::write(&file, document.to_string()).unwrap();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/openapi/schemathesis");
+    venv(&PACKAGES)
+        .command("schemathesis")
+        // What it leaves behind is left there.
+        .current_dir(folder.path(""))
+        .env("SCHEMATHESIS_HOOKS", own.join("hooks.py"))
+        .env("SIGHTLINE_URL", &url)
+        .env("SIGHTLINE_KEY", &server.key)
+        .arg("--config-file")
+        .arg(own.join("schemathesis.toml"))
+        .args(["run", &file, "--url", &url, "--checks", "all", "--seed", "5", "--no-color"])
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// All phases and all checks.
+fn finds_nothing(database: &TestDatabase, examples: &str) {
+    let mut server = Setup::new().database(&database.url).start();
+    let output = hold(&server, &DOCUMENT, &["--max-examples", examples]);
+    let said = said(&output);
+    assert!(output.status.success(), "{}: {said}", database.name);
+    // Nor is anything left out.
+    assert!(said.contains(&format!("  Tested: {}\n", operations().count())), "not all operations: {said}");
+    for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
+        assert!(said.contains(&format!("  ✅ {phase}\n")), "{phase}: {said}");
+    }
+    assert!(server.terminate().success());
+}
+
+#[test]
+fn schemathesis_finds_nothing_on_sqlite() {
+    finds_nothing(&sqlite(), "30");
+}
+
+#[test]
+fn schemathesis_finds_nothing_on_postgresql() {
+    finds_nothing(&postgres(), "10");
+}
+
+#[test]
+fn schemathesis_finds_what_is_not_as_documented() {
+    let server = Setup::new().start();
+    let mut wrong = DOCUMENT.clone();
+    wrong["components"]["schemas"]["Health"]["properties"]["status"] = json!({"type": "integer"});
+    let some = ["--include-operation-id", "getHealth", "--phases", "examples,fuzzing", "--max-examples", "1"];
+    assert!(hold(&server, &DOCUMENT, &some).status.success());
+    let output = hold(&server, &wrong, &some);
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains("Response violates schema"), "{said}");
+}

@@ -1,0 +1,120 @@
+//! Clients generated from the document, in Python and in TypeScript: they compile, and complete a search.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::folder::Folder;
+use crate::support::npm;
+use crate::support::python::{Venv, venv};
+use crate::support::server::{Server, Setup};
+
+/// The generator, what its clients need, and the checker of their types.
+const OF_PYTHON: [&str; 3] = ["openapi-python-client==0.29.1", "httpx==0.28.1", "mypy==1.18.2"];
+const OF_NODE: [&str; 4] =
+    ["typescript@5.9.3", "openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "@types/node@20.19.43"];
+const SEARCHES: [(&str, &str); 3] =
+    [("username", "octocat"), ("email", "name+tag@example.com"), ("domain", "example.com")];
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/generated").join(name)
+}
+
+/// The document as a client gets it.
+fn document(server: &Server, folder: &Folder) -> String {
+    let path = folder.path("openapi.json");
+    std::fs::write(&path, server.request("GET", "/openapi.json").send().body).unwrap();
+    path
+}
+
+/// Runs a program that must succeed; gives what it said.
+#[track_caller]
+fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{out}\n{err}", output.status);
+    out.into_owned()
+}
+
+/// Searches of each type through a client that prints the run's id and, when it has ended, the run.
+fn completes_searches(server: &Server, client: impl Fn() -> Command) {
+    for (search_type, query) in SEARCHES {
+        let said =
+            said(client().args([&format!("http://{}", server.address), &server.key, search_type, query]));
+        let (run_id, run) = said.split_once('\n').unwrap();
+        let run: Value = serde_json::from_str(run).unwrap();
+        let truth = server.get(&format!("/v1/searches/{run_id}")).json();
+        assert_eq!(truth["status"], "completed");
+        assert!(!truth["results"].as_array().unwrap().is_empty(), "{search_type}: nothing was found");
+        assert_eq!(plain(run), plain(truth), "{search_type}");
+    }
+}
+
+/// Clients write the same time and the same number in other forms.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(plain).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, value)| (name, plain(value))).collect(),
+        Value::Number(number) => number.as_f64().into(),
+        Value::String(text) => match same_time(&text) {
+            Some(time) => time.into(),
+            None => text.into(),
+        },
+        other => other,
+    }
+}
+
+/// A time of the contract or of Python's `isoformat`, to the millisecond.
+fn same_time(text: &str) -> Option<String> {
+    let stem = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
+    let (date, time) = stem.split_once('T')?;
+    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let digits = fraction.trim_end_matches('0');
+    Some(format!("{date}T{seconds}.{digits}"))
+}
+
+fn python_client(venv: &Venv, folder: &Folder, document: &str) {
+    let package = folder.path("sightline_client");
+    let mut generate = venv.command("openapi-python-client");
+    generate.args(["generate", "--fail-on-warning", "--meta", "none", "--path", document]);
+    let config = folder.path("config.yml");
+    // It would else format what it has made with programs that are not there.
+    std::fs::write(&config, "post_hooks: []\n").unwrap();
+    said(generate.args(["--output-path", &package, "--config", &config]));
+}
+
+#[test]
+fn a_generated_python_client_completes_searches() {
+    let server = Setup::new().start();
+    let (folder, venv) = (Folder::new(), venv(&OF_PYTHON));
+    python_client(&venv, &folder, &document(&server, &folder));
+    let mut check = venv.command("mypy");
+    let cache = folder.path("mypy");
+    check.env("MYPYPATH", folder.path("")).args(["--strict", "--cache-dir", &cache]).arg(source("search.py"));
+    said(&mut check);
+    completes_searches(&server, || {
+        let mut client = venv.command("python");
+        client.env("PYTHONPATH", folder.path("")).arg(source("search.py"));
+        client
+    });
+}
+
+#[test]
+fn a_generated_typescript_client_completes_searches() {
+    let server = Setup::new().start();
+    let folder = Folder::new();
+    let packages = npm::packages("generated", &OF_NODE);
+    let project = packages.project(&[&source("search.ts"), &source("tsconfig.json")]);
+    let types = project.path("schema.d.ts");
+    let mut generate = packages.command("openapi-typescript");
+    // What has a default may be left out of a request.
+    generate.args([&document(&server, &folder), "--default-non-nullable", "false", "--output"]).arg(&types);
+    said(&mut generate);
+    said(packages.command("tsc").arg("--project").arg(project.path("tsconfig.json")));
+    completes_searches(&server, || {
+        let mut client = Command::new("node");
+        client.arg(project.path("search.js"));
+        client
+    });
+}
