@@ -79,6 +79,22 @@ impl TestDatabase {
         }
     }
 
+    /// Asks for two texts of each row behind the program's back.
+    pub(crate) fn texts(&self, sql: &str) -> Vec<(String, String)> {
+        match &self.kept_in {
+            Place::Folder(_) => {
+                let database = rusqlite::Connection::open(self.path()).unwrap();
+                let mut statement = database.prepare(sql).unwrap();
+                let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+                rows.map(Result::unwrap).collect()
+            }
+            Place::Server { .. } => {
+                let rows = self.client().query(sql, &[]).unwrap();
+                rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+            }
+        }
+    }
+
     fn client(&self) -> Client {
         Client::connect(&self.url, NoTls).unwrap()
     }
