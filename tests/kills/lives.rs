@@ -89,12 +89,12 @@ pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &
 /// those before.
 fn live(scene: &Scene, world: &World, life: usize, chance: &mut Chance) -> Process {
     let mut process = scene.program.spawn(life);
-    let lasts = match life % 8 {
-        3 => chance.below(400),
-        7 => 4500 + chance.below(1200),
-        _ => chance.below(1000),
+    let (listens, lasts) = match life % 8 {
+        6 => (false, chance.below(400)),
+        7 => (true, 4400 + chance.below(1200)),
+        _ => (true, chance.below(1000)),
     };
-    if life % 8 != 3 {
+    if listens {
         world.port.store(process.port(), Ordering::SeqCst);
     }
     std::thread::sleep(Duration::from_millis(lasts as u64));

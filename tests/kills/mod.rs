@@ -26,9 +26,9 @@ use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 
 /// Readers that may be under way before no more searches are ordered.
-const MOST_READERS: usize = 48;
+const MOST_READERS: usize = 64;
 /// Between two orders, in milliseconds.
-const MOST_BETWEEN_ORDERS: usize = 600;
+const MOST_BETWEEN_ORDERS: usize = 500;
 
 #[test]
 fn searches_survive_kills_on_sqlite() {
