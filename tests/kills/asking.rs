@@ -17,6 +17,8 @@ pub(super) struct AskedAgain {
     /// How many might have been: under way at a kill, or answered so shortly before it that no checkpoint
     /// needs to have them.
     pub(super) at_most: usize,
+    /// Kills while questions were under way.
+    pub(super) felt: usize,
     /// How long before a kill the oldest answer that was asked for again had come.
     pub(super) oldest: Duration,
     /// Searches whose questions come from several lives, and the most lives.
@@ -46,6 +48,8 @@ pub(super) fn asked_again(book: &[Question], deaths: &Deaths) -> AskedAgain {
             "{module} was asked again for {name}, and life {life} had left its answer in a checkpoint"
         );
     }
+    let under_way = book.iter().filter(|question| age_at_death(question, deaths) == Some(Duration::ZERO));
+    found.felt = under_way.map(|question| question.life).collect::<BTreeSet<_>>().len();
     found.moved = lives.values().filter(|lives| lives.len() > 1).count();
     found.most_lives = lives.values().map(BTreeSet::len).max().unwrap_or(0);
     found

@@ -24,7 +24,7 @@ pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
     println!(
         "{} runs ({resumed} resumed; {} orders not known to be taken, {} requests broken off), {} results; runs lost \
          {lost_orders}, results lost {lost}, charges doubled {}; {} checks, {} asked again (at most {}), the oldest \
-         answered {:?} before its kill; {} searches moved, one through {} lives",
+         answered {:?} before its kill; {} kills with checks under way, {} searches moved, one through {} lives",
         runs.len(),
         world.unsure.lock().len(),
         world.broken_off.load(Ordering::Relaxed),
@@ -34,6 +34,7 @@ pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
         asked.again,
         asked.at_most,
         asked.oldest,
+        asked.felt,
         asked.moved,
         asked.most_lives,
     );

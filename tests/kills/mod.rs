@@ -26,9 +26,9 @@ use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::eventually;
 
 /// Readers that may be under way before no more searches are ordered.
-const MOST_READERS: usize = 64;
+const MOST_READERS: usize = 96;
 /// Between two orders, in milliseconds.
-const MOST_BETWEEN_ORDERS: usize = 500;
+const MOST_BETWEEN_ORDERS: usize = 400;
 
 #[test]
 fn searches_survive_kills_on_sqlite() {
@@ -70,7 +70,7 @@ fn order_until_over<'scope, 'env: 'scope>(
         let kind = if number % 9 == 8 { GHOST } else { "somebody" };
         let order = Order::new(format!("{kind}{number}"), number);
         let reader = Reader::new(&world.readers);
-        scope.spawn(move || order_and_read(world, scope, order, reader, seed ^ number as u64));
+        scope.spawn(move || order_and_read(world, scope, &order, reader, seed ^ number as u64));
         thread::sleep(Duration::from_millis(chance.below(MOST_BETWEEN_ORDERS) as u64));
     }
 }
@@ -79,18 +79,18 @@ fn order_until_over<'scope, 'env: 'scope>(
 fn order_and_read<'scope, 'env: 'scope>(
     world: &'env World,
     scope: &'scope thread::Scope<'scope, 'env>,
-    order: Order,
+    order: &Order,
     _reader: Reader<'env>,
     seed: u64,
 ) {
     let mut client = Client::new(world, seed);
-    let Some(run) = client.order(&order) else { return };
+    let Some(run) = client.order(order) else { return };
     let (same, again, reader) = (run.clone(), order.clone(), Reader::new(&world.readers));
     scope.spawn(move || {
         let _reader = reader;
         Client::new(world, !seed).follow(&same, &again);
     });
-    client.follow(&run, &order);
+    client.follow(&run, order);
 }
 
 /// One reader that is under way.

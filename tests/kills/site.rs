@@ -45,7 +45,7 @@ impl Site {
         std::thread::spawn(move || {
             for socket in listener.incoming() {
                 let kept = Arc::clone(&kept);
-                std::thread::spawn(move || answer(socket.unwrap(), &kept));
+                std::thread::spawn(move || answer(&socket.unwrap(), &kept));
             }
         });
         Self { port, book }
@@ -93,8 +93,8 @@ fn listed(module: usize, name: &str) -> [String; 3] {
     [format!("own{module}.{name}@example.com"), shared(module), shared(module * 5 + 1)]
 }
 
-fn answer(socket: TcpStream, book: &Mutex<Vec<Question>>) {
-    let Some((target, life)) = read_head(&socket) else { return };
+fn answer(socket: &TcpStream, book: &Mutex<Vec<Question>>) {
+    let Some((target, life)) = read_head(socket) else { return };
     let Some((module, name)) = target.trim_start_matches("/m").split_once('/') else { return };
     let number: usize = module.parse().unwrap();
     let place = {
@@ -103,7 +103,7 @@ fn answer(socket: TcpStream, book: &Mutex<Vec<Question>>) {
         book.len() - 1
     };
     std::thread::sleep(pause(number, name));
-    if send(&socket, status(number, name), &json!(listed(number, name)).to_string()) {
+    if send(socket, status(number, name), &json!(listed(number, name)).to_string()) {
         book.lock()[place].answered = Some(Instant::now());
     }
 }
