@@ -1,7 +1,8 @@
 //! Clients that go on through every kill: they order, and read what they ordered until they have seen its end.
 
 use std::io::{BufRead as _, BufReader};
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -23,7 +24,8 @@ pub(super) struct World {
     pub(super) taken: Mutex<Vec<(String, String)>>,
     /// Orders whose answer was lost, and that nobody may repeat: they have no `Idempotency-Key`.
     pub(super) unsure: Mutex<Vec<String>>,
-    pub(super) is_over: AtomicBool,
+    /// The last kill is over: from here on everything must come to its end.
+    pub(super) over_since: OnceLock<Instant>,
     /// Readers that are under way.
     pub(super) readers: AtomicUsize,
     /// Requests that were not answered, or not to the end.
@@ -38,10 +40,17 @@ impl World {
             sightings: Sightings::default(),
             taken: Mutex::default(),
             unsure: Mutex::default(),
-            is_over: AtomicBool::new(false),
+            over_since: OnceLock::new(),
             readers: AtomicUsize::new(0),
             broken_off: AtomicUsize::new(0),
         }
+    }
+}
+
+impl World {
+    /// Under kills nothing needs to come to its end; afterwards everything does.
+    fn is_patient(&self) -> bool {
+        self.over_since.get().is_none_or(|since| since.elapsed() < PATIENCE)
     }
 }
 
@@ -78,7 +87,6 @@ impl<'a> Client<'a> {
     /// Orders until the order is taken; gives the run. `None`: the answer of an order that may not be repeated
     /// was lost.
     pub(super) fn order(&mut self, order: &Order) -> Option<String> {
-        let end = Instant::now() + PATIENCE;
         loop {
             if let Some(run) = self.ordered(order) {
                 self.world.taken.lock().push((order.name.clone(), run.clone()));
@@ -88,7 +96,7 @@ impl<'a> Client<'a> {
                 self.world.unsure.lock().push(order.name.clone());
                 return None;
             }
-            assert!(Instant::now() < end, "{} could not be ordered", order.name);
+            assert!(self.world.is_patient(), "{} could not be ordered", order.name);
         }
     }
 
@@ -113,9 +121,8 @@ impl<'a> Client<'a> {
 
     /// Reads the run in one way after another until it has seen the end.
     pub(super) fn follow(&mut self, run: &str, order: &Order) {
-        let end = Instant::now() + PATIENCE;
         while !self.look(run, order) {
-            assert!(Instant::now() < end, "run {run} does not end: {:?}", self.world.sightings.of(run));
+            assert!(self.world.is_patient(), "run {run} does not end: {:?}", self.world.sightings.of(run));
         }
     }
 

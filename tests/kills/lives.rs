@@ -27,7 +27,7 @@ impl Scene {
         let catalog = folder.path("catalog.json");
         std::fs::write(&catalog, site.catalog()).unwrap();
         // The shortest lease; no check runs out of time.
-        let flags = ["--lease=5s", "--check-workers=96", "--check-timeout=60s", "--run-timeout=10m"];
+        let flags = ["--lease=5s", "--check-workers=256", "--check-timeout=60s", "--run-timeout=10m"];
         let more = ["--no-builtin", "--allow-private-targets", "--log-level=info"];
         let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
         let flags = flags.into_iter().chain(more).map(str::to_owned).chain(limits);
@@ -91,8 +91,8 @@ fn live(scene: &Scene, world: &World, life: usize, chance: &mut Chance) -> Proce
     let mut process = scene.program.spawn(life);
     let (listens, lasts) = match life % 8 {
         6 => (false, chance.below(400)),
-        7 => (true, 4400 + chance.below(1200)),
-        _ => (true, chance.below(1000)),
+        7 => (true, 5500 + chance.below(1500)),
+        _ => (true, chance.below(800)),
     };
     if listens {
         world.port.store(process.port(), Ordering::SeqCst);
