@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Map;
 use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::outcome::Outcome;
@@ -39,7 +40,9 @@ macro_rules! on_both {
     )* };
 }
 
+mod audit;
 mod driving;
+mod erasing;
 mod health;
 mod hostile;
 mod ledger;
@@ -49,6 +52,7 @@ mod outages;
 mod quota;
 mod reading;
 mod starting;
+mod upgrading;
 
 /// An open store on a fresh database, with one account.
 struct Fixture {
@@ -62,7 +66,7 @@ impl Fixture {
     fn new(database: TestDatabase) -> Self {
         let store = open(&database.url, Options::server()).unwrap();
         let account = new_account("owner@example.com");
-        assert!(store.add_account(&account).unwrap());
+        assert!(store.add_account(&account, &Origin::CLI).unwrap());
         Self { store, account, me: new_instance(), database }
     }
 
@@ -89,6 +93,7 @@ impl Fixture {
             // Over at once: whoever drives may go on, until another one takes the run.
             holds: Duration::ZERO,
             idempotency: None,
+            origin: Origin::CLI,
         }
     }
 

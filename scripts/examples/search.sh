@@ -27,7 +27,7 @@ trap 'rm -rf -- "$work"' EXIT
 failures=0 # in a row
 run='' last='' reason='' wait=''
 
-# ---- asking, and asking again ------------------------------------------------------------------------------------------
+# ---- asking, and asking again --------------------------------------------------------------------------------------
 
 curl=(curl --silent --show-error --no-buffer --connect-timeout 10 --dump-header "$work/head")
 
@@ -61,7 +61,7 @@ again() {
     sleep "$wait"
 }
 
-# ---- a search --------------------------------------------------------------------------------------------------------
+# ---- a search ------------------------------------------------------------------------------------------------------
 
 # The same one each time: whichever attempt gets through, it is one search and one charge.
 idempotency_key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
@@ -124,7 +124,8 @@ until follow; do again; done
 jq --null-input --compact-output 'reduce inputs as $result ([]; .[$result.id] = $result) | .[] | values' \
     "$work/results" | tee "$work/found"
 found=$(wc -l <"$work/found")
-say "$(jq --raw-output --arg found $((found)) '"\(.status): \($found) results from \(.modules_completed) modules"' <<<"$last")"
+summary='"\(.status): \($found) results from \(.modules_completed) modules"'
+say "$(jq --raw-output --arg found $((found)) "$summary" <<<"$last")"
 # `failed`: what it found until then is printed all the same.
 [[ $(jq -r .status <<<"$last") == completed ]] || die 3 "$(jq -r '.error.message // ""' <<<"$last")"
 ((found > 0))

@@ -3,17 +3,27 @@
 use jiff::Timestamp;
 
 use super::account::Account;
+use super::audit::Origin;
 use super::credits::Cycle;
 use super::key::{KeyHash, KeyRecord};
 use super::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 
-/// Keeps accounts, keys and the use of credits. (Charges are booked by `runs::journal::Journal::start`,
+/// What went with an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Erased {
+    /// Keys.
+    pub keys: u64,
+    /// Runs, with their results.
+    pub runs: u64,
+}
+
+/// Keeps accounts, keys and the use of credits. Every change is noted in the audit, with its origin. (Charges are booked by `runs::journal::Journal::start`,
 /// in the transaction that creates the run.)
 pub trait Ledger: Send + Sync {
     /// Adds an account. `false`: one with this email address exists.
-    fn add_account(&self, account: &Account) -> Result<bool, StorageError>;
+    fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError>;
 
     /// The account of that id.
     fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError>;
@@ -25,10 +35,20 @@ pub trait Ledger: Send + Sync {
     fn accounts(&self) -> Result<Vec<Account>, StorageError>;
 
     /// Changes the plan. `false`: no such account.
-    fn set_plan(&self, id: AccountId, plan: &str) -> Result<bool, StorageError>;
+    fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool, StorageError>;
 
-    /// Adds a key.
-    fn add_key(&self, key: &KeyRecord) -> Result<(), StorageError>;
+    /// Deletes an account with everything personal: its email address, keys, runs with their results,
+    /// idempotency keys. All or nothing. What was booked stays, under the account's id alone. `None`: no
+    /// such account.
+    fn erase_account(
+        &self,
+        id: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Erased>, StorageError>;
+
+    /// Adds a key of an account that exists.
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError>;
 
     /// The key with that hash and its owner; revoked keys too.
     fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError>;
@@ -37,7 +57,7 @@ pub trait Ledger: Send + Sync {
     fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError>;
 
     /// Revokes a key; a revoked one keeps its first date. `false`: no such key.
-    fn revoke_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StorageError>;
+    fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError>;
 
     /// Notes when keys were last seen; never moves a date back.
     fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError>;

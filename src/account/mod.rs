@@ -7,14 +7,17 @@
 //! | [`key`] | API keys: making, checking, hashing |
 //! | [`credits`] | billing cycles, charges, balances |
 //! | [`rate_limit`] | requests a minute |
-//! | [`ledger`] | what this room asks of storage |
+//! | [`audit`] | who did what, when |
+//! | [`ledger`], [`records`] | what this room asks of storage |
 //! | [`service`] | the use cases: create, authenticate, balance |
 
 #[expect(clippy::module_inception, reason = "the room is named after its main noun")]
 pub mod account;
+pub mod audit;
 pub mod credits;
 pub mod key;
 pub mod ledger;
 pub mod plan;
 pub mod rate_limit;
+pub mod records;
 pub mod service;

@@ -10,9 +10,10 @@ use log::warn;
 use parking_lot::Mutex;
 
 use super::account::Account;
+use super::audit::{Actor, Origin};
 use super::credits::{Balance, Charge, Cycle};
 use super::key::{ApiKey, KeyHash, KeyRecord};
-use super::ledger::Ledger;
+use super::ledger::{Erased, Ledger};
 use super::plan::{Plan, PlanTable};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
@@ -31,6 +32,8 @@ pub struct Caller {
     pub account: Account,
     /// Its plan.
     pub plan: Plan,
+    /// Who that is to the audit.
+    pub actor: Actor,
 }
 
 /// Why something about an account could not be done.
@@ -115,13 +118,13 @@ impl Accounts {
     /// # Errors
     /// [`AccountError::InvalidEmail`], [`AccountError::UnknownPlan`], [`AccountError::EmailTaken`],
     /// or the store's failure.
-    pub fn create_account(&self, email: &str, plan: &str) -> Result<Account, AccountError> {
+    pub fn create_account(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         let email = normal_email(email)?;
         self.require_plan(plan)?;
         let now = self.clock.now();
         let account =
             Account { id: AccountId::new(), email, plan: plan.to_owned(), anchor: now, created_at: now };
-        if self.ledger.add_account(&account)? { Ok(account) } else { Err(AccountError::EmailTaken) }
+        if self.ledger.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
     }
 
     /// The account with that email address, whatever its case.
@@ -145,21 +148,39 @@ impl Accounts {
     ///
     /// # Errors
     /// [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], or the store's failure.
-    pub fn set_plan(&self, email: &str, plan: &str) -> Result<Account, AccountError> {
+    pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         self.require_plan(plan)?;
         let mut account = self.account_by_email(email)?;
-        if !self.ledger.set_plan(account.id, plan)? {
+        if !self.ledger.set_plan(account.id, plan, self.clock.now(), by)? {
             return Err(AccountError::UnknownAccount);
         }
         plan.clone_into(&mut account.plan);
         Ok(account)
     }
 
+    /// Deletes the account with that email address and everything personal. Its keys are refused at once
+    /// here, within [`KEY_CACHE_TTL`] in other processes; its live runs stop where they are driven, at
+    /// their next write; nothing can be started for it from now on, anywhere.
+    ///
+    /// # Errors
+    /// [`AccountError::UnknownAccount`] or the store's failure.
+    pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
+        let account = self.account_by_email(email)?;
+        let erased = self.ledger.erase_account(account.id, self.clock.now(), by)?;
+        self.cache.lock().retain(|_, cached| cached.account.id != account.id);
+        erased.map(|erased| (account, erased)).ok_or(AccountError::UnknownAccount)
+    }
+
     /// Makes a key. This is the only time that the key itself is known.
     ///
     /// # Errors
     /// [`AccountError::InvalidLabel`], [`AccountError::Random`], or the store's failure.
-    pub fn create_key(&self, account: &Account, label: &str) -> Result<(ApiKey, KeyRecord), AccountError> {
+    pub fn create_key(
+        &self,
+        account: &Account,
+        label: &str,
+        by: &Origin,
+    ) -> Result<(ApiKey, KeyRecord), AccountError> {
         let label = label.trim();
         if label.chars().count() > 100 || label.chars().any(char::is_control) {
             return Err(AccountError::InvalidLabel);
@@ -175,7 +196,7 @@ impl Accounts {
             last_used_at: None,
             revoked_at: None,
         };
-        self.ledger.add_key(&record)?;
+        self.ledger.add_key(&record, by)?;
         Ok((key, record))
     }
 
@@ -191,8 +212,8 @@ impl Accounts {
     ///
     /// # Errors
     /// [`AccountError::UnknownKey`] or the store's failure.
-    pub fn revoke_key(&self, id: KeyId) -> Result<(), AccountError> {
-        let known = self.ledger.revoke_key(id, self.clock.now())?;
+    pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), AccountError> {
+        let known = self.ledger.revoke_key(id, self.clock.now(), by)?;
         self.cache.lock().retain(|_, cached| cached.id != id);
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
     }
@@ -215,7 +236,7 @@ impl Accounts {
         };
         self.seen.lock().insert(id, now);
         let plan = self.plan_of(&account);
-        Ok(Caller { account, plan })
+        Ok(Caller { account, plan, actor: Actor::Key(id) })
     }
 
     fn cached(&self, hash: &KeyHash, now: Timestamp) -> Option<(KeyId, Account)> {

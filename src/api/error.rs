@@ -96,6 +96,11 @@ impl ApiError {
         Self::with_facts(Failure::PlanRequired, message, Facts { plans: Some(plans), ..Facts::default() })
     }
 
+    /// 403: the operator was asked never to search for this.
+    pub fn suppressed() -> Self {
+        Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
+    }
+
     /// 404: there is no such path.
     pub fn no_such_path() -> Self {
         Self::new(Failure::NotFound, "there is nothing at this address")
@@ -172,6 +177,7 @@ impl ApiError {
             Failure::PlanRequired => {
                 Self::plan_required("API access is not part of this account's plan", &["pro", "unlimited"])
             }
+            Failure::Suppressed => Self::suppressed(),
             Failure::NotFound => Self::no_such_run(),
             Failure::MethodNotAllowed => Self::method_not_allowed("GET, HEAD, OPTIONS"),
             Failure::BodyTimeout => Refusal::BodyTimeout.into(),

@@ -14,6 +14,7 @@ pub enum Code {
     InvalidApiKey,
     InsufficientCredits,
     PlanRequired,
+    Suppressed,
     NotFound,
     MethodNotAllowed,
     IdempotencyConflict,
@@ -35,6 +36,7 @@ impl Code {
             Self::InvalidApiKey => "invalid_api_key",
             Self::InsufficientCredits => "insufficient_credits",
             Self::PlanRequired => "plan_required",
+            Self::Suppressed => "suppressed",
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
@@ -58,6 +60,7 @@ pub enum Failure {
     InvalidApiKey,
     InsufficientCredits,
     PlanRequired,
+    Suppressed,
     NotFound,
     MethodNotAllowed,
     BodyTimeout,
@@ -91,11 +94,12 @@ pub struct Row {
 
 impl Failure {
     /// All of them, by status.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::InvalidRequest,
         Self::InvalidApiKey,
         Self::InsufficientCredits,
         Self::PlanRequired,
+        Self::Suppressed,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
@@ -120,6 +124,7 @@ impl Failure {
             Self::InvalidApiKey => row(401, Code::InvalidApiKey, "The API key is missing, malformed, unknown or revoked, or two different ones were sent.").headers(&["WWW-Authenticate"]),
             Self::InsufficientCredits => row(402, Code::InsufficientCredits, "The credits of this billing period do not suffice. Nothing was charged.").facts(&["limit", "cost", "remaining", "period_end"]),
             Self::PlanRequired => row(403, Code::PlanRequired, "The account's plan does not include what was asked for: the API, or premium searches. Nothing was charged.").facts(&["plans"]),
+            Self::Suppressed => row(403, Code::Suppressed, "What is asked for is on the operator's list of identifiers that are never searched. Nothing was charged."),
             Self::NotFound => row(404, Code::NotFound, "There is nothing at this address, or no such run of the caller's: unknown, foreign, deleted and malformed run ids are answered alike."),
             Self::MethodNotAllowed => row(405, Code::MethodNotAllowed, "The address does not answer this method; `Allow` says which it does.").facts(&["allowed"]).headers(&["Allow"]),
             Self::BodyTimeout => row(408, Code::InvalidRequest, "The body did not come in time.").facts(&["field"]),

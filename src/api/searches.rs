@@ -11,7 +11,8 @@ use super::error::ApiError;
 use super::service::{Api, Call, json_response};
 use super::stream;
 use super::wire::run::Answer;
-use crate::account::service::Caller;
+use crate::account::audit::Origin;
+use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Response};
 use crate::runs::journal::Idempotency;
@@ -35,6 +36,10 @@ const OVERLOADED_RETRY_SECS: u64 = 5;
 pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
+    if api.runs.is_suppressed(&body.query) {
+        // Again when it is ordered; here, before anything else is said of the caller or the search.
+        return Err(ApiError::suppressed());
+    }
     let key = decode::idempotency_key(call.request)?;
     if key.is_none() {
         // Again when it is ordered; here, so that a bad choice is refused before a thread is looked for. One
@@ -117,16 +122,19 @@ impl Search {
             premium,
             choice: self.body.choice.clone(),
             charge,
+            origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
         };
         match api.runs.start(order) {
             Ok(Receipt::Started(run)) => Ok(Found::Live(run)),
             Ok(Receipt::Repeated(id)) => api.runs.find(id, account)?.ok_or_else(ApiError::no_such_run),
             Ok(Receipt::Mismatch) => Err(ApiError::idempotency_mismatch()),
+            Ok(Receipt::UnknownAccount) => Err(AccountError::InvalidKey.into()),
             Ok(Receipt::InsufficientCredits { used }) => {
                 let limit = charge.allowed.unwrap_or_default();
                 Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
             }
+            Err(OrderError::Suppressed) => Err(ApiError::suppressed()),
             Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
             Err(OrderError::Choice(error)) => Err(error.into()),
             Err(OrderError::Storage(error)) => Err(error.into()),
@@ -190,7 +198,7 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let id = parse_run_id(call)?;
-    if !api.runs.delete(id, caller.account.id)? {
+    if !api.runs.delete(id, caller.account.id, &Origin::request(caller.actor, call.request_id))? {
         return Err(ApiError::no_such_run());
     }
     api.snapshots.forget(id);

@@ -1,4 +1,5 @@
-//! What has to be done every now and then: leases, expiry, cache sizes, when keys were last seen.
+//! What has to be done every now and then: leases, expiry, retention, cache sizes, when keys were last seen,
+//! what is never searched.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -7,41 +8,58 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::AppError;
+use super::suppression::Watch;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::Accounts;
 use crate::base::clock::Clock;
+use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
 
 const EVERY: Duration = Duration::from_secs(1);
 /// Every so many rounds, what is in no hurry.
 const LEISURELY: u64 = 15;
 
-/// Starts the thread. It ends by itself when `runs` is shut down.
-pub(super) fn start(
-    runs: Arc<Runs>,
-    accounts: Arc<Accounts>,
-    limiter: Arc<RateLimiter>,
-    clock: Arc<dyn Clock>,
-) -> Result<JoinHandle<()>, AppError> {
+/// What a housekeeper looks after.
+pub(super) struct House {
+    pub(super) runs: Arc<Runs>,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) limiter: Arc<RateLimiter>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) sweeper: Sweeper,
+    pub(super) suppression: Option<Watch>,
+}
+
+/// Starts the thread. It ends by itself when the runs are shut down.
+pub(super) fn start(mut house: House) -> Result<JoinHandle<()>, AppError> {
     thread::Builder::new()
         .name("housekeeper".to_owned())
         .spawn(move || {
             let mut round = 0u64;
-            while !runs.wait_for_duty(Instant::now() + EVERY) {
-                runs.keep_house();
-                limiter.sweep(clock.now());
+            while !house.runs.wait_for_duty(Instant::now() + EVERY) {
+                house.keep();
                 round += 1;
                 if round.is_multiple_of(LEISURELY) {
-                    tidy_up(&accounts);
+                    house.tidy_up();
                 }
             }
-            tidy_up(&accounts);
+            house.tidy_up();
         })
         .map_err(|error| AppError::Failed(format!("no thread for the housekeeper: {error}")))
 }
 
-fn tidy_up(accounts: &Accounts) {
-    if let Err(error) = accounts.keep_house() {
-        warn!("when keys were last seen was not written down: {error}");
+impl House {
+    fn keep(&mut self) {
+        if let Some(list) = self.suppression.as_mut().and_then(Watch::news) {
+            self.runs.suppress(list);
+        }
+        self.runs.keep_house();
+        self.limiter.sweep(self.clock.now());
+        self.sweeper.keep_house();
+    }
+
+    fn tidy_up(&self) {
+        if let Err(error) = self.accounts.keep_house() {
+            warn!("when keys were last seen was not written down: {error}");
+        }
     }
 }

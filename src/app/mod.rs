@@ -8,6 +8,7 @@
 //! | `proof` | a catalogue proved |
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
+//! | `suppression` | the file of what is never searched |
 //! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
@@ -18,6 +19,7 @@ mod parts;
 mod proof;
 mod search;
 mod serve;
+mod suppression;
 mod welcome;
 
 use std::fmt;

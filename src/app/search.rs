@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::AppError;
 use super::parts::{Engine, Premium, load_catalog};
+use super::{AppError, suppression};
+use crate::account::audit::Origin;
 use crate::account::credits::{Charge, Cycle};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, SuppressionConfig};
 use crate::modules::catalog::Choice;
 use crate::modules::query::Query;
 use crate::runs::live::LiveRun;
@@ -18,6 +19,7 @@ use crate::runs::run::{Progress, ResultRecord};
 use crate::runs::service::{Order, OrderError, Receipt, Runs};
 use crate::runs::unrecorded::Unrecorded;
 
+const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
 /// Nobody else could take the run over: it is recorded nowhere.
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -32,6 +34,8 @@ pub struct SearchRequest {
     pub premium: bool,
     /// Which modules are asked.
     pub choice: Choice,
+    /// What is never searched.
+    pub suppression: SuppressionConfig,
 }
 
 /// What happens during a search.
@@ -51,6 +55,7 @@ pub fn search(
     request: &SearchRequest,
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<RunRecord, AppError> {
+    let suppressed = suppression::load(&request.suppression)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = Engine::build(
         &request.engine,
@@ -60,6 +65,12 @@ pub fn search(
         Arc::new(Unrecorded),
         Arc::clone(&clock),
     )?;
+    if let Some((list, _)) = suppressed {
+        engine.runs.suppress(list);
+    }
+    if engine.runs.is_suppressed(&request.query) {
+        return Err(AppError::Config(SUPPRESSED.to_owned()));
+    }
     if request.premium && engine.premium == Premium::Unavailable {
         return Err(AppError::Config("premium searches need a browser, and none is configured".to_owned()));
     }
@@ -71,6 +82,7 @@ pub fn search(
         choice: request.choice.clone(),
         charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
         idempotency: None,
+        origin: Origin::CLI,
     };
     let run = match engine.runs.start(order) {
         Ok(Receipt::Started(run)) => run,

@@ -10,8 +10,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::ears::Ears;
+use super::housekeeper::House;
 use super::parts::{Engine, Premium, load_catalog};
-use super::{AppError, housekeeper, welcome};
+use super::{AppError, housekeeper, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
 use crate::api::service::ApiHandler;
@@ -19,6 +20,7 @@ use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
 use crate::store;
 
@@ -31,6 +33,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed("signals", &error))?;
     // Before anything is created: a mistake in the catalogue or a taken address leaves nothing behind.
     let catalog = load_catalog(&config.engine)?;
+    let suppression = suppression::load(&config.privacy.suppression)?;
     let server = listen(config).map_err(|error| AppError::Failed(error.to_string()))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
@@ -49,6 +52,11 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         store.clone(),
         Arc::clone(&clock),
     )?;
+    let suppression = suppression.map(|(list, watch)| {
+        engine.runs.suppress(list);
+        watch
+    });
+    let sweeper = Sweeper::new(store.clone(), Arc::clone(&clock), config.privacy.retain_days);
 
     let address = server.local_addr();
     let base_url = config.server.base_url_at(address);
@@ -68,7 +76,8 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     api.set_load_probe(Box::new(move || gauge.load()));
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
-    let housekeeper = housekeeper::start(Arc::clone(&engine.runs), accounts, limiter, clock)?;
+    let runs = Arc::clone(&engine.runs);
+    let housekeeper = housekeeper::start(House { runs, accounts, limiter, clock, sweeper, suppression })?;
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
 
     let signal = signals.forever().next();

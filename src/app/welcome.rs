@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use log::warn;
 
 use super::AppError;
+use crate::account::audit::Origin;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
 use crate::account::service::{AccountError, Accounts};
@@ -23,13 +24,14 @@ pub(super) fn first_key(accounts: &Accounts) -> Result<Option<ApiKey>, AppError>
         warn!("no plan has API access: make an account with `sightline account create`");
         return Ok(None);
     };
-    let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name) {
+    let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::SYSTEM) {
         Ok(account) => account,
         // Another instance on the same database was quicker: it shows the key.
         Err(AccountError::EmailTaken) => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let (key, _) = accounts.create_key(&account, "made at the first start").map_err(failed)?;
+    let (key, _) =
+        accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
     Ok(Some(key))
 }
 

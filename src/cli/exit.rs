@@ -15,7 +15,7 @@ pub enum Exit {
     /// 0: done.
     Done,
     /// 1: a search came to its end and found nothing; a file checked, formatted or converted was not in order; a
-    /// module of the catalogue proved broken or unreliable.
+    /// module of the catalogue proved broken or unreliable; a schema is not up to date.
     NothingFound,
     /// 2: the command line, a variable or a query is not what is allowed.
     Usage,

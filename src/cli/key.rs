@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::account::{ListFormat, open};
 use super::exit::{Exit, Failure};
 use super::table::write_table;
+use crate::account::audit::Origin;
 use crate::account::key::KeyRecord;
 use crate::account::plan::PlanTable;
 use crate::base::clock::{millis, rfc3339_millis};
@@ -102,7 +103,7 @@ pub(crate) fn run(args: KeyArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Create(args) => create(&args, out)?,
         Action::List(args) => list(&args, out)?,
         Action::Revoke(args) => {
-            open(&args.storage, PlanTable::default())?.revoke_key(args.id)?;
+            open(&args.storage, PlanTable::default())?.revoke_key(args.id, &Origin::CLI)?;
             writeln!(out, "revoked {}", args.id)?;
         }
     }
@@ -112,7 +113,7 @@ pub(crate) fn run(args: KeyArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
 fn create(args: &CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = open(&args.storage, PlanTable::default())?;
     let account = accounts.account_by_email(&args.account)?;
-    let (key, record) = accounts.create_key(&account, &args.label)?;
+    let (key, record) = accounts.create_key(&account, &args.label, &Origin::CLI)?;
     writeln!(out, "{}", key.expose())?;
     out.flush()?;
     // The key is out; that the explanation cannot be written is no failure.

@@ -4,11 +4,15 @@
 //! |---|---|
 //! | `serve` | `serve` |
 //! | `search` | `search TYPE QUERY` |
-//! | `account` | `account create`, `list`, `set-plan` |
+//! | `account` | `account create`, `list`, `set-plan`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
+//! | `audit` | `audit` |
+//! | `suppress` | `suppress hash`, `key` |
+//! | `migrate` | `migrate` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
 //! | `bar` | the progress bar |
+//! | `replace` | files that are there whole or not at all |
 //! | `table` | a table for people |
 //! | `unused` | options that a command takes and does not need |
 //! | `exit` | exit codes, and why a command failed |
@@ -17,13 +21,17 @@
 //! `Action`, a line in the README.
 
 mod account;
+mod audit;
 mod bar;
 mod catalog;
 mod exit;
 mod key;
+mod migrate;
 mod openapi;
+mod replace;
 mod search;
 mod serve;
+mod suppress;
 mod table;
 mod unused;
 
@@ -65,6 +73,9 @@ enum Action {
     Search(Box<search::SearchArgs>),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
+    Audit(audit::AuditArgs),
+    Suppress(suppress::SuppressArgs),
+    Migrate(migrate::MigrateArgs),
     Catalog(catalog::CatalogArgs),
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApiArgs),
@@ -110,6 +121,9 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Search(args) => search::run(*args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
+        Action::Audit(args) => audit::run(&args, out),
+        Action::Suppress(args) => suppress::run(&args, out),
+        Action::Migrate(args) => migrate::run(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
         Action::OpenApi(args) => openapi::run(&args, out),
     }

@@ -60,7 +60,7 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_KEEP_ALIVE", value_name = "DURATION", default_value = "15s")]
     #[arg(value_parser = checked(value::duration("10ms", "10m")))]
     pub keep_alive: Duration,
-    /// How long a shutdown waits for requests in flight
+    /// The longest that a shutdown takes: answers are finished, searches let go of for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
     pub drain_timeout: Duration,
@@ -209,6 +209,35 @@ pub struct AccountConfig {
     #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value_t)]
     #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>().map_err(|error| error.to_string())))]
     pub plans: PlanTable,
+}
+
+/// What is never searched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Privacy")]
+pub struct SuppressionConfig {
+    /// File with hashes of identifiers that are never searched, as `sightline suppress hash` writes them; a
+    /// server reads it again when it changes
+    #[arg(id = "suppress_file", long = "suppress", env = "SIGHTLINE_SUPPRESS", value_name = "FILE")]
+    #[arg(help_heading = "Privacy", value_parser = checked(value::suppress_file))]
+    pub file: Option<PathBuf>,
+    /// Key of these hashes
+    #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY")]
+    #[arg(help_heading = "Privacy", value_parser = secret(value::suppress_key))]
+    pub suppress_key: Option<Secret<String>>,
+}
+
+/// How long what is found is kept, and what is never searched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Privacy")]
+pub struct PrivacyConfig {
+    /// Days after its end that a search is kept; its query and results are removed then, its charge stays
+    /// booked; 0 keeps searches for ever
+    #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
+    #[arg(value_parser = checked(value::days))]
+    pub retain_days: u32,
+    /// What is never searched.
+    #[command(flatten)]
+    pub suppression: SuppressionConfig,
 }
 
 /// Requests a minute and account.

@@ -26,14 +26,14 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Command, FromArgMatches};
 
 pub(crate) use checked::checked;
-use checked::secret;
+pub(crate) use checked::secret;
 pub use groups::{
-    AccountConfig, CatalogConfig, EngineConfig, LogConfig, RateLimitConfig, SandboxMode, ServerConfig,
-    StorageConfig,
+    AccountConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, SandboxMode,
+    ServerConfig, StorageConfig, SuppressionConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use value::DatabaseAddress;
-pub(crate) use value::readable_file;
+pub(crate) use value::{readable_file, suppress_key};
 
 /// Options that do not fit together, or a module key's variable that holds no key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +68,9 @@ pub struct ServeConfig {
     /// Who may do how much.
     #[command(flatten)]
     pub accounts: AccountConfig,
+    /// How long what is found is kept, and what is never searched.
+    #[command(flatten)]
+    pub privacy: PrivacyConfig,
     /// Requests a minute.
     #[command(flatten)]
     pub rate_limits: RateLimitConfig,

@@ -24,6 +24,8 @@ fn the_defaults_are_the_documented_ones() {
     assert!(!engine.catalog.no_builtin && engine.catalog.files.is_empty() && engine.keys.is_empty());
     let limits = &config.rate_limits;
     assert_eq!((limits.search, limits.stream, limits.read), (30, 60, 120));
+    assert_eq!(config.privacy.retain_days, 90);
+    assert!(config.privacy.suppression.file.is_none() && config.privacy.suppression.suppress_key.is_none());
     assert_eq!(config.accounts.plans.all().len(), 4);
     assert_eq!(config.log.level, log::LevelFilter::Info);
 }

@@ -47,6 +47,12 @@ pub(crate) fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize
     }
 }
 
+/// A number of days; 0 is for ever.
+pub(crate) fn days(text: &str) -> Parsed<u32> {
+    let number = number(0, 36_500)(text)?;
+    u32::try_from(number).map_err(|_| "too large".to_owned())
+}
+
 /// The same as [`number`], for the rate limits.
 pub(crate) fn per_minute(text: &str) -> Parsed<u32> {
     let number = number(1, 1_000_000)(text)?;
@@ -192,6 +198,28 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
         Ok(_) => Err("it is not a file; a JSON file with modules is allowed".to_owned()),
         Err(error) => Err(format!("it cannot be read ({error}); a JSON file with modules is allowed")),
     }
+}
+
+/// A list of what is never searched; it must be there.
+pub(crate) fn suppress_file(text: &str) -> Parsed<PathBuf> {
+    const ALLOWED: &str = "a file with lines as `sightline suppress hash` writes them is allowed";
+    let path = PathBuf::from(text);
+    match std::fs::metadata(&path) {
+        Ok(meta) if meta.is_file() => Ok(path),
+        Ok(_) => Err(format!("it is not a file; {ALLOWED}")),
+        Err(error) => Err(format!("it cannot be read ({error}); {ALLOWED}")),
+    }
+}
+
+/// A key of such a list. The errors never repeat the text.
+pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
+    let fits = (16..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    if !fits {
+        return Err(
+            "16 to 256 visible ASCII characters are allowed (`sightline suppress key` makes one)".to_owned()
+        );
+    }
+    Ok(Secret::new(text.to_owned()))
 }
 
 /// A network or a single address.

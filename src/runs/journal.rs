@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::health::Tallies;
 use super::news::Ear;
 use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -66,6 +67,8 @@ pub struct NewRun {
     pub holds: Duration,
     /// The caller's `Idempotency-Key`, if any.
     pub idempotency: Option<Idempotency>,
+    /// Who asked for it.
+    pub origin: Origin,
 }
 
 /// An `Idempotency-Key` and what it stands for.
@@ -88,6 +91,8 @@ pub enum Started {
     Repeated(RunId),
     /// The idempotency key is known, with another body: nothing charged.
     Mismatch,
+    /// The account was deleted a moment ago: nothing charged, nothing created.
+    UnknownAccount,
     /// Not enough credits: nothing charged, nothing created.
     InsufficientCredits {
         /// Used in the cycle so far.
@@ -193,7 +198,8 @@ pub struct ListFilter {
     pub before: Option<(Timestamp, RunId)>,
 }
 
-/// Keeps runs, results and charges, and the health of modules.
+/// Keeps runs, results and charges, and the health of modules. What a person starts or deletes is noted in
+/// the audit.
 pub trait Journal: Send + Sync {
     /// Notes the idempotency key, books the charge and creates the run: all or nothing.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
@@ -263,7 +269,8 @@ pub trait Journal: Send + Sync {
 
     /// Removes a run's query, results and modules; what was charged stays booked. `false`: unknown,
     /// foreign or deleted before.
-    fn delete(&self, id: RunId, account: AccountId, now: Timestamp) -> Result<bool, StorageError>;
+    fn delete(&self, id: RunId, account: AccountId, at: Timestamp, by: &Origin)
+    -> Result<bool, StorageError>;
 
     /// Adds what a process has learnt of modules, by module id, to what all have, and gives that: of the web
     /// that is named, the simulated or the real one. All or nothing.

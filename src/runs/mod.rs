@@ -22,8 +22,11 @@
 //! | `ending` | the end of a run, stored |
 //! | `doubt` | orders whose commit's answer was lost |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
+//! | [`retention`] | old runs are removed |
+//! | [`suppression`] | identifiers that are never searched |
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
+//! | [`order`] | an order for a search, and what became of it |
 //! | [`service`] | the use cases: start, read, wait, follow, delete |
 //! | `upkeep` | leases, runs without a driver, memory, the shutdown |
 //!
@@ -44,13 +47,16 @@ pub mod journal;
 pub mod lanes;
 pub mod live;
 pub mod news;
+pub mod order;
 pub mod pool;
 pub mod proof;
 pub mod record;
+pub mod retention;
 pub mod ring;
 pub mod run;
 pub mod scheduler;
 pub mod service;
+pub mod suppression;
 pub mod unrecorded;
 mod upkeep;
 pub mod workshop;

@@ -23,7 +23,7 @@ pub enum News {
     Deleted(RunId),
     /// An instance let go of runs: they may be taken over.
     Released,
-    /// A key was revoked, or an account's plan changed.
+    /// A key was revoked, an account's plan changed, or it was deleted.
     Access,
     /// From now on all news are heard; what happened before may have been missed.
     Hearing,

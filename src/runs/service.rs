@@ -14,15 +14,17 @@ use super::doubt::{Doubt, Doubts};
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
-use super::journal::{Idempotency, InstanceId, Journal, ListFilter, NewRun, Started};
+use super::journal::{InstanceId, Journal, ListFilter, NewRun, Started};
 use super::live::{LiveRun, Stopped};
 use super::news::Board;
+pub use super::order::{Order, OrderError, Receipt};
 use super::pool::CheckPool;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use super::scheduler::{Job, Scheduler};
+use super::suppression::Suppressed;
 use super::upkeep::Agenda;
 use super::workshop::{Limits, Workshop};
-use crate::account::credits::Charge;
+use crate::account::audit::Origin;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -53,38 +55,6 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
-/// A search to be started.
-#[derive(Debug, Clone)]
-pub struct Order {
-    /// Who pays.
-    pub account: AccountId,
-    /// What is searched.
-    pub query: Query,
-    /// Whether browser modules take part.
-    pub premium: bool,
-    /// Which modules are asked.
-    pub choice: Choice,
-    /// What it costs.
-    pub charge: Charge,
-    /// The caller's `Idempotency-Key`.
-    pub idempotency: Option<Idempotency>,
-}
-
-/// What became of an order.
-pub enum Receipt {
-    /// Charged and started.
-    Started(Arc<LiveRun>),
-    /// The idempotency key is known with the same body: that run, nothing charged.
-    Repeated(RunId),
-    /// The idempotency key is known with another body.
-    Mismatch,
-    /// Not enough credits.
-    InsufficientCredits {
-        /// Used in the cycle so far.
-        used: u64,
-    },
-}
-
 /// How many modules a search asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleCounts {
@@ -92,17 +62,6 @@ pub struct ModuleCounts {
     pub standard: BTreeMap<SearchType, usize>,
     /// More in a premium search for a username.
     pub premium: usize,
-}
-
-/// Why an order was not taken.
-#[derive(Debug)]
-pub enum OrderError {
-    /// Too many runs wait, or the process shuts down.
-    Overloaded,
-    /// No modules can be chosen so.
-    Choice(ChoiceError),
-    /// The store failed: nothing was charged, as far as it can tell.
-    Storage(StorageError),
 }
 
 /// A run, wherever it is.
@@ -145,6 +104,7 @@ pub struct Runs {
     /// Whether there is something to do before its time.
     pub(super) called: AtomicBool,
     pub(super) agenda: Mutex<Agenda>,
+    suppressed: RwLock<Arc<Suppressed>>,
     pub(super) doubts: Doubts,
 }
 
@@ -181,6 +141,7 @@ impl Runs {
             duty: Condvar::new(),
             called: AtomicBool::new(false),
             agenda: Mutex::new(Agenda::new()),
+            suppressed: RwLock::default(),
             doubts: Doubts::default(),
         });
         runs.share_health();
@@ -206,11 +167,26 @@ impl Runs {
         self.catalog.choose(&switches, choice)
     }
 
+    /// From now on these are never searched. What is under way goes on to its end.
+    pub fn suppress(&self, list: Suppressed) {
+        *self.suppressed.write() = Arc::new(list);
+    }
+
+    /// Whether this is never searched.
+    pub fn is_suppressed(&self, query: &Query) -> bool {
+        let list = Arc::clone(&self.suppressed.read());
+        list.holds(query)
+    }
+
     /// Charges and starts a search.
     ///
     /// # Errors
+    /// [`OrderError::Suppressed`] before anything is looked at;
     /// [`OrderError::Overloaded`] and [`OrderError::Choice`] before anything is charged; the store's failure.
     pub fn start(&self, order: Order) -> Result<Receipt, OrderError> {
+        if self.is_suppressed(&order.query) {
+            return Err(OrderError::Suppressed);
+        }
         if !self.scheduler.has_room() {
             return Err(OrderError::Overloaded);
         }
@@ -232,6 +208,7 @@ impl Runs {
             owner: self.workshop.instance,
             holds: self.workshop.limits.lease,
             idempotency: order.idempotency,
+            origin: order.origin,
         };
         let credits = order.charge.credits;
         let opening = RunSummary::opening(&new, credits);
@@ -261,6 +238,7 @@ impl Runs {
             }
             Started::Repeated(id) => Receipt::Repeated(id),
             Started::Mismatch => Receipt::Mismatch,
+            Started::UnknownAccount => Receipt::UnknownAccount,
             Started::InsufficientCredits { used } => Receipt::InsufficientCredits { used },
         })
     }
@@ -395,8 +373,8 @@ impl Runs {
     ///
     /// # Errors
     /// The store's failure.
-    pub fn delete(&self, id: RunId, account: AccountId) -> Result<bool, StorageError> {
-        let known = self.workshop.journal.delete(id, account, self.workshop.clock.now())?;
+    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let known = self.workshop.journal.delete(id, account, self.workshop.clock.now(), by)?;
         if known {
             self.stop_deleted(id);
             self.board.tell(id);

@@ -13,6 +13,7 @@ use super::journal::{
 };
 use super::news::Ear;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -74,7 +75,7 @@ impl Journal for Unrecorded {
         Ok(Vec::new())
     }
 
-    fn delete(&self, _: RunId, _: AccountId, _: Timestamp) -> Result<bool, StorageError> {
+    fn delete(&self, _: RunId, _: AccountId, _: Timestamp, _: &Origin) -> Result<bool, StorageError> {
         Ok(false)
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use log::{info, warn};
 
 use super::driver;
+use super::ending;
 use super::journal::{Claim, Lease, Resumable};
 use super::live::{LiveRun, Stopped};
 use super::scheduler::Job;
@@ -150,6 +151,11 @@ impl Runs {
             let run = LiveRun::resume(from);
             return driver::fail(&self.workshop, &run, "this version cannot go on with the search");
         };
+        if self.is_suppressed(&query) {
+            let run = LiveRun::resume(from);
+            let why = "what it looks for is no longer searched";
+            return ending::store(&self.workshop, &run, ending::failed(&self.workshop, "suppressed", why));
+        }
         let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
         let (mut modules, mut gone) = (Vec::new(), Vec::new());
         for module in from.modules.iter().filter(|module| !done.contains(&module.as_str())) {

@@ -23,7 +23,8 @@ pub enum OpenError {
         /// Number of the process that holds it, where it is known.
         process: Option<u32>,
     },
-    /// A command of a newer version would have to change the schema under a running server.
+    /// A command would have to change the schema under a running server of an older version, or another one
+    /// is changing it and takes long.
     ServerRunning {
         /// The database.
         path: PathBuf,
@@ -39,6 +40,11 @@ pub enum OpenError {
     },
     /// There is something else in this database, or its schema was changed by hand.
     Foreign(String),
+    /// A migration that this database has run is not the one that this program knows under its name.
+    ChangedMigration {
+        /// File name.
+        name: &'static str,
+    },
     /// A migration failed; nothing of it was kept.
     Migration {
         /// File name.
@@ -82,6 +88,11 @@ impl fmt::Display for OpenError {
                  start the newer version of sightline that made it, or restore a backup"
             ),
             Self::Foreign(why) => write!(f, "this is no database that sightline can use: {why}"),
+            Self::ChangedMigration { name } => write!(
+                f,
+                "migration {name} is not the one that made this database: one of the two was changed \
+                 afterwards; start the released program that made the database, or restore a backup"
+            ),
             Self::Migration { name, cause } => {
                 write!(f, "migration {name} failed, nothing was changed: {cause}")
             }

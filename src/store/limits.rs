@@ -21,6 +21,18 @@ pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
 /// How long SQLite waits for a lock that another process (a command) holds.
 pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
 
+/// How long whoever has to change an SQLite file waits for others that do, looking so often.
+pub(super) const SQLITE_CHANGE_WAIT: Duration = Duration::from_secs(10);
+pub(super) const SQLITE_LOCK_LOOK: Duration = Duration::from_millis(10);
+
+/// How long a server is seen to have the file before another one gives up: longer than it takes to empty the
+/// lock of what a dead server left.
+pub(super) const SQLITE_SERVER_SEEN: Duration = Duration::from_millis(250);
+
+/// The same for a command, which takes the server for one of an older version then: longer than a new
+/// server needs to change the schema itself.
+pub(super) const SQLITE_OLD_SERVER_SEEN: Duration = Duration::from_secs(2);
+
 /// How long a health check waits for a connection and, again, for an answer: a load balancer asks every
 /// few seconds.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
@@ -60,9 +72,13 @@ pub(super) const KEEPALIVE_RETRIES: u32 = 3;
 pub(super) const POSTGRES_SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
-/// The same for a migration: it may rewrite a table, and waits for other starters.
-pub(super) const MIGRATION_SETTINGS: &str = "SET LOCAL statement_timeout = '15min'; SET LOCAL lock_timeout = \
-                                             '15min'; SET LOCAL idle_in_transaction_session_timeout = '15min'";
+/// The same for a transaction that may take long: a migration, which may rewrite a table and waits for other
+/// starters; the deletion of an account with all its runs.
+pub(super) const LONG_WORK: [&str; 3] = [
+    "SET LOCAL statement_timeout = '15min'",
+    "SET LOCAL lock_timeout = '15min'",
+    "SET LOCAL idle_in_transaction_session_timeout = '15min'",
+];
 
 /// How deep arrays and objects of a result's metadata may nest; see `document`.
 pub(super) const METADATA_DEPTH: usize = 64;

@@ -6,6 +6,7 @@
 //! | [`limits`] | every timeout and size, with its reason |
 //! | [`error`] | why a database could not be opened |
 //! | `schema` | the list of migrations, which schemas are refused |
+//! | `audit`, `retention` | rows of the audit; which old runs are removed together |
 //! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
 //! | `health` | the columns of `module_health`, and how counts fade |
 //! | `writes` | whether writes are taken, for health checks |
@@ -14,17 +15,20 @@
 //!
 //! # To change the schema
 //! Add `sql/sqlite/NNNN_name.sql` and `sql/postgres/NNNN_name.sql` and one line in `schema.rs`. A file
-//! that was released never changes.
+//! that was released never changes: databases know its checksum. What belongs to a person must go with the
+//! account: a foreign key to `accounts`, and a line in both `erasure.rs`.
 //!
 //! # To add a question to the store
 //! Add it to the trait of the room that asks (`account::ledger`, `runs::journal`), to the file of that
 //! name in both folders, and to the contract suite.
 
+mod audit;
 mod document;
 pub mod error;
 mod health;
 pub mod limits;
 mod postgres;
+mod retention;
 mod row;
 mod schema;
 mod sqlite;
@@ -33,17 +37,20 @@ mod writes;
 
 use std::sync::Arc;
 
+use crate::account::audit::{AuditTrail, Origin};
 use crate::account::ledger::Ledger;
+use crate::account::records::Records;
 use crate::runs::journal::Journal;
+use crate::runs::retention::Retention;
 
 pub use error::OpenError;
 pub use limits::DEFAULT_POOL_SIZE;
 pub use url::{DatabaseUrl, UrlError};
 
 /// Everything that the rooms below ask of storage.
-pub trait Storage: Ledger + Journal + 'static {}
+pub trait Storage: Ledger + Journal + AuditTrail + Records + Retention + 'static {}
 
-impl<T: Ledger + Journal + 'static> Storage for T {}
+impl<T: Ledger + Journal + AuditTrail + Records + Retention + 'static> Storage for T {}
 
 /// An open database. `Arc<Store>` becomes `Arc<dyn Ledger>` or `Arc<dyn Journal>` where one is asked for.
 pub type Store = dyn Storage;
@@ -55,6 +62,16 @@ pub enum Role {
     Server,
     /// A short command, which works beside a running server.
     Command,
+}
+
+impl Role {
+    /// Who changes the schema, to the audit.
+    fn origin(self) -> Origin {
+        match self {
+            Self::Server => Origin::SYSTEM,
+            Self::Command => Origin::CLI,
+        }
+    }
 }
 
 /// How a database is opened.
@@ -89,4 +106,30 @@ pub fn open(url: &DatabaseUrl, options: Options) -> Result<Arc<Store>, OpenError
         url::Target::Sqlite(path) => Arc::new(sqlite::Database::open(path, options)?),
         url::Target::Postgres(target) => Arc::new(postgres::Database::open(target, options)?),
     })
+}
+
+/// Brings the schema of a database up to date, as [`open`] does; creates an SQLite file that is not there.
+/// Gives the names of the migrations that were run, oldest first.
+///
+/// # Errors
+/// As [`open`].
+pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
+    let by = Role::Command.origin();
+    let done = match url.target() {
+        url::Target::Sqlite(path) => sqlite::migrate(path, &by)?,
+        url::Target::Postgres(target) => postgres::migrate(target, &by)?,
+    };
+    Ok(done.into_iter().map(|migration| migration.name).collect())
+}
+
+/// What [`migrate`] would run. Changes and creates nothing.
+///
+/// # Errors
+/// As [`open`].
+pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
+    let pending = match url.target() {
+        url::Target::Sqlite(path) => sqlite::pending(path)?,
+        url::Target::Postgres(target) => postgres::pending(target)?,
+    };
+    Ok(pending.into_iter().map(|migration| migration.name).collect())
 }

@@ -1,7 +1,9 @@
 //! The list of migrations, and which schemas are refused.
 //!
 //! Migrations only append. Each runs once, in a transaction of its own, which also notes it in the table
-//! `schema_version`.
+//! `schema_version`, with the SHA-256 of its text.
+
+use sha2::{Digest, Sha256};
 
 use super::error::OpenError;
 
@@ -10,10 +12,30 @@ use super::error::OpenError;
 pub(super) struct Migration {
     /// File name without its ending.
     pub(super) name: &'static str,
-    /// For SQLite.
-    pub(super) sqlite: &'static str,
-    /// For PostgreSQL.
-    pub(super) postgres: &'static str,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+/// Whose SQL a migration is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+impl Migration {
+    pub(super) fn sql(&self, dialect: Dialect) -> &'static str {
+        match dialect {
+            Dialect::Sqlite => self.sqlite,
+            Dialect::Postgres => self.postgres,
+        }
+    }
+
+    /// SHA-256 of the text, in hexadecimal. The line ends of a checkout do not count.
+    pub(super) fn checksum(&self, dialect: Dialect) -> String {
+        let text = self.sql(dialect).replace("\r\n", "\n");
+        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 macro_rules! migration {
@@ -32,34 +54,71 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0002_several_sources"),
     migration!("0003_module_health"),
     migration!("0004_shared"),
+    migration!("0005_audit_and_retention"),
 ];
+
+/// The version from which on `schema_version` has checksums, and migrations are noted in the audit.
+const AUDITED_SINCE: i64 = 5;
+
+/// Whether a schema of this version has checksums and the audit.
+pub(super) fn is_audited(version: i64) -> bool {
+    version >= AUDITED_SINCE
+}
 
 /// A migration with its version.
 pub(super) type Step = (i64, &'static Migration);
 
-/// The next migration to run; `applied` is what the database has noted, by version.
+/// What a database has noted of a migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Applied {
+    pub(super) version: i64,
+    pub(super) name: String,
+    /// `None` until the schema has a place for it.
+    pub(super) checksum: Option<String>,
+}
+
+/// The migrations up to that version, oldest first.
+pub(super) fn up_to(version: i64) -> impl Iterator<Item = Step> {
+    (1..=version).zip(MIGRATIONS)
+}
+
+/// The migrations that are still to be run, oldest first; `applied` is what the database has noted, by
+/// version.
 ///
 /// # Errors
 /// When the schema is newer than this program, or not made by these migrations.
-pub(super) fn next_step(applied: &[(i64, String)]) -> Result<Option<Step>, OpenError> {
+pub(super) fn pending(applied: &[Applied], dialect: Dialect) -> Result<Vec<Step>, OpenError> {
+    let newest = applied.last().map_or(0, |last| last.version);
     let mut known = (1..).zip(MIGRATIONS);
-    for (version, name) in applied {
+    for noted in applied {
         match known.next() {
-            Some((expected, migration)) if expected == *version && migration.name == name => {}
-            None => {
-                let found = applied.last().map_or(*version, |(version, _)| *version);
-                return Err(OpenError::NewerSchema { found, known: known_version() });
+            Some((version, migration)) if version == noted.version && migration.name == noted.name => {
+                check_text(noted, migration, dialect, is_audited(newest))?;
             }
-            Some((expected, migration)) => {
+            None => return Err(OpenError::NewerSchema { found: newest, known: known_version() }),
+            Some((version, migration)) => {
                 return Err(OpenError::Foreign(format!(
-                    "its table schema_version has ({version}, \"{name}\") where ({expected}, \"{}\") belongs; \
-                     restore a backup",
-                    migration.name
+                    "its table schema_version has ({}, \"{}\") where ({version}, \"{}\") belongs; restore a \
+                     backup",
+                    noted.version, noted.name, migration.name
                 )));
             }
         }
     }
-    Ok(known.next())
+    Ok(known.collect())
+}
+
+fn check_text(
+    noted: &Applied,
+    migration: &'static Migration,
+    dialect: Dialect,
+    must_have: bool,
+) -> Result<(), OpenError> {
+    let fits = match &noted.checksum {
+        Some(checksum) => *checksum == migration.checksum(dialect),
+        None => !must_have,
+    };
+    if fits { Ok(()) } else { Err(OpenError::ChangedMigration { name: migration.name }) }
 }
 
 fn known_version() -> i64 {
@@ -70,8 +129,37 @@ fn known_version() -> i64 {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<(i64, String)> {
-        (1..).zip(MIGRATIONS).map(|(version, migration)| (version, migration.name.to_owned())).collect()
+    /// What every released migration is for ever: SQLite's, PostgreSQL's.
+    const RELEASED: [(&str, &str, &str); 3] = [
+        (
+            "0001_foundation",
+            "21ea928401ff7402e05ba3c21795f2df221e341e26e613c3bf4f11eafbd8489d",
+            "322a803031e82150d9fe23f8266dd2a5789788e2b1d6adb529261b9de1de29cf",
+        ),
+        (
+            "0002_several_sources",
+            "615f608314fcc949a4052b34bd28c05f554990e3762c081a7ef41f9701e0fef5",
+            "a0668149c609055ad4d6e58f80e83b8ee4f51d2a0318356e4cd4270fdc7204b2",
+        ),
+        (
+            "0003_module_health",
+            "5a8f6e6a0b39463e902e946a9e6a75ae412102fa296c7900938b46a4c249fc9a",
+            "8abafa58880af20b418e0ed84f25f00f4090b624b7476be706571a7cdf4af87e",
+        ),
+    ];
+
+    fn all() -> Vec<Applied> {
+        up_to(known_version())
+            .map(|(version, migration)| Applied {
+                version,
+                name: migration.name.to_owned(),
+                checksum: Some(migration.checksum(Dialect::Sqlite)),
+            })
+            .collect()
+    }
+
+    fn refused(applied: &[Applied]) -> String {
+        pending(applied, Dialect::Sqlite).unwrap_err().to_string()
     }
 
     #[test]
@@ -82,21 +170,57 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_database_starts_at_the_first_and_a_whole_one_needs_nothing() {
-        assert_eq!(next_step(&[]).unwrap().map(|(version, _)| version), Some(1));
-        assert!(next_step(&all()).unwrap().is_none());
+    fn a_released_migration_never_changes() {
+        for ((name, sqlite, postgres), migration) in RELEASED.iter().zip(MIGRATIONS) {
+            let sums = (migration.checksum(Dialect::Sqlite), migration.checksum(Dialect::Postgres));
+            assert_eq!((migration.name, sums), (*name, ((*sqlite).into(), (*postgres).into())));
+        }
     }
 
     #[test]
-    fn a_newer_or_a_changed_schema_is_refused() {
-        let mut newer = all();
-        newer.push((known_version() + 1, "9999_future".into()));
-        let error = next_step(&newer).unwrap_err().to_string();
-        assert!(error.contains(&format!("schema version {}", known_version() + 1)), "{error}");
+    fn an_empty_database_needs_all_and_a_whole_one_nothing() {
+        let names = |applied: &[Applied]| -> Vec<&str> {
+            pending(applied, Dialect::Sqlite).unwrap().iter().map(|(_, migration)| migration.name).collect()
+        };
+        assert_eq!(names(&[]).len(), MIGRATIONS.len());
+        assert_eq!(names(&all()), [""; 0]);
+        assert_eq!(names(&all()[..1])[0], "0002_several_sources");
+    }
 
-        let mut changed = all();
-        changed[0].1 = "0001_other".into();
-        assert!(next_step(&changed).unwrap_err().to_string().contains("0001_other"));
-        assert!(next_step(&[(2, "0002_x".into())]).unwrap_err().to_string().contains("where (1,"));
+    #[test]
+    fn a_newer_schema_is_refused() {
+        let mut newer = all();
+        newer.push(Applied { version: known_version() + 1, name: "9999_future".into(), checksum: None });
+        let error = refused(&newer);
+        assert!(error.contains(&format!("schema version {}", known_version() + 1)), "{error}");
+    }
+
+    #[test]
+    fn a_schema_that_was_not_made_by_these_migrations_is_refused() {
+        let mut other = all();
+        other[0].name = "0001_other".into();
+        assert!(refused(&other).contains("0001_other"));
+        let second = Applied { version: 2, name: "0002_x".into(), checksum: None };
+        assert!(refused(&[second]).contains("where (1,"));
+    }
+
+    #[test]
+    fn a_changed_migration_is_refused() {
+        for checksum in [Some("0".repeat(64)), None] {
+            let mut changed = all();
+            changed[1].checksum = checksum;
+            assert!(refused(&changed).contains("0002_several_sources"));
+        }
+        // A schema that has no place for checksums yet is believed.
+        let old: Vec<Applied> =
+            all()[..3].iter().map(|noted| Applied { checksum: None, ..noted.clone() }).collect();
+        assert_eq!(pending(&old, Dialect::Sqlite).unwrap().len(), MIGRATIONS.len() - 3);
+    }
+
+    #[test]
+    fn line_ends_do_not_count() {
+        let with = |sqlite| Migration { name: "x", sqlite, postgres: "" }.checksum(Dialect::Sqlite);
+        assert_eq!(with("a\r\nb\r\n"), with("a\nb\n"));
+        assert_ne!(with("a\nb"), with("a b"));
     }
 }

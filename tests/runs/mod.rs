@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
@@ -124,7 +125,7 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
         anchor: now,
         created_at: now,
     };
-    assert!(ledger.add_account(&account).unwrap());
+    assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
     account.id
 }
 
@@ -146,6 +147,7 @@ impl Bench {
             choice: Choice::default(),
             charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
             idempotency: None,
+            origin: Origin::CLI,
         }
     }
 
@@ -435,7 +437,7 @@ fn a_deleted_run_stops_asking() {
     let bench = bench(&catalog, RunsConfig { check_workers: 8, ..config() });
     let run = bench.start("alice");
     eventually("some wait", || bench.web.at_gate.load(Ordering::SeqCst) > 0);
-    assert!(bench.runs.delete(run.id(), bench.account).unwrap());
+    assert!(bench.runs.delete(run.id(), bench.account, &Origin::CLI).unwrap());
     eventually("its driver has gone", || bench.runs.counts() == (0, 0));
     bench.web.open_gate();
     assert!(bench.runs.find(run.id(), bench.account).unwrap().is_none());

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use sightline::account::audit::Origin;
 use sightline::account::credits::Charge;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
@@ -117,8 +118,14 @@ impl Journal for Switched {
     ) -> Result<Vec<RunSummary>, StorageError> {
         self.inner.list(account, filter, limit)
     }
-    fn delete(&self, id: RunId, account: AccountId, now: jiff::Timestamp) -> Result<bool, StorageError> {
-        self.inner.delete(id, account, now)
+    fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        now: jiff::Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.inner.delete(id, account, now, by)
     }
     fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
         self.up()?;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::runs::journal::{Checkpoint, Ending, NewRun, Write};
 use sightline::runs::run::{ModuleReport, ResultRecord, RunError};
 
@@ -118,7 +119,7 @@ on_both! {
 
     fn nul_in_a_plain_text_is_replaced(f) {
         let account = Account { email: "a\0b@example.com".into(), ..new_account("") };
-        assert!(f.store.add_account(&account).unwrap());
+        assert!(f.store.add_account(&account, &Origin::CLI).unwrap());
         let stored = f.store.account(account.id).unwrap().unwrap();
         assert_eq!(stored.email, "a\u{FFFD}b@example.com");
         assert_eq!(f.store.account_by_email("a\0b@example.com").unwrap(), Some(stored));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan as _};
 use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::account::key::{ApiKey, KeyRecord};
 use sightline::account::service::{Accounts, Caller};
 use sightline::base::clock::ManualClock;
@@ -12,7 +13,7 @@ use sightline::runs::journal::{NewRun, Started};
 
 use super::{Fixture, at, cycle, new_account};
 
-fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
+pub(super) fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
     let key = ApiKey::generate().unwrap();
     let record = KeyRecord {
         id: KeyId::new(),
@@ -30,7 +31,7 @@ fn new_key(account: &Account, created_at: &str) -> (ApiKey, KeyRecord) {
 impl Fixture {
     fn add_key(&self, created_at: &str) -> KeyRecord {
         let (_, record) = new_key(&self.account, created_at);
-        self.store.add_key(&record).unwrap();
+        self.store.add_key(&record, &Origin::CLI).unwrap();
         record
     }
 }
@@ -85,8 +86,8 @@ on_both! {
             let boundaries = boundaries.map(at);
             months.clock.set(boundaries[0]);
             let email = format!("{}@example.com", AccountId::new());
-            let account = months.accounts.create_account(&email, "pro").unwrap();
-            let (key, _) = months.accounts.create_key(&account, "").unwrap();
+            let account = months.accounts.create_account(&email, "pro", &Origin::CLI).unwrap();
+            let (key, _) = months.accounts.create_key(&account, "", &Origin::CLI).unwrap();
             let caller = months.accounts.authenticate(key.expose()).unwrap();
             for cycle in boundaries.windows(2) {
                 months.spends_all(&caller, cycle[0]);
@@ -107,8 +108,8 @@ on_both! {
     fn an_account_of_the_leap_day_has_its_boundary_on_the_last_of_other_februaries(f) {
         let months = Months::new(f);
         months.clock.set(at("2028-02-29T06:00:00Z"));
-        let account = months.accounts.create_account("leap@example.com", "pro").unwrap();
-        let (key, _) = months.accounts.create_key(&account, "").unwrap();
+        let account = months.accounts.create_account("leap@example.com", "pro", &Origin::CLI).unwrap();
+        let (key, _) = months.accounts.create_key(&account, "", &Origin::CLI).unwrap();
         let caller = months.accounts.authenticate(key.expose()).unwrap();
         months.spends_all(&caller, at("2029-01-29T06:00:00Z"));
         months.is_refused(&caller, at("2029-02-28T05:59:59.999Z"));
@@ -127,14 +128,14 @@ on_both! {
     fn an_email_address_has_one_account(f) {
         let mut twin = new_account("owner@example.com");
         twin.plan = "free".into();
-        assert!(!f.store.add_account(&twin).unwrap());
+        assert!(!f.store.add_account(&twin, &Origin::CLI).unwrap());
         assert_eq!(f.store.account(twin.id).unwrap(), None);
         assert_eq!(f.store.account_by_email("owner@example.com").unwrap(), Some(f.account.clone()));
     }
 
     fn two_accounts_cannot_have_one_id_and_the_error_names_nobody(f) {
         let impostor = Account { email: "impostor@example.com".into(), ..f.account.clone() };
-        let error = f.store.add_account(&impostor).unwrap_err();
+        let error = f.store.add_account(&impostor, &Origin::CLI).unwrap_err();
         assert!(!error.is_unavailable());
         let text = format!("{error} {error:?}");
         assert!(!text.contains("impostor") && !text.contains(&f.account.id.to_string()), "{text}");
@@ -143,15 +144,15 @@ on_both! {
     fn accounts_come_oldest_first(f) {
         let older = Account { created_at: at("2025-12-31T23:59:59.999Z"), ..new_account("b@example.com") };
         let newer = Account { created_at: at("2026-02-01T00:00:00Z"), ..new_account("a@example.com") };
-        assert!(f.store.add_account(&newer).unwrap());
-        assert!(f.store.add_account(&older).unwrap());
+        assert!(f.store.add_account(&newer, &Origin::CLI).unwrap());
+        assert!(f.store.add_account(&older, &Origin::CLI).unwrap());
         assert_eq!(f.store.accounts().unwrap(), [older, f.account.clone(), newer]);
     }
 
     fn a_plan_changes_for_an_account_that_exists(f) {
-        assert!(f.store.set_plan(f.account.id, "unlimited").unwrap());
+        assert!(f.store.set_plan(f.account.id, "unlimited", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
         assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "unlimited");
-        assert!(!f.store.set_plan(AccountId::new(), "free").unwrap());
+        assert!(!f.store.set_plan(AccountId::new(), "free", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
     }
 
     fn a_key_is_found_by_its_hash_with_its_owner(f) {
@@ -164,22 +165,22 @@ on_both! {
     fn a_hash_belongs_to_one_key(f) {
         let record = f.add_key("2026-03-01T00:00:00Z");
         let twin = KeyRecord { id: KeyId::new(), ..record };
-        assert!(!f.store.add_key(&twin).unwrap_err().is_unavailable());
+        assert!(!f.store.add_key(&twin, &Origin::CLI).unwrap_err().is_unavailable());
         assert_eq!(f.store.keys(None).unwrap().len(), 1);
     }
 
     fn a_key_needs_an_account(f) {
         let (_, orphan) = new_key(&new_account("nobody@example.com"), "2026-03-01T00:00:00Z");
-        assert!(f.store.add_key(&orphan).is_err());
+        assert!(f.store.add_key(&orphan, &Origin::CLI).is_err());
     }
 
     fn keys_come_oldest_first_of_one_account_or_of_all(f) {
         let newer = f.add_key("2026-03-02T00:00:00Z");
         let older = f.add_key("2026-03-01T00:00:00Z");
         let stranger = new_account("stranger@example.com");
-        assert!(f.store.add_account(&stranger).unwrap());
+        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
         let (_, foreign) = new_key(&stranger, "2026-03-01T12:00:00Z");
-        f.store.add_key(&foreign).unwrap();
+        f.store.add_key(&foreign, &Origin::CLI).unwrap();
         assert_eq!(f.store.keys(Some(f.account.id)).unwrap(), [older.clone(), newer.clone()]);
         assert_eq!(f.store.keys(None).unwrap(), [older, foreign, newer]);
         assert_eq!(f.store.keys(Some(AccountId::new())).unwrap(), []);
@@ -188,11 +189,11 @@ on_both! {
     fn a_revoked_key_is_still_found_and_keeps_its_first_date(f) {
         let record = f.add_key("2026-03-01T00:00:00Z");
         let (first, second) = (at("2026-03-02T00:00:00.001Z"), at("2026-03-03T00:00:00Z"));
-        assert!(f.store.revoke_key(record.id, first).unwrap());
-        assert!(f.store.revoke_key(record.id, second).unwrap());
+        assert!(f.store.revoke_key(record.id, first, &Origin::CLI).unwrap());
+        assert!(f.store.revoke_key(record.id, second, &Origin::CLI).unwrap());
         let (found, _) = f.store.key_by_hash(&record.hash).unwrap().unwrap();
         assert_eq!(found.revoked_at, Some(first));
-        assert!(!f.store.revoke_key(KeyId::new(), first).unwrap());
+        assert!(!f.store.revoke_key(KeyId::new(), first, &Origin::CLI).unwrap());
     }
 
     fn the_last_use_of_a_key_never_moves_back(f) {

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use sightline::account::audit::Origin;
 use sightline::store::{OpenError, Options};
 
-use super::{Fixture, open, race};
+use super::{Fixture, at, open, race};
 use crate::support::databases::{databases, postgres, server_address, sqlite};
 
 fn refused(url: &str, options: Options) -> OpenError {
@@ -26,6 +27,74 @@ fn eight_starters_at_once_all_succeed() {
         }
         let versions = "SELECT count(*) FROM schema_version WHERE version = 1";
         assert_eq!(database.number(versions), 1, "{}", database.name);
+    }
+}
+
+/// Whoever creates a file switches it to WAL, which SQLite refuses at once to whoever comes second.
+#[test]
+fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
+    let database = sqlite();
+    fs::create_dir_all(database.path().parent().unwrap()).unwrap();
+    let lock = fs::File::create(database.path().with_extension("db.lock")).unwrap();
+    lock.lock().unwrap();
+    let other = rusqlite::Connection::open(database.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE; CREATE TABLE half_done (id INTEGER)").unwrap();
+    std::thread::scope(|scope| {
+        let second = scope.spawn(|| open(&database.url, Options::command()).map(|store| store.ping()));
+        let until = std::time::Instant::now() + std::time::Duration::from_millis(500);
+        // It must not come to an end before the first one has.
+        while std::time::Instant::now() < until && !second.is_finished() {
+            std::thread::yield_now();
+        }
+        let is_early = second.is_finished();
+        other.execute_batch("ROLLBACK").unwrap();
+        drop(lock);
+        second.join().unwrap().unwrap().unwrap();
+        assert!(!is_early);
+    });
+}
+
+#[test]
+fn commands_that_create_one_sqlite_file_at_once_wait_for_each_other() {
+    for round in 0..20 {
+        let database = sqlite();
+        for store in race(8, |_| open(&database.url, Options::command())) {
+            store.unwrap_or_else(|error| panic!("round {round}: {error}")).ping().unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server() {
+    for _ in 0..10 {
+        let database = sqlite();
+        let stores = race(6, |index| match index {
+            0 => open(&database.url, Options::server()),
+            _ => open(&database.url, Options::command()),
+        });
+        // A command waits for a server that creates the file, too, but not for ever.
+        for (index, store) in stores.into_iter().enumerate() {
+            match store {
+                Ok(store) => store.ping().unwrap(),
+                Err(error) => {
+                    assert!(index > 0 && matches!(error, OpenError::ServerRunning { .. }), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_dead_server_left_in_the_lock_stops_nobody() {
+    let database = sqlite();
+    drop(open(&database.url, Options::server()).unwrap());
+    let lock = database.path().with_extension("db.lock");
+    assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
+    database.execute("DELETE FROM schema_version WHERE version > 3; PRAGMA journal_mode = DELETE");
+    database
+        .execute("DROP TABLE audit; ALTER TABLE schema_version DROP COLUMN checksum; DROP INDEX runs_ended");
+    for store in race(4, |_| open(&database.url, Options::command())) {
+        store.unwrap().ping().unwrap();
     }
 }
 
@@ -80,7 +149,7 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
     assert!(matches!(error, OpenError::InUse { .. }), "{error:?}");
 
     let command = open(&f.database.url, Options::command()).unwrap();
-    assert!(command.set_plan(f.account.id, "basic").unwrap());
+    assert!(command.set_plan(f.account.id, "basic", at("2026-03-01T00:00:00Z"), &Origin::CLI).unwrap());
     assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
 
     let Fixture { store, database, .. } = f;

@@ -1,5 +1,6 @@
 //! Reading, listing and deleting.
 
+use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::query::SearchType;
 use sightline::runs::journal::{ListFilter, NewRun, Started, Write};
@@ -19,12 +20,12 @@ on_both! {
     fn a_foreign_run_is_unknown(f) {
         let run = f.started();
         let stranger = new_account("stranger@example.com");
-        f.store.add_account(&stranger).unwrap();
+        f.store.add_account(&stranger, &Origin::CLI).unwrap();
         assert_eq!(f.store.run(run.id, stranger.id).unwrap(), None);
         assert_eq!(f.store.run(run.id, AccountId::new()).unwrap(), None);
         assert_eq!(f.store.run(RunId::new(), f.account.id).unwrap(), None);
         assert_eq!(f.store.list(stranger.id, &ListFilter::default(), 10).unwrap(), []);
-        assert!(!f.store.delete(run.id, stranger.id, at("2026-03-02T00:00:00Z")).unwrap());
+        assert!(!f.store.delete(run.id, stranger.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
         assert!(f.store.run(run.id, f.account.id).unwrap().is_some());
     }
 
@@ -105,8 +106,8 @@ on_both! {
         f.finish(&run, &completed());
         let kept = f.started();
         let now = at("2026-03-02T00:00:00Z");
-        assert!(f.store.delete(run.id, f.account.id, now).unwrap());
-        assert!(!f.store.delete(run.id, f.account.id, now).unwrap());
+        assert!(f.store.delete(run.id, f.account.id, now, &Origin::CLI).unwrap());
+        assert!(!f.store.delete(run.id, f.account.id, now, &Origin::CLI).unwrap());
         assert_eq!(f.store.run(run.id, f.account.id).unwrap(), None);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
         assert_eq!(f.store.modules(run.id).unwrap(), []);
@@ -121,7 +122,7 @@ on_both! {
 
     fn a_running_run_can_be_deleted_and_its_driver_finds_out(f) {
         let run = f.started();
-        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());
+        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
         assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), super::HOLDS).unwrap(), Write::LeaseLost);
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
@@ -141,7 +142,7 @@ fn what_was_deleted_is_no_longer_in_the_file() {
         .unwrap();
     let kept = NewRun { query: "a-query-to-keep".into(), ..f.new_run() };
     f.store.start(&kept, &charge(1, None)).unwrap();
-    assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z")).unwrap());
+    assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
     let Fixture { store, database, .. } = f;
     // The last one to close the database writes the log into the file.
     drop(store);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::query::SearchType;
@@ -80,7 +81,7 @@ on_both! {
 
     fn accounts_do_not_share_a_pool(f) {
         let other = new_account("other@example.com");
-        f.store.add_account(&other).unwrap();
+        f.store.add_account(&other, &Origin::CLI).unwrap();
         f.store.start(&f.new_run(), &charge(1, Some(1))).unwrap();
         let run = NewRun { account: other.id, ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(1, Some(1))).unwrap(), Started::Created);
@@ -122,7 +123,7 @@ on_both! {
 
     fn keys_of_two_accounts_have_nothing_to_do_with_each_other(f) {
         let other = new_account("other@example.com");
-        f.store.add_account(&other).unwrap();
+        f.store.add_account(&other, &Origin::CLI).unwrap();
         f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, None)).unwrap();
         let run = NewRun { account: other.id, ..with_key(f.new_run(), "key-1", 8) };
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
@@ -208,7 +209,7 @@ on_both! {
 
     fn a_run_needs_an_account(f) {
         let run = NewRun { account: new_account("nobody@example.com").id, ..f.new_run() };
-        assert!(f.store.start(&run, &charge(1, None)).is_err());
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::UnknownAccount);
         assert_eq!(f.database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(f.database.number("SELECT count(*) FROM charges"), 0);
     }

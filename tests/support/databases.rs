@@ -79,23 +79,37 @@ impl TestDatabase {
         }
     }
 
-    /// Asks for two texts of each row behind the program's back.
-    pub(crate) fn texts(&self, sql: &str) -> Vec<(String, String)> {
+    /// Tries a statement behind the program's back; gives what the database says of it.
+    pub(crate) fn try_to(&self, sql: &str) -> Result<(), String> {
         match &self.kept_in {
             Place::Folder(_) => {
-                let database = rusqlite::Connection::open(self.path()).unwrap();
-                let mut statement = database.prepare(sql).unwrap();
-                let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-                rows.map(Result::unwrap).collect()
+                let connection = rusqlite::Connection::open(self.path()).unwrap();
+                connection.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+                connection.execute_batch(sql).map_err(|error| error.to_string())
+            }
+            Place::Server { .. } => self.client().batch_execute(sql).map_err(|error| {
+                error.as_db_error().map_or_else(|| error.to_string(), |answer| answer.message().to_owned())
+            }),
+        }
+    }
+
+    /// Asks for a column of texts behind the program's back.
+    pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
+        match &self.kept_in {
+            Place::Folder(_) => {
+                let connection = rusqlite::Connection::open(self.path()).unwrap();
+                let mut statement = connection.prepare(sql).unwrap();
+                let rows = statement.query_map([], |row| row.get(0)).unwrap();
+                rows.collect::<Result<_, _>>().unwrap()
             }
             Place::Server { .. } => {
-                let rows = self.client().query(sql, &[]).unwrap();
-                rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+                self.client().query(sql, &[]).unwrap().iter().map(|row| row.get(0)).collect()
             }
         }
     }
 
-    fn client(&self) -> Client {
+    /// A connection to the test's database on the server.
+    pub(crate) fn client(&self) -> Client {
         Client::connect(&self.url, NoTls).unwrap()
     }
 }

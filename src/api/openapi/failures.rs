@@ -73,7 +73,11 @@ pub fn component_name(failures: &[Failure]) -> String {
         500 => "InternalServerError",
         _ => "ServiceUnavailable",
     };
-    if failures.contains(&Failure::PremiumUnavailable) { format!("{name}OrPremium") } else { name.to_owned() }
+    match failures {
+        failures if failures.contains(&Failure::PremiumUnavailable) => format!("{name}OrPremium"),
+        failures if failures.contains(&Failure::Suppressed) => format!("{name}OrSuppressed"),
+        _ => name.to_owned(),
+    }
 }
 
 /// A reference to the response of these failures.

@@ -46,6 +46,7 @@ pub fn start() -> Doc {
         .fails(Failure::UnsupportedMediaType)
         .fails(Failure::IdempotencyMismatch)
         .fails(Failure::PremiumUnavailable)
+        .fails(Failure::Suppressed)
 }
 
 /// `GET /v1/searches`.

@@ -12,12 +12,12 @@ use signal_hook::iterator::Signals;
 
 use super::choice::{self, Choice};
 use super::load;
-use super::replace::Replacement;
 use super::report::Report;
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::replace::Replacement;
 use crate::cli::serve::start_log;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};

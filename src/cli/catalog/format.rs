@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::faults;
-use super::replace::Replacement;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::replace::Replacement;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;

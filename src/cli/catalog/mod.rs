@@ -15,7 +15,6 @@ mod choice;
 mod convert;
 mod format;
 mod list;
-mod replace;
 mod report;
 
 use std::io::{self, Write};

@@ -13,7 +13,7 @@ use super::serve::start_log;
 use super::unused::UnusedDatabase;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
-use crate::config::{EngineConfig, LogConfig, checked};
+use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::{Progress, RunSummary, Status};
@@ -50,6 +50,8 @@ pub(crate) struct SearchArgs {
     choice: ChoiceArgs,
     #[command(flatten)]
     engine: EngineConfig,
+    #[command(flatten)]
+    suppression: SuppressionConfig,
     #[command(flatten)]
     log: LogConfig,
     #[command(flatten)]
@@ -114,8 +116,13 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut view = View::new(args.format);
     let bar = Bar::new();
     let mut broken = None;
-    let request =
-        SearchRequest { engine: args.engine, query, premium: args.premium, choice: args.choice.into() };
+    let request = SearchRequest {
+        engine: args.engine,
+        query,
+        premium: args.premium,
+        choice: args.choice.into(),
+        suppression: args.suppression,
+    };
     let found = app::search(&request, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {

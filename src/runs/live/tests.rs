@@ -23,6 +23,7 @@ fn run(modules: usize) -> LiveRun {
         owner: InstanceId(uuid::Uuid::nil()),
         holds: std::time::Duration::ZERO,
         idempotency: None,
+        origin: crate::account::audit::Origin::CLI,
     };
     LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(0), new.modules)
 }

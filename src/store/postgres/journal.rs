@@ -6,11 +6,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::read::{CHANGES, RESULTS, result, summary, text};
 use super::session::Work;
 use super::start::refund;
 use super::{Database, at, herald};
+use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -217,13 +219,20 @@ impl Journal for Database {
         rows.iter().map(summary).collect()
     }
 
-    fn delete(&self, id: RunId, account: AccountId, _now: Timestamp) -> Result<bool, StorageError> {
+    fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        moment: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(|work| {
             // The row itself goes, and its results with it; the ledger stays.
             let sql = "DELETE FROM runs WHERE id = $1 AND account = $2";
             let deleted = work.execute(sql, &[&id.0, &account.0])?;
             if deleted == 1 {
                 work.execute("DELETE FROM idempotency_keys WHERE run = $1", &[&id.0])?;
+                note(work, &Deed::of_object(Action::RunDeleted, account, id), moment, by)?;
                 herald::announce(work, News::Deleted(id))?;
             }
             Ok(deleted == 1)

@@ -4,13 +4,15 @@ use jiff::Timestamp;
 use postgres::Row;
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::session::Values;
 use super::{Database, at, herald};
 use crate::account::account::Account;
+use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::Ledger;
+use crate::account::ledger::{Erased, Ledger};
 use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
@@ -39,19 +41,25 @@ const TOUCH: &str = "WITH seen AS ( \
      UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, l.at) FROM latest l WHERE k.id = l.id";
 
 impl Ledger for Database {
-    fn add_account(&self, account: &Account) -> Result<bool, StorageError> {
-        let added = self.session()?.execute(
-            "INSERT INTO accounts (id, email, plan, anchor, created_at) VALUES ($1, $2, $3, $4, $5) \
-             ON CONFLICT (email) DO NOTHING",
-            &[
-                &account.id.0,
-                &plain(&account.email),
-                &plain(&account.plan),
-                &at(account.anchor),
-                &at(account.created_at),
-            ],
-        )?;
-        Ok(added == 1)
+    fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
+        self.write(|work| {
+            let added = work.execute(
+                "INSERT INTO accounts (id, email, plan, anchor, created_at) VALUES ($1, $2, $3, $4, $5) \
+                 ON CONFLICT (email) DO NOTHING",
+                &[
+                    &account.id.0,
+                    &plain(&account.email),
+                    &plain(&account.plan),
+                    &at(account.anchor),
+                    &at(account.created_at),
+                ],
+            )?;
+            if added == 1 {
+                let deed = Deed::of_account(Action::AccountCreated, account.id);
+                note(work, &deed.with("plan", account.plan.as_str()), account.created_at, by)?;
+            }
+            Ok(added == 1)
+        })
     }
 
     fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
@@ -69,14 +77,40 @@ impl Ledger for Database {
         self.read_accounts(sql, &[])
     }
 
-    fn set_plan(&self, id: AccountId, plan: &str) -> Result<bool, StorageError> {
-        let sql = "UPDATE accounts SET plan = $2 WHERE id = $1";
-        self.change_access(sql, &[&id.0, &plain(plan)])
+    fn set_plan(
+        &self,
+        id: AccountId,
+        plan: &str,
+        moment: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(|work| {
+            let known = "SELECT plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE";
+            let rows = work.query(known, &[&id.0])?;
+            let Some(row) = rows.first() else { return Ok(false) };
+            let before: String = row.try_get(0).map_err(storage)?;
+            if before != plan {
+                work.execute("UPDATE accounts SET plan = $2 WHERE id = $1", &[&id.0, &plain(plan)])?;
+                let deed = Deed::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
+                note(work, &deed, moment, by)?;
+                herald::announce(work, News::Access)?;
+            }
+            Ok(true)
+        })
     }
 
-    fn add_key(&self, key: &KeyRecord) -> Result<(), StorageError> {
-        self.session()?
-            .execute(
+    fn erase_account(
+        &self,
+        id: AccountId,
+        moment: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Erased>, StorageError> {
+        self.erase(id, moment, by)
+    }
+
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError> {
+        self.write(|work| {
+            work.execute(
                 "INSERT INTO api_keys \
                  (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
                  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -90,8 +124,9 @@ impl Ledger for Database {
                     &key.last_used_at.map(at),
                     &key.revoked_at.map(at),
                 ],
-            )
-            .map(|_| ())
+            )?;
+            note(work, &Deed::of_object(Action::KeyCreated, key.account, key.id), key.created_at, by)
+        })
     }
 
     fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
@@ -121,9 +156,20 @@ impl Ledger for Database {
         rows.iter().map(read_key).collect()
     }
 
-    fn revoke_key(&self, id: KeyId, revoked_at: Timestamp) -> Result<bool, StorageError> {
-        let sql = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1";
-        self.change_access(sql, &[&id.0, &at(revoked_at)])
+    fn revoke_key(&self, id: KeyId, revoked_at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
+        self.write(|work| {
+            let known = "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = $1 FOR NO KEY UPDATE";
+            let rows = work.query(known, &[&id.0])?;
+            let Some(row) = rows.first() else { return Ok(false) };
+            if row.try_get(1).map_err(storage)? {
+                let account = AccountId(row.try_get(0).map_err(storage)?);
+                let sql = "UPDATE api_keys SET revoked_at = $2 WHERE id = $1";
+                work.execute(sql, &[&id.0, &at(revoked_at)])?;
+                note(work, &Deed::of_object(Action::KeyRevoked, account, id), revoked_at, by)?;
+                herald::announce(work, News::Access)?;
+            }
+            Ok(true)
+        })
     }
 
     fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
@@ -151,17 +197,6 @@ impl Ledger for Database {
 }
 
 impl Database {
-    /// Changes what a key may do, and lets all instances know. `false`: there is no such row.
-    fn change_access(&self, sql: &'static str, values: Values<'_>) -> Result<bool, StorageError> {
-        self.write(|work| {
-            let changed = work.execute(sql, values)? == 1;
-            if changed {
-                herald::announce(work, News::Access)?;
-            }
-            Ok(changed)
-        })
-    }
-
     fn read_accounts(&self, sql: &'static str, values: Values<'_>) -> Result<Vec<Account>, StorageError> {
         self.session()?.query(sql, values)?.iter().map(|row| read_account(row, 0)).collect()
     }

@@ -4,12 +4,15 @@ use jiff::Timestamp;
 use postgres::{Client, Transaction};
 
 use super::at;
+use super::audit::INSERT;
 use super::error::storage;
 use super::target::PostgresTarget;
+use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
+use crate::store::audit::{Columns, migrated};
 use crate::store::error::OpenError;
-use crate::store::limits::MIGRATION_SETTINGS;
-use crate::store::schema::{self, Step};
+use crate::store::limits::LONG_WORK;
+use crate::store::schema::{self, Applied, Dialect, Migration, Step};
 
 const VERSION_TABLE: &str = "CREATE TABLE schema_version (
     version bigint NOT NULL PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL)";
@@ -23,45 +26,71 @@ const NOTED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class c \
      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
      WHERE n.nspname = current_schema() AND c.relname = 'schema_version')";
 
-/// Runs what is missing.
-pub(super) fn run(mut client: Client, target: &PostgresTarget) -> Result<(), OpenError> {
-    let failed = |cause| OpenError::Connect { address: target.to_string(), cause };
-    let mut is_locked = false;
+/// An earlier schema has no column for checksums: the row as a document does not mind.
+const APPLIED: &str =
+    "SELECT version, name, to_jsonb(v) ->> 'checksum' FROM schema_version v ORDER BY version";
+
+/// Runs what is missing; gives it.
+pub(super) fn run(
+    mut client: Client,
+    target: &PostgresTarget,
+    by: &Origin,
+) -> Result<Vec<&'static Migration>, OpenError> {
+    let failed = failed(target);
+    let (mut is_locked, mut done) = (false, Vec::new());
     loop {
         let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
         if is_locked {
             lock(&mut transaction).map_err(|error| failed(storage(error)))?;
         }
         let applied = applied(&mut transaction).map_err(failed)?;
-        let Some(step) = schema::next_step(applied.as_deref().unwrap_or_default())? else { return Ok(()) };
+        let pending = schema::pending(applied.as_deref().unwrap_or_default(), Dialect::Postgres)?;
+        let Some(step) = pending.first().copied() else { return Ok(done) };
         if !is_locked {
             // Another starter may be at it: what is missing is known only under the lock.
             is_locked = true;
             continue;
         }
-        apply(&mut transaction, step, applied.is_none())
-            .and_then(|()| transaction.commit())
-            .map_err(|error| OpenError::Migration { name: step.1.name, cause: storage(error) })?;
+        apply(&mut transaction, step, applied.is_none(), by)
+            .and_then(|()| transaction.commit().map_err(storage))
+            .map_err(|cause| OpenError::Migration { name: step.1.name, cause })?;
         log::info!("migrated the database to schema version {} ({})", step.0, step.1.name);
+        done.push(step.1);
     }
 }
 
+/// What is missing.
+pub(super) fn pending(
+    mut client: Client,
+    target: &PostgresTarget,
+) -> Result<Vec<&'static Migration>, OpenError> {
+    let failed = failed(target);
+    let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
+    let applied = applied(&mut transaction).map_err(failed)?.unwrap_or_default();
+    let steps = schema::pending(&applied, Dialect::Postgres)?;
+    Ok(steps.into_iter().map(|(_, migration)| migration).collect())
+}
+
+fn failed(target: &PostgresTarget) -> impl Fn(StorageError) -> OpenError + Copy {
+    move |cause| OpenError::Connect { address: target.to_string(), cause }
+}
+
 fn lock(transaction: &mut Transaction<'_>) -> Result<(), postgres::Error> {
-    transaction.batch_execute(MIGRATION_SETTINGS)?;
+    transaction.batch_execute(&LONG_WORK.join(";"))?;
     transaction.batch_execute(LOCK)
 }
 
 /// What the database has noted, by version; `None`: nothing yet, not even where to note it.
-fn applied(transaction: &mut Transaction<'_>) -> Result<Option<Vec<(i64, String)>>, StorageError> {
+fn applied(transaction: &mut Transaction<'_>) -> Result<Option<Vec<Applied>>, StorageError> {
     let noted =
         transaction.query_one(NOTED, &[]).and_then(|row| row.try_get::<_, bool>(0)).map_err(storage)?;
     if !noted {
         return Ok(None);
     }
-    let rows = transaction
-        .query("SELECT version, name FROM schema_version ORDER BY version", &[])
-        .map_err(storage)?;
-    let read = |row: &postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
+    let rows = transaction.query(APPLIED, &[]).map_err(storage)?;
+    let read = |row: &postgres::Row| {
+        Ok(Applied { version: row.try_get(0)?, name: row.try_get(1)?, checksum: row.try_get(2)? })
+    };
     rows.iter().map(read).collect::<Result<_, _>>().map(Some).map_err(storage)
 }
 
@@ -69,15 +98,29 @@ fn apply(
     transaction: &mut Transaction<'_>,
     (version, migration): Step,
     is_first: bool,
-) -> Result<(), postgres::Error> {
+    by: &Origin,
+) -> Result<(), StorageError> {
+    let now = at(Timestamp::now());
     if is_first {
-        transaction.batch_execute(VERSION_TABLE)?;
+        transaction.batch_execute(VERSION_TABLE).map_err(storage)?;
     }
-    transaction.batch_execute(migration.postgres)?;
-    transaction
-        .execute(
-            "INSERT INTO schema_version (version, name, applied_at) VALUES ($1, $2, $3)",
-            &[&version, &migration.name, &at(Timestamp::now())],
-        )
-        .map(|_| ())
+    transaction.batch_execute(migration.sql(Dialect::Postgres)).map_err(storage)?;
+    let note = "INSERT INTO schema_version (version, name, applied_at) VALUES ($1, $2, $3)";
+    transaction.execute(note, &[&version, &migration.name, &now]).map_err(storage)?;
+    if schema::is_audited(version) {
+        note_checksums(transaction, version).map_err(storage)?;
+        let columns = Columns::of(&migrated(version, migration), by)?;
+        let values = columns.values(&now);
+        transaction.execute(INSERT, &values).map_err(storage)?;
+    }
+    Ok(())
+}
+
+/// Of all migrations so far: the first ones ran before there was a column for it.
+fn note_checksums(transaction: &mut Transaction<'_>, version: i64) -> Result<(), postgres::Error> {
+    let note = "UPDATE schema_version SET checksum = $2 WHERE version = $1 AND checksum IS NULL";
+    for (version, migration) in schema::up_to(version) {
+        transaction.execute(note, &[&version, &migration.checksum(Dialect::Postgres)])?;
+    }
+    Ok(())
 }

@@ -22,8 +22,10 @@
 //! A pooler in front must keep sessions (`pool_mode = session`): settings and prepared statements belong
 //! to one.
 
+mod audit;
 mod breaker;
 mod encoded;
+mod erasure;
 mod error;
 mod health;
 mod herald;
@@ -34,6 +36,7 @@ mod manager;
 mod migrate;
 mod quota;
 mod read;
+mod records;
 mod results;
 mod session;
 mod start;
@@ -44,12 +47,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use postgres::Client;
 use r2d2::{NopErrorHandler, Pool, PooledConnection};
 
 use super::Options;
 use super::error::OpenError;
 use super::limits::{AWAY_WAIT, POOL_WAIT};
+use super::schema::Migration;
 use super::writes::Writes;
+use crate::account::audit::Origin;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
 use breaker::Breaker;
@@ -76,12 +82,7 @@ impl Database {
         let writes = Arc::new(Writes::default());
         let own = Arc::new(Manager::new(target.config(), tls.clone(), Arc::clone(&writes)));
         let manager = Manager::new(target.config(), tls, Arc::clone(&writes));
-        // The first one not through the pool: the pool would try again until its wait is over.
-        let client = manager.client().map_err(|cause| OpenError::Connect {
-            address: target.to_string(),
-            cause: StorageError::unavailable(cause),
-        })?;
-        migrate::run(client, target)?;
+        migrate::run(first_client(&manager, target)?, target, &options.role.origin())?;
         let pool = Pool::builder()
             .max_size(options.pool_size)
             .min_idle(Some(0))
@@ -148,6 +149,29 @@ impl Database {
         transaction.commit()?;
         Ok(done)
     }
+}
+
+/// Brings the schema up to date; gives what was run.
+pub(super) fn migrate(target: &PostgresTarget, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
+    migrate::run(connect(target)?, target, by)
+}
+
+/// What that would run.
+pub(super) fn pending(target: &PostgresTarget) -> Result<Vec<&'static Migration>, OpenError> {
+    migrate::pending(connect(target)?, target)
+}
+
+fn connect(target: &PostgresTarget) -> Result<Client, OpenError> {
+    let tls = tls::connector(target)?;
+    first_client(&Manager::new(target.config(), tls, Arc::default()), target)
+}
+
+/// The first one not through the pool: the pool would try again until its wait is over.
+fn first_client(manager: &Manager, target: &PostgresTarget) -> Result<Client, OpenError> {
+    manager.client().map_err(|cause| OpenError::Connect {
+        address: target.to_string(),
+        cause: StorageError::unavailable(cause),
+    })
 }
 
 /// A moment as the tables keep it: whole milliseconds, as SQLite does.

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use postgres::Row;
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::session::Work;
 use super::{Database, at};
@@ -12,6 +13,7 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::run::{Coverage, Progress};
+use crate::store::audit::started;
 use crate::store::document::{encode, plain};
 use crate::store::row::{bigint, number};
 
@@ -55,6 +57,11 @@ impl Database {
 }
 
 fn begin(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
+    // Its deletion waits for this transaction, or this one for its deletion.
+    let known = "SELECT 1 FROM accounts WHERE id = $1 FOR KEY SHARE";
+    if work.query(known, &[&run.account.0])?.is_empty() {
+        return Ok(Started::UnknownAccount);
+    }
     if let Some(idempotency) = &run.idempotency
         && let Some(known) = note_request(work, run, idempotency)?
     {
@@ -64,6 +71,7 @@ fn begin(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<Started, 
         return Ok(Started::InsufficientCredits { used: used(work, run, charge)? });
     }
     insert(work, run, charge)?;
+    note(work, &started(run, charge), run.created_at, &run.origin)?;
     Ok(Started::Created)
 }
 

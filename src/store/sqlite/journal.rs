@@ -7,9 +7,11 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, params};
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::start::refund;
 use super::{At, Database, Durability, read};
+use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -207,7 +209,13 @@ impl Journal for Database {
         read::runs(&*self.reader()?, LIST, &values)
     }
 
-    fn delete(&self, id: RunId, account: AccountId, _now: Timestamp) -> Result<bool, StorageError> {
+    fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
             // The row itself goes, and its results with it; the ledger stays.
             let deleted = tx
@@ -215,6 +223,7 @@ impl Journal for Database {
                 .map_err(storage)?;
             if deleted == 1 {
                 tx.execute("DELETE FROM idempotency_keys WHERE run = ?1", [id.0]).map_err(storage)?;
+                note(tx, &Deed::of_object(Action::RunDeleted, account, id), at, by)?;
             }
             Ok(deleted == 1)
         })

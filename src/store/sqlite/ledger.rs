@@ -2,13 +2,16 @@
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, ToSql, params};
+use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
 use crate::account::account::Account;
+use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::Ledger;
+use crate::account::ledger::{Erased, Ledger};
 use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
@@ -24,7 +27,7 @@ const KEY_AND_OWNER: &str = "SELECT k.id, k.account, k.hash, k.last_four, k.labe
      FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?1";
 
 impl Ledger for Database {
-    fn add_account(&self, account: &Account) -> Result<bool, StorageError> {
+    fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
             let added = tx
                 .prepare_cached(
@@ -41,6 +44,10 @@ impl Ledger for Database {
                     ])
                 })
                 .map_err(storage)?;
+            if added == 1 {
+                let deed = Deed::of_account(Action::AccountCreated, account.id);
+                note(tx, &deed.with("plan", account.plan.as_str()), account.created_at, by)?;
+            }
             Ok(added == 1)
         })
     }
@@ -57,16 +64,32 @@ impl Ledger for Database {
         self.accounts_where("WHERE ?1 ORDER BY created_at, id", &true)
     }
 
-    fn set_plan(&self, id: AccountId, plan: &str) -> Result<bool, StorageError> {
+    fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
-            let changed = tx
-                .execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", params![id.0, plain(plan)])
-                .map_err(storage)?;
-            Ok(changed == 1)
+            let known = "SELECT plan FROM accounts WHERE id = ?1";
+            let before: Option<String> =
+                tx.query_row(known, [id.0], |row| row.get(0)).optional().map_err(storage)?;
+            let Some(before) = before else { return Ok(false) };
+            if before != plan {
+                tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", params![id.0, plain(plan)])
+                    .map_err(storage)?;
+                let deed = Deed::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
+                note(tx, &deed, at, by)?;
+            }
+            Ok(true)
         })
     }
 
-    fn add_key(&self, key: &KeyRecord) -> Result<(), StorageError> {
+    fn erase_account(
+        &self,
+        id: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Erased>, StorageError> {
+        self.erase(id, at, by)
+    }
+
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError> {
         self.write(Durability::Full, |tx| {
             tx.execute(
                 "INSERT INTO api_keys \
@@ -83,8 +106,8 @@ impl Ledger for Database {
                     key.revoked_at.map(At)
                 ],
             )
-            .map(|_| ())
-            .map_err(storage)
+            .map_err(storage)?;
+            note(tx, &Deed::of_object(Action::KeyCreated, key.account, key.id), key.created_at, by)
         })
     }
 
@@ -109,15 +132,19 @@ impl Ledger for Database {
         rows.collect::<rusqlite::Result<_>>().map_err(storage)
     }
 
-    fn revoke_key(&self, id: KeyId, at: Timestamp) -> Result<bool, StorageError> {
+    fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
-            let found = tx
-                .execute(
-                    "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1",
-                    params![id.0, At(at)],
-                )
+            let known = "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1";
+            let found: Option<(Uuid, bool)> = tx
+                .query_row(known, [id.0], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
                 .map_err(storage)?;
-            Ok(found == 1)
+            if let Some((account, true)) = found {
+                tx.execute("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1", params![id.0, At(at)])
+                    .map_err(storage)?;
+                note(tx, &Deed::of_object(Action::KeyRevoked, AccountId(account), id), at, by)?;
+            }
+            Ok(found.is_some())
         })
     }
 

@@ -9,6 +9,8 @@
 //! next such commit or checkpoint of the WAL: a power cut may cost the last seconds of these, and the run
 //! is resumed from what is there. The file stays whole in any case.
 
+mod audit;
+mod erasure;
 mod error;
 mod file;
 mod health;
@@ -16,6 +18,7 @@ mod journal;
 mod ledger;
 mod migrate;
 mod read;
+mod records;
 mod results;
 mod start;
 
@@ -31,18 +34,20 @@ use rusqlite::{Connection, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
 use super::error::OpenError;
 use super::limits::{POOL_WAIT, SQLITE_BUSY, WRITER_WAIT};
+use super::schema::{self, Migration};
 use super::writes::Writes;
 use super::{Options, Role};
+use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
 use error::{pool_error, storage};
-use file::ServerLock;
+use file::FileLock;
 
 /// An open SQLite database.
 pub(super) struct Database {
     readers: Pool<SqliteConnectionManager>,
     writer: Mutex<Connection>,
     writes: Writes,
-    _lock: Option<ServerLock>,
+    _lock: Option<FileLock>,
 }
 
 /// Whether a commit is on the disk when the call returns.
@@ -59,13 +64,12 @@ impl Database {
     pub(super) fn open(path: &Path, options: Options) -> Result<Self, OpenError> {
         let path = file::prepare(path)?;
         let lock = match options.role {
-            Role::Server => Some(ServerLock::take(&path)?),
+            Role::Server => Some(FileLock::for_a_server(&path)?),
             Role::Command => None,
         };
         let failed = |cause| OpenError::Connect { address: format!("sqlite:{}", path.display()), cause };
-        let mut writer = Connection::open_with_flags(&path, flags()).map_err(storage).map_err(failed)?;
-        configure(&writer).map_err(storage).map_err(failed)?;
-        migrate::run(&mut writer, &path, lock.is_some())?;
+        let mut writer = connect(&path, flags())?;
+        migrate::run(&mut writer, &path, lock.is_some(), &options.role.origin())?;
         if lock.is_some() {
             // Whoever drove a run before is gone: the lock says so, and no lease has to run out first.
             writer
@@ -147,6 +151,33 @@ impl Database {
             })
         })
     }
+}
+
+/// Brings the schema of the file up to date; gives what was run.
+pub(super) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
+    let path = file::prepare(path)?;
+    migrate::run(&mut connect(&path, flags())?, &path, false, by)
+}
+
+/// What that would run.
+pub(super) fn pending(path: &Path) -> Result<Vec<&'static Migration>, OpenError> {
+    match path.try_exists() {
+        Ok(true) => migrate::pending(&mut connect(path, flags() - OpenFlags::SQLITE_OPEN_CREATE)?, path),
+        Ok(false) => Ok(schema::MIGRATIONS.iter().collect()),
+        Err(cause) => Err(OpenError::File { path: path.to_owned(), cause }),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, OpenError> {
+    let open = || {
+        let connection = Connection::open_with_flags(path, flags)?;
+        configure(&connection)?;
+        Ok(connection)
+    };
+    open().map_err(|error| OpenError::Connect {
+        address: format!("sqlite:{}", path.display()),
+        cause: storage(error),
+    })
 }
 
 fn flags() -> OpenFlags {

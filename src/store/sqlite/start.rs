@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use uuid::Uuid;
 
+use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
 use crate::account::credits::Charge;
@@ -10,6 +11,7 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::run::{Coverage, Progress};
+use crate::store::audit::started;
 use crate::store::document::{encode, plain};
 use crate::store::row::{bigint, millis, number};
 
@@ -25,6 +27,12 @@ impl Database {
     pub(super) fn start_run(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         // The write lock is held from here on: what is read stays true until the commit.
         self.write(Durability::Full, |tx| {
+            let known = "SELECT 1 FROM accounts WHERE id = ?1";
+            let is_known =
+                tx.prepare_cached(known).and_then(|mut statement| statement.exists([run.account.0]));
+            if !is_known.map_err(storage)? {
+                return Ok(Started::UnknownAccount);
+            }
             if let Some(idempotency) = &run.idempotency
                 && let Some(known) = known_request(tx, run, idempotency)?
             {
@@ -34,6 +42,7 @@ impl Database {
                 return Ok(Started::InsufficientCredits { used: used(tx, run, charge)? });
             }
             insert(tx, run, charge)?;
+            note(tx, &started(run, charge), run.created_at, &run.origin)?;
             Ok(Started::Created)
         })
     }

@@ -1,4 +1,6 @@
-//! `account create`, `list`, `set-plan`; and how accounts are opened.
+//! `account create`, `list`, `set-plan`, `export`, `delete`; and how accounts are opened.
+
+mod export;
 
 use std::io::Write;
 use std::path::Path;
@@ -10,15 +12,16 @@ use serde::Serialize;
 use super::exit::{Exit, Failure};
 use super::table::write_table;
 use crate::account::account::Account;
+use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::AccountId;
 use crate::base::text::write_json;
 use crate::config::{AccountConfig, StorageConfig};
-use crate::store;
+use crate::store::{self, DatabaseUrl, Store};
 
-/// Create accounts, list them, change their plan
+/// Create accounts, list them, change their plan, hand out or delete all their data
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct AccountArgs {
@@ -31,6 +34,8 @@ enum Action {
     Create(CreateArgs),
     List(ListArgs),
     SetPlan(SetPlanArgs),
+    Export(export::ExportArgs),
+    Delete(DeleteArgs),
 }
 
 /// Create an account; its first billing cycle starts now
@@ -82,6 +87,26 @@ struct SetPlanArgs {
     storage: StorageConfig,
 }
 
+/// Delete an account: its email address, keys, searches and their results
+///
+/// All of it goes in one transaction. What was booked stays, under the account's id, which leads to nobody
+/// any more. Running servers refuse its keys within 2 seconds, and its searches under way stop.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline account export --email me@example.org --output me.json
+  sightline account delete --email me@example.org --yes")]
+struct DeleteArgs {
+    /// Email address of the account
+    #[arg(long)]
+    email: String,
+    /// It cannot be undone: without this nothing is done
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
 /// How a list is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
@@ -105,22 +130,29 @@ pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failur
     match args.action {
         Action::Create(args) => {
             let accounts = open_or_create(&args.storage, args.accounts.plans)?;
-            let account = accounts.create_account(&args.email, &args.plan)?;
+            let account = accounts.create_account(&args.email, &args.plan, &Origin::CLI)?;
             let place = &args.storage.database;
             writeln!(out, "created {} on plan {} ({}) in {place}", account.email, account.plan, account.id)?;
         }
         Action::List(args) => list(&args, out)?,
         Action::SetPlan(args) => {
             let accounts = open(&args.storage, args.accounts.plans)?;
-            let account = accounts.set_plan(&args.email, &args.plan)?;
+            let account = accounts.set_plan(&args.email, &args.plan, &Origin::CLI)?;
             writeln!(out, "{} is on plan {} now", account.email, account.plan)?;
         }
+        Action::Export(args) => export::run(&args, out)?,
+        Action::Delete(args) => delete(&args, out)?,
     }
     Ok(Exit::Done)
 }
 
 /// The accounts of a database that exists. A server may be running on it.
 pub(crate) fn open(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
+    Ok(Accounts::new(open_store(storage)?, plans, Arc::new(SystemClock)))
+}
+
+/// A database that exists. A server may be running on it.
+pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
     if let Some(path) = storage.database.expose().strip_prefix("sqlite:")
         && !Path::new(path).exists()
     {
@@ -130,17 +162,42 @@ pub(crate) fn open(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts
              with --database"
         )));
     }
-    open_or_create(storage, plans)
+    create_store(storage)
 }
 
 /// The same, of a database that is created where it does not exist.
 fn open_or_create(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
-    let url: store::DatabaseUrl = storage.database.expose().parse().map_err(|error| {
+    Ok(Accounts::new(create_store(storage)?, plans, Arc::new(SystemClock)))
+}
+
+fn create_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
+    store::open(&database_url(storage)?, store::Options::command())
+        .map_err(|error| Failure::Failed(error.to_string()))
+}
+
+/// The database that the options name.
+pub(crate) fn database_url(storage: &StorageConfig) -> Result<DatabaseUrl, Failure> {
+    storage.database.expose().parse().map_err(|error| {
         Failure::Usage(format!("invalid value for --database (SIGHTLINE_DATABASE): {error}"))
-    })?;
-    let store =
-        store::open(&url, store::Options::command()).map_err(|error| Failure::Failed(error.to_string()))?;
-    Ok(Accounts::new(store, plans, Arc::new(SystemClock)))
+    })
+}
+
+fn delete(args: &DeleteArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let accounts = open(&args.storage, PlanTable::default())?;
+    if !args.yes {
+        let account = accounts.account_by_email(&args.email)?;
+        return Err(Failure::Usage(format!(
+            "this deletes {} ({}) with its keys and searches, for good: say --yes if that is meant",
+            account.email, account.id
+        )));
+    }
+    let (account, erased) = accounts.delete_account(&args.email, &Origin::CLI)?;
+    writeln!(
+        out,
+        "deleted {} ({}) with {} keys and {} searches; what was booked stays under that id",
+        account.email, account.id, erased.keys, erased.runs
+    )?;
+    Ok(())
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {

@@ -1,11 +1,11 @@
 //! Files that are there whole or not at all: written beside, then put in place.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A file that is being written. Dropped without [`Replacement::finish`], it leaves everything as it was.
-pub(super) struct Replacement {
+pub(crate) struct Replacement {
     file: File,
     beside: Option<PathBuf>,
     target: PathBuf,
@@ -13,7 +13,19 @@ pub(super) struct Replacement {
 
 impl Replacement {
     /// Begins: whether it can be written at all shows here.
-    pub(super) fn begin(target: &Path) -> io::Result<Self> {
+    pub(crate) fn begin(target: &Path) -> io::Result<Self> {
+        Self::begin_with(target, &mut File::options())
+    }
+
+    /// The same for what is personal: where the file is new, it is its owner's alone.
+    pub(crate) fn begin_private(target: &Path) -> io::Result<Self> {
+        let mut options = File::options();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Self::begin_with(target, &mut options)
+    }
+
+    fn begin_with(target: &Path, options: &mut OpenOptions) -> io::Result<Self> {
         // The file that a link leads to, not the link.
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let known = fs::metadata(&target).ok();
@@ -25,7 +37,7 @@ impl Replacement {
         let mut beside = target.clone().into_os_string();
         beside.push(format!(".{}.new", std::process::id()));
         let beside = PathBuf::from(beside);
-        let file = File::create(&beside)?;
+        let file = options.write(true).create(true).truncate(true).open(&beside)?;
         let begun = Self { file, beside: Some(beside), target };
         if let Some(known) = known {
             begun.file.set_permissions(known.permissions())?;
@@ -34,7 +46,7 @@ impl Replacement {
     }
 
     /// Puts the file in place.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(crate) fn finish(mut self) -> io::Result<()> {
         self.file.flush()?;
         if let Some(beside) = &self.beside {
             fs::rename(beside, &self.target)?;

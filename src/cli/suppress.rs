@@ -1,0 +1,96 @@
+//! `suppress hash`, `key`: making lists of what is never searched.
+
+use std::io::{self, BufRead, Write};
+
+use clap::{Args, Subcommand};
+
+use super::exit::{Exit, Failure};
+use super::search::search_type;
+use super::unused::UnusedDatabase;
+use crate::base::secret::Secret;
+use crate::config::{checked, secret, suppress_key};
+use crate::modules::query::{Query, SearchType};
+use crate::runs::suppression::SuppressKey;
+
+/// Make lists of identifiers that are never searched (see `serve --suppress`)
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct SuppressArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Hash(HashArgs),
+    Key(KeyArgs),
+}
+
+/// Hash identifiers from standard input, one a line, into lines for a list
+///
+/// Each is brought into the normal form that is searched, without regard to case, so that no other spelling
+/// of it passes by. Blank lines and those that begin with # are passed over. Unless every line is an
+/// identifier of the type, nothing is written.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  export SIGHTLINE_SUPPRESS_KEY=$(sightline suppress key)     keep it: a list is of use with its key alone
+  echo jane@example.org | sightline suppress hash email >> suppressed.txt
+  sightline serve --suppress suppressed.txt")]
+struct HashArgs {
+    /// What kind of identifiers: domain, email or username
+    #[arg(value_name = "TYPE", value_parser = checked(search_type))]
+    search_type: SearchType,
+    /// Key of the list
+    #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
+    suppress_key: Secret<String>,
+    #[command(flatten)]
+    unused: UnusedDatabase,
+}
+
+/// Make a new key from the system's random numbers
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline suppress key > suppress.key")]
+struct KeyArgs {
+    #[command(flatten)]
+    unused: UnusedDatabase,
+}
+
+pub(crate) fn run(args: &SuppressArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match &args.action {
+        Action::Hash(args) => {
+            let lines = hash(args, io::stdin().lock())?;
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+        Action::Key(KeyArgs { .. }) => writeln!(out, "{}", new_key()?)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
+    let key = SuppressKey::new(args.suppress_key.clone());
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(input.lines()) {
+        let line = line.map_err(|error| {
+            Failure::Failed(format!("standard input, line {number}: it cannot be read: {error}"))
+        })?;
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        // The error does not repeat the text.
+        let query = Query::parse(args.search_type, text)
+            .map_err(|error| Failure::Usage(format!("standard input, line {number}: {error}")))?;
+        lines.push(key.line(&query));
+    }
+    Ok(lines)
+}
+
+fn new_key() -> Result<String, Failure> {
+    let mut bytes = [0u8; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::Failed(format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

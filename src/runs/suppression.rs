@@ -1,0 +1,267 @@
+//! Identifiers that are never searched, known by their keyed hashes alone.
+//!
+//! A list is a text file. Each line is a type, the id of the key, and a hash:
+//!
+//! ```text
+//! # asked for on 2026-11-02
+//! email 5f1d0c3a 8c1f…64 hexadecimal digits
+//! ```
+//!
+//! The hash is HMAC-SHA-256 under the operator's key, of `sightline-suppress-1`, a zero byte, the type, a
+//! zero byte, and the identifier's folded normal form: the normal form that is searched (see
+//! [`crate::modules::query`]) in Unicode's NFKC form, each character lower-cased, upper-cased and lower-cased
+//! again. So neither case, width, IDNA, a leading `@`, blanks nor an address around a domain pass by.
+//! Exactly that identifier is meant: no other address at its domain, no subdomain, no plus-tag.
+//!
+//! The key's id is the first four bytes of the same HMAC of `sightline-suppress-key-id`: a list that was
+//! made with another key is refused instead of suppressing nothing. Without the key the file does not even
+//! let anyone try out guesses.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use unicode_normalization::UnicodeNormalization;
+
+use crate::base::secret::Secret;
+use crate::modules::query::{Query, SearchType};
+
+const ENTRY: &[u8] = b"sightline-suppress-1\0";
+const KEY_ID: &[u8] = b"sightline-suppress-key-id";
+
+/// The operator's key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuppressKey(Secret<String>);
+
+impl SuppressKey {
+    /// Its bytes are used as they are.
+    pub fn new(key: Secret<String>) -> Self {
+        Self(key)
+    }
+
+    /// The line that suppresses this identifier.
+    pub fn line(&self, query: &Query) -> String {
+        format!("{} {} {}", query.search_type(), self.id(), hex(&self.hash(query)))
+    }
+
+    fn id(&self) -> String {
+        hex(&self.mac(&[KEY_ID])[..4])
+    }
+
+    fn hash(&self, query: &Query) -> [u8; 32] {
+        self.mac(&[ENTRY, query.search_type().as_str().as_bytes(), b"\0", folded(query.normal()).as_bytes()])
+    }
+
+    fn mac(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose().as_bytes())
+            .expect("HMAC takes keys of any length");
+        parts.iter().for_each(|part| mac.update(part));
+        mac.finalize().into_bytes().into()
+    }
+}
+
+/// One form for all spellings that may mean the same.
+fn folded(normal: &str) -> String {
+    // By way of capital letters, which bring together what has one of them (ς and σ, ß, ẞ and ss).
+    let cased = normal.nfkc().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
+    cased.flat_map(char::to_lowercase).nfkc().collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What is wrong with a line. Repeats nothing of it: somebody may have pasted an identifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// Counted from 1.
+    pub line: usize,
+    /// What, and what is allowed.
+    pub why: String,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.why)
+    }
+}
+
+/// Identifiers that are never searched.
+#[derive(Debug, Default)]
+pub struct Suppressed {
+    list: Option<(SuppressKey, HashSet<[u8; 32]>)>,
+}
+
+impl Suppressed {
+    /// Reads a list. Blank lines and those that begin with `#` are passed over.
+    ///
+    /// # Errors
+    /// The first line that is none.
+    pub fn parse(text: &str, key: SuppressKey) -> Result<Self, BadLine> {
+        let id = key.id();
+        let mut hashes = HashSet::new();
+        for (number, line) in (1..).zip(text.strip_prefix('\u{feff}').unwrap_or(text).lines()) {
+            let line = line.trim();
+            if !line.is_empty() && !line.starts_with('#') {
+                hashes.insert(read_line(line, &id).map_err(|why| BadLine { line: number, why })?);
+            }
+        }
+        Ok(Self { list: Some((key, hashes)) })
+    }
+
+    /// How many identifiers it holds.
+    pub fn len(&self) -> usize {
+        self.list.as_ref().map_or(0, |(_, hashes)| hashes.len())
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether this must not be searched.
+    pub fn holds(&self, query: &Query) -> bool {
+        self.list
+            .as_ref()
+            .is_some_and(|(key, hashes)| !hashes.is_empty() && hashes.contains(&key.hash(query)))
+    }
+}
+
+fn read_line(line: &str, key_id: &str) -> Result<[u8; 32], String> {
+    const FORM: &str = "not an entry: TYPE KEY-ID HASH, as `sightline suppress hash` writes it, is allowed";
+    let parts: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [kind, id, hash] = parts[..] else { return Err(FORM.to_owned()) };
+    if SearchType::from_name(kind).is_none() {
+        return Err("the type is unknown: domain, email or username is allowed".to_owned());
+    }
+    let hash = read_hash(hash).ok_or(FORM)?;
+    if !id.eq_ignore_ascii_case(key_id) {
+        return Err("made with another key than that of --suppress-key".to_owned());
+    }
+    Ok(hash)
+}
+
+fn read_hash(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut hash = [0; 32];
+    for (byte, at) in hash.iter_mut().zip((0..).step_by(2)) {
+        let digits = text.get(at..at + 2).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        *byte = u8::from_str_radix(digits, 16).ok()?;
+    }
+    Some(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn key() -> SuppressKey {
+        SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()))
+    }
+
+    fn query(kind: SearchType, text: &str) -> Query {
+        Query::parse(kind, text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
+    }
+
+    fn list(kind: SearchType, text: &str) -> Suppressed {
+        Suppressed::parse(&key().line(&query(kind, text)), key()).unwrap()
+    }
+
+    #[test]
+    fn every_spelling_of_a_suppressed_identifier_is_held() {
+        use SearchType::{Domain, Email, Username};
+        for (kind, listed, spellings) in [
+            (Username, "Jane_Doe", &["jane_doe", "@JANE_DOE", "  @jane_doe\n", "ｊａｎｅ_doe"][..]),
+            (Username, "ΟΔΟΣ", &["οδος", "οδοσ"]),
+            (Username, "Straße", &["STRASSE", "strasse", "straẞe"]),
+            (Username, "José", &["Jose\u{301}", "JOSÉ"]),
+            (
+                Email,
+                "Jane.Doe@Bücher.de",
+                &["jane.doe@BÜCHER.DE", "JANE.DOE@xn--bcher-kva.de", " jane.doe@bücher.de. "],
+            ),
+            (Domain, "bücher.de", &["https://BÜCHER.de:443/path?q", "xn--bcher-kva.de", "XN--BCHER-KVA.DE."]),
+        ] {
+            let list = list(kind, listed);
+            for spelling in spellings {
+                assert!(list.holds(&query(kind, spelling)), "{kind} {spelling:?} passes by {listed:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_held() {
+        use SearchType::{Domain, Email, Username};
+        let emails = list(Email, "jane@example.com");
+        for other in ["jane+x@example.com", "jan@example.com", "jane@www.example.com", "j.ane@example.com"] {
+            assert!(!emails.holds(&query(Email, other)), "{other}");
+        }
+        assert!(!emails.holds(&query(Username, "jane")));
+        assert!(!emails.holds(&query(Domain, "example.com")));
+        // The same text as another type is another identifier.
+        assert!(!list(Domain, "example.com").holds(&query(Username, "example.com")));
+        assert!(!Suppressed::default().holds(&query(Username, "jane")));
+    }
+
+    #[test]
+    fn the_derivation_is_the_documented_one() {
+        // printf 'sightline-suppress-1\0email\0jane@example.com' | openssl dgst -sha256 -hmac KEY
+        let line = key().line(&query(SearchType::Email, "Jane@Example.com"));
+        assert_eq!(line, DOCUMENTED);
+    }
+
+    const DOCUMENTED: &str =
+        "email db80c10f f85020b874ddf28519ddf2751597788293615fd75c99b6f3195495d523297033";
+
+    #[test]
+    fn a_bad_line_is_named_and_not_repeated() {
+        let good = key().line(&query(SearchType::Email, "jane@example.com"));
+        let other = SuppressKey::new(Secret::new("another-key-0123456789".into()));
+        let foreign = other.line(&query(SearchType::Email, "jane@example.com"));
+        for (bad, want) in [
+            ("jane@example.com".to_owned(), "not an entry"),
+            (format!("{good} x"), "not an entry"),
+            (good[..good.len() - 1].to_owned(), "not an entry"),
+            (good[..good.len() - 1].to_owned() + "g", "not an entry"),
+            (good.replace("email", "phone"), "domain, email or username"),
+            (foreign, "another key"),
+        ] {
+            let text = format!("# a comment\n\n{good}\r\n{bad}\n");
+            let error = Suppressed::parse(&text, key()).unwrap_err();
+            assert_eq!(error.line, 4, "{bad}");
+            assert!(error.why.contains(want), "{bad}: {error}");
+            assert!(!error.to_string().contains("jane"), "{error}");
+        }
+        let whole = Suppressed::parse(&format!("\u{feff}# x\r\n\r\n  {good}  \r\n{good}\n"), key()).unwrap();
+        assert_eq!(whole.len(), 1);
+    }
+
+    #[test]
+    fn a_key_never_prints() {
+        assert!(!format!("{:?}", key()).contains("tests"));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_again_changes_nothing(text in "\\PC{0,20}") {
+            let once = folded(&text);
+            prop_assert_eq!(folded(&once), once);
+        }
+
+        #[test]
+        fn case_never_passes_by(name in "[a-zA-Zéüñ0-9._-]{1,30}") {
+            if let Ok(listed) = Query::parse(SearchType::Username, &name) {
+                let list = Suppressed::parse(&key().line(&listed), key()).unwrap();
+                for spelling in [name.to_uppercase(), name.to_lowercase(), format!("@{name}")] {
+                    if let Ok(query) = Query::parse(SearchType::Username, &spelling) {
+                        prop_assert!(list.holds(&query), "{}", spelling);
+                    }
+                }
+            }
+        }
+    }
+}

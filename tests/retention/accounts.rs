@@ -1,0 +1,217 @@
+//! `account export`, `account delete`, `audit`.
+
+use serde_json::{Value, json};
+
+use super::{audit, on_both, wait_until};
+use crate::cli::ran;
+use crate::support::folder::Folder;
+use crate::support::server::Server;
+
+const EMAIL: &str = "person@example.org";
+
+/// A key of a new account with a known address.
+fn key_of(server: &Server, email: &str) -> String {
+    server.cli(&["account", "create", "--email", email, "--plan", "unlimited"]);
+    server.cli(&["key", "create", "--account", email, "--label", "a-label"]).trim().to_owned()
+}
+
+fn search(server: &Server, key: &str, query: &str) -> String {
+    let body = json!({"type": "username", "query": query});
+    let answer = server
+        .request("POST", "/v1/searches")
+        .key(key)
+        .header("X-Request-Id", "request-1")
+        .header("Idempotency-Key", query)
+        .json(&body)
+        .send();
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()["run_id"].as_str().unwrap().to_owned()
+}
+
+fn status(server: &Server, key: &str, path: &str) -> u16 {
+    server.request("GET", path).key(key).send().status
+}
+
+fn ended(server: &Server, key: &str, run: &str) -> Value {
+    let mut last = Value::Null;
+    wait_until("the run ends", || {
+        last = server.request("GET", &format!("/v1/searches/{run}")).key(key).send().json();
+        last["status"] != "running"
+    });
+    last
+}
+
+#[test]
+fn an_export_is_everything_but_secrets() {
+    on_both(&[], |server, _| {
+        let (key, other) = (key_of(server, EMAIL), key_of(server, "other@example.org"));
+        let run = search(server, &key, "everybody");
+        let seen = ended(server, &key, &run);
+        search(server, &other, "somebody-else");
+
+        let text = server.cli(&["account", "export", "--email", "Person@Example.org"]);
+        let export: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&export["account"]["email"], &export["account"]["plan"]),
+            (&json!(EMAIL), &json!("unlimited"))
+        );
+        assert_eq!(
+            (&export["keys"][0]["label"], &export["keys"][0]["last_four"]),
+            (&json!("a-label"), &json!(key[key.len() - 4..]))
+        );
+        assert!(!text.contains(&key) && !text.contains("somebody-else"), "{text}");
+        assert_eq!(
+            (&export["ledger"][0]["run_id"], &export["ledger"][0]["kind"]),
+            (&json!(run), &json!("charge"))
+        );
+        assert_eq!(export["cycles"][0]["credits_used"], 1);
+        assert_eq!(export["idempotency_keys"][0]["key"], "everybody");
+        let runs = export["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 1);
+        for field in ["run_id", "query", "status", "results", "total_results", "coverage", "completed_at"] {
+            assert_eq!(runs[0][field], seen[field], "{field}");
+        }
+        assert!(!runs[0]["results"].as_array().unwrap().is_empty());
+        assert_eq!(
+            runs[0]["modules"].as_array().unwrap().len() as u64,
+            seen["progress"]["modules_total"].as_u64().unwrap()
+        );
+        let actions: Vec<&str> = export["audit"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| entry["action"].as_str().unwrap())
+            .collect();
+        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.exported"]);
+    });
+}
+
+#[test]
+fn an_export_to_a_file_is_its_owners_alone_and_whole_or_not_there() {
+    use std::os::unix::fs::PermissionsExt as _;
+    on_both(&[], |server, _| {
+        key_of(server, EMAIL);
+        let folder = Folder::new();
+        let file = folder.path("me.json");
+        let said = server.cli(&["account", "export", "--email", EMAIL, "--output", &file]);
+        assert_eq!(said, format!("exported {EMAIL} to {file}\n"));
+        let export: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        assert_eq!((&export["account"]["email"], &export["runs"]), (&json!(EMAIL), &json!([])));
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let nowhere = folder.path("no/such/folder.json");
+        let args =
+            ["account", "export", "--email", EMAIL, "--output", &nowhere, "--database", &server.database];
+        ran(&args, &[]).code_is(3).err_has("cannot be written");
+        let args = ["account", "export", "--email", "nobody@example.org", "--database", &server.database];
+        ran(&args, &[]).code_is(3).err_has("no such account");
+    });
+}
+
+#[test]
+fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
+    on_both(&["--max-runs=1"], |server, database| {
+        let key = key_of(server, EMAIL);
+        let run = search(server, &key, "everybody");
+        ended(server, &key, &run);
+        let id = audit(server, &["--account", EMAIL])[0]["account"].as_str().unwrap().to_owned();
+        let args = ["account", "delete", "--email", EMAIL, "--database", &server.database];
+        ran(&args, &[]).code_is(2).err_has("say --yes");
+        assert_eq!(status(server, &key, "/v1/me"), 200);
+
+        let said = server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
+        assert!(said.starts_with(&format!("deleted {EMAIL} ({id}) with 1 keys and 1 searches")), "{said}");
+        wait_until("the key is refused", || status(server, &key, "/v1/me") == 401);
+        let refused = server
+            .request("POST", "/v1/searches")
+            .key(&key)
+            .json(&json!({"type": "username", "query": "x"}))
+            .send();
+        refused.is_error(401, "invalid_api_key");
+        ran(&args, &[]).code_is(3).err_has("no such account");
+        assert!(!server.cli(&["account", "list"]).contains(EMAIL));
+        assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
+        assert_eq!(database.number("SELECT count(*) FROM charges"), 1);
+
+        // By its id the audit still knows what was done, by whom, and names nobody.
+        let entries = audit(server, &["--account", &id]);
+        let actions: Vec<&str> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
+        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.deleted"]);
+        assert_eq!((&entries[2]["actor"], &entries[2]["request_id"]), (&json!("key"), &json!("request-1")));
+        assert_eq!(
+            (&entries[3]["actor"], &entries[3]["detail"]),
+            (&json!("cli"), &json!({"keys": 1, "runs": 1}))
+        );
+        assert!(!format!("{entries:?}").contains("person") && !format!("{entries:?}").contains("everybody"));
+    });
+}
+
+#[test]
+fn live_runs_of_a_deleted_account_stop() {
+    for database in crate::support::databases::databases() {
+        let server = crate::support::server::Setup::new()
+            .database(&database.url)
+            .realistic()
+            .flag("--check-workers=4")
+            .flag("--run-timeout=10m")
+            .start();
+        let key = key_of(&server, EMAIL);
+        let run = search(&server, &key, "silent");
+        let path = format!("/v1/searches/{run}/stream");
+        let mut stream = server.request("GET", &path).key(&key).stream();
+        assert_eq!(stream.next().unwrap().event, "run");
+        server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
+        // Its reader is told that it is gone, and nothing of it comes back.
+        let last = stream.all().pop().unwrap();
+        assert_ne!(last.event, "done", "{last:?}");
+        let busy = || server.get("/v1/health").json()["load"]["runs_driven"].clone();
+        wait_until("its driver has stopped", || busy() == json!(0) || busy().is_null());
+        assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
+        assert_eq!(database.number("SELECT count(*) FROM results"), 0);
+        assert!(!server.log().contains("person@"), "{}", server.log());
+    }
+}
+
+#[test]
+fn the_audit_is_shown_as_text_and_from_a_moment_on() {
+    on_both(&[], |server, _| {
+        let key = key_of(server, EMAIL);
+        let run = search(server, &key, "nobody");
+        ended(server, &key, &run);
+        let path = format!("/v1/searches/{run}");
+        assert_eq!(server.request("DELETE", &path).key(&key).send().status, 204);
+        server.cli(&["account", "set-plan", "--email", EMAIL, "--plan", "pro"]);
+        let keys: Value =
+            serde_json::from_str(&server.cli(&["key", "list", "--account", EMAIL, "--format", "json"]))
+                .unwrap();
+        server.cli(&["key", "revoke", keys[0]["id"].as_str().unwrap()]);
+
+        let text = server.cli(&["audit", "--account", EMAIL]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 6, "{text}");
+        for (line, want) in lines.iter().zip([
+            " account.created by cli account=",
+            " key.created by cli account=",
+            " run.started by key:",
+            " run.deleted by key:",
+            " account.plan_changed by cli account=",
+            " key.revoked by cli account=",
+        ]) {
+            assert!(line.contains(want), "{line} lacks {want}");
+        }
+        assert!(
+            lines[2].contains(" request=request-1 ") && lines[2].ends_with(" type=username credits=1"),
+            "{}",
+            lines[2]
+        );
+        assert!(lines[4].ends_with(" from=unlimited to=pro"), "{}", lines[4]);
+        assert!(!text.contains("nobody") && !text.contains(&key) && !text.contains(EMAIL));
+
+        let since = lines[4].split(' ').next().unwrap();
+        assert_eq!(audit(server, &["--account", EMAIL, "--since", since]).len(), 2);
+        assert_eq!(audit(server, &["--since", "2100-01-01"]), Vec::<Value>::new());
+        let args = ["audit", "--since", "yesterday", "--database", &server.database];
+        ran(&args, &[]).code_is(2).err_has("for --since <TIME>: a moment or a day (UTC) is allowed");
+        let args = ["audit", "--account", "nobody@example.org", "--database", &server.database];
+        ran(&args, &[]).code_is(3).err_has("no such account");
+    });
+}

@@ -1,0 +1,34 @@
+//! What is kept, for how long, and what never: the real binary, on both databases.
+
+mod accounts;
+mod migrate;
+mod suppress;
+mod sweeps;
+
+use serde_json::Value;
+
+use crate::support::databases::{TestDatabase, databases};
+use crate::support::server::{PATIENCE, Server, Setup};
+
+/// A server on a fresh database of each kind.
+fn on_both(flags: &[&str], test: impl Fn(&Server, &TestDatabase)) {
+    for database in databases() {
+        let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
+        test(&setup.start(), &database);
+    }
+}
+
+/// Waits until something is so.
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(std::time::Instant::now() < until, "never: {what}");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// Entries of the audit, oldest first.
+fn audit(server: &Server, flags: &[&str]) -> Vec<Value> {
+    let args = [&["audit", "--format", "json"], flags].concat();
+    serde_json::from_str::<Vec<Value>>(&server.cli(&args)).unwrap()
+}

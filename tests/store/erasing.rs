@@ -1,0 +1,274 @@
+//! What leaves the database for good: old runs, deleted accounts.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sightline::account::account::Account;
+use sightline::account::audit::{AuditFilter, Origin};
+use sightline::account::ledger::Erased;
+use sightline::base::ids::RunId;
+use sightline::runs::journal::{Batch, Ending, NewRun, Started, Write};
+use sightline::runs::retention::{BatchSize, Swept};
+
+use super::ledger::new_key;
+use super::{
+    Fixture, HOLDS, added, at, charge, checkpoint, completed, failed, new_account, race, result, with_key,
+};
+use crate::support::databases::{TestDatabase, sqlite};
+
+const LATER: &str = "2026-06-01T00:00:00Z";
+const MOST: BatchSize = BatchSize { runs: 10, results: 100 };
+
+impl Fixture {
+    /// A run with so many results that ended so many days after March began.
+    fn ended(&self, day: i64, results: u32) -> RunId {
+        let run = self.started();
+        let records: Vec<_> = (1..=results).map(|id| result(id, &format!("value-{id}"))).collect();
+        self.store.add_results(run.id, self.me.lease(0), &Batch { revision: 1, ..added(&records) }).unwrap();
+        let completed_at =
+            at("2026-03-01T12:01:00Z") + Duration::from_secs(86_400) * u32::try_from(day).unwrap();
+        self.finish(&run, &Ending { completed_at, ..completed() });
+        run.id
+    }
+
+    fn sweep(&self, before: &str, most: BatchSize) -> u64 {
+        match self.store.sweep(at(before), most, at(LATER), &Origin::SYSTEM).unwrap() {
+            Swept::Runs(runs) => runs,
+            Swept::Busy => panic!("nobody else sweeps"),
+        }
+    }
+
+    fn is_there(&self, run: RunId) -> bool {
+        self.store.run(run, self.account.id).unwrap().is_some()
+    }
+
+    fn erase(&self) -> Option<Erased> {
+        self.store.erase_account(self.account.id, at(LATER), &Origin::CLI).unwrap()
+    }
+
+    fn count(&self, table: &str) -> i64 {
+        self.database.number(&format!("SELECT count(*) FROM {table}"))
+    }
+}
+
+on_both! {
+    fn runs_that_ended_before_are_removed_and_no_others(f) {
+        let (old, new) = (f.ended(1, 2), f.ended(3, 2));
+        let exact = f.ended(2, 0);
+        let running = f.started();
+        let forgotten = with_key(f.new_run(), "key-1", 7);
+        f.store.start(&forgotten, &charge(1, None)).unwrap();
+        f.finish(&forgotten, &failed());
+        assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 2);
+        for (run, there) in [(old, false), (forgotten.id, false), (exact, true), (new, true), (running.id, true)] {
+            assert_eq!(f.is_there(run), there, "{run}");
+        }
+        assert_eq!((f.count("results"), f.count("idempotency_keys")), (2, 0));
+        assert!(f.store.results(old, 0, 10).unwrap().is_empty());
+        // What was booked stays: five charges and a refund.
+        assert_eq!((f.count("charges"), f.used()), (6, 4));
+        assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 0);
+    }
+
+    fn a_run_that_still_runs_is_never_removed(f) {
+        let run = f.started();
+        assert_eq!(f.sweep("2027-01-01T00:00:00Z", MOST), 0);
+        assert!(f.is_there(run.id));
+        assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::Done);
+    }
+
+    fn a_batch_takes_the_oldest_first_and_stays_small(f) {
+        let runs: Vec<_> = (0..6).rev().map(|day| f.ended(day, 3)).rev().collect();
+        let kept = || runs.iter().filter(|run| f.is_there(**run)).count();
+        assert_eq!(f.sweep(LATER, BatchSize { runs: 2, results: 100 }), 2);
+        assert!(!f.is_there(runs[0]) && !f.is_there(runs[1]) && f.is_there(runs[2]));
+        assert_eq!(f.sweep(LATER, BatchSize { runs: 10, results: 7 }), 2);
+        // One that alone has more results than a batch takes still goes.
+        assert_eq!(f.sweep(LATER, BatchSize { runs: 10, results: 1 }), 1);
+        assert_eq!(kept(), 1);
+    }
+
+    fn an_account_goes_with_everything_but_what_was_booked(f) {
+        let stranger = new_account("stranger@example.com");
+        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
+        let (_, theirs) = new_key(&stranger, "2026-03-01T00:00:00Z");
+        f.store.add_key(&theirs, &Origin::CLI).unwrap();
+        let foreign = NewRun { account: stranger.id, ..f.new_run() };
+        f.store.start(&foreign, &charge(1, None)).unwrap();
+        f.store.add_results(foreign.id, f.me.lease(0), &added(&[result(1, "b")])).unwrap();
+
+        let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
+        f.store.add_key(&key, &Origin::CLI).unwrap();
+        f.ended(1, 3);
+        let live = with_key(f.new_run(), "key-1", 7);
+        f.store.start(&live, &charge(1, None)).unwrap();
+
+        assert_eq!(f.erase(), Some(Erased { keys: 1, runs: 2 }));
+        assert_eq!(f.store.account(f.account.id).unwrap(), None);
+        assert_eq!(f.store.account_by_email(&f.account.email).unwrap(), None);
+        assert_eq!(f.store.accounts().unwrap(), std::slice::from_ref(&stranger));
+        assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
+        assert_eq!((f.count("runs"), f.count("results"), f.count("idempotency_keys")), (1, 1, 0));
+        assert_eq!(f.store.keys(None).unwrap(), [theirs]);
+        assert!(f.store.run(foreign.id, stranger.id).unwrap().is_some());
+        // The ledger is as it was.
+        assert_eq!((f.store.bookings(f.account.id).unwrap().len(), f.used(), f.count("charges")), (2, 2, 3));
+
+        let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
+        let last = f.store.audit(&filter, 100).unwrap().pop().unwrap();
+        assert_eq!((last.action.as_str(), last.at), ("account.deleted", at(LATER)));
+        assert_eq!((&last.detail["keys"], &last.detail["runs"]), (&1.into(), &2.into()));
+        assert_eq!(f.erase(), None);
+        assert_eq!(f.store.audit(&filter, 100).unwrap().last(), Some(&last));
+    }
+
+    fn nothing_can_be_done_for_an_account_that_is_gone(f) {
+        let live = f.started();
+        f.erase();
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::UnknownAccount);
+        let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
+        assert!(f.store.add_key(&key, &Origin::CLI).is_err());
+        assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
+        // Its driver finds out, and gives nothing back to nobody.
+        assert_eq!(f.store.add_results(live.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
+        let lost = f.store.checkpoint(live.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap();
+        assert_eq!(lost, Write::LeaseLost);
+        assert_eq!(f.finish(&live, &failed()), Write::LeaseLost);
+        assert_eq!((f.count("runs"), f.count("charges"), f.used()), (0, 1, 1));
+    }
+
+    fn the_email_address_of_a_deleted_account_is_free(f) {
+        f.erase();
+        let again = Account { created_at: at(LATER), ..new_account(&f.account.email) };
+        assert!(f.store.add_account(&again, &Origin::CLI).unwrap());
+        assert_eq!(f.store.account_by_email(&again.email).unwrap(), Some(again));
+    }
+
+    fn whoever_starts_runs_while_the_account_is_deleted_leaves_nothing_behind(f) {
+        let stop = AtomicBool::new(false);
+        let outcomes = race(5, |index| {
+            if index == 0 {
+                while f.count("runs") < 3 { std::thread::yield_now(); }
+                f.erase();
+                stop.store(true, Ordering::SeqCst);
+                return Vec::new();
+            }
+            let mut outcomes = Vec::new();
+            while !stop.load(Ordering::SeqCst) {
+                outcomes.push(f.store.start(&f.new_run(), &charge(1, None)).unwrap());
+                let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
+                drop(f.store.add_key(&key, &Origin::CLI));
+            }
+            outcomes
+        });
+        let started = outcomes.iter().flatten().filter(|outcome| **outcome == Started::Created).count();
+        assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Started::Created | Started::UnknownAccount)));
+        assert!(started >= 3);
+        assert_eq!((f.count("runs"), f.count("api_keys"), f.count("accounts")), (0, 0, 0));
+        assert_eq!(f.store.bookings(f.account.id).unwrap().len(), started);
+    }
+
+    // A table of a person's that is added later must go with the account, too: either by a foreign key,
+    // which keeps the account from going without it, or it says here why not.
+    fn every_table_that_names_an_account_is_known_here(f) {
+        let sql = match f.database.name {
+            "sqlite" => "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_table_info(s.name) c \
+                         WHERE s.type = 'table' AND c.name LIKE '%account%' ORDER BY 1",
+            _ => "SELECT DISTINCT table_name::text FROM information_schema.columns \
+                  WHERE table_schema = current_schema() AND column_name LIKE '%account%' ORDER BY 1",
+        };
+        let mut known = vec!["api_keys", "idempotency_keys", "runs"];
+        // Instances count requests together on PostgreSQL alone; these go with the account by themselves.
+        known.extend((f.database.name == "postgres").then_some("rate_grants"));
+        let kept = ["audit", "charges", "credit_usage"];
+        known.extend(kept);
+        known.sort_unstable();
+        assert_eq!(f.database.texts(sql), known, "see erase_account, and `account export`");
+    }
+}
+
+#[test]
+fn only_one_instance_sweeps_at_a_time() {
+    let f = Fixture::new(crate::support::databases::postgres());
+    for day in 0..3 {
+        f.ended(day, 1);
+    }
+    // Another instance is in the middle of a batch.
+    let mut other = f.database.client();
+    let mut turn = other.transaction().unwrap();
+    turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
+    let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
+    assert_eq!(try_it(), Swept::Busy);
+    turn.rollback().unwrap();
+    assert_eq!(try_it(), Swept::Runs(3));
+}
+
+#[test]
+fn many_sweepers_remove_each_run_once_while_others_write() {
+    let f = Fixture::new(crate::support::databases::postgres());
+    let stores = [f.another(), f.another(), f.another()];
+    for day in 0..20 {
+        f.ended(day, 1);
+    }
+    let most = BatchSize { runs: 2, results: 100 };
+    let removed = race(4, |index| {
+        let Some(store) = stores.get(index) else {
+            for _ in 0..20 {
+                f.ended(200, 1);
+            }
+            return 0;
+        };
+        let mut removed = 0;
+        loop {
+            match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
+                Swept::Runs(0) => return removed,
+                Swept::Runs(runs) => removed += runs,
+                Swept::Busy => std::thread::yield_now(),
+            }
+        }
+    });
+    assert_eq!(removed.iter().sum::<u64>(), 20);
+    assert_eq!((f.count("runs"), f.count("charges")), (20, 40));
+}
+
+#[test]
+fn a_run_that_is_just_being_deleted_is_passed_over() {
+    let f = Fixture::new(crate::support::databases::postgres());
+    let (first, second) = (f.ended(0, 1), f.ended(1, 1));
+    let mut other = f.database.client();
+    let mut deletion = other.transaction().unwrap();
+    deletion.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&first.0]).unwrap();
+    assert_eq!(f.sweep(LATER, MOST), 1);
+    assert!(f.is_there(first) && !f.is_there(second));
+    deletion.rollback().unwrap();
+    assert_eq!(f.sweep(LATER, MOST), 1);
+}
+
+/// Whether a text stands in the file or in its log of writes.
+fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
+    let file = database.path();
+    let log = file.with_extension("db-wal");
+    [file, log]
+        .iter()
+        .filter_map(|path| std::fs::read(path).ok())
+        .any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+}
+
+#[test]
+fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
+    let f = Fixture::new(sqlite());
+    let run = NewRun { query: "a-query-to-forget".into(), ..f.new_run() };
+    f.store.start(&run, &charge(1, None)).unwrap();
+    f.store
+        .add_results(run.id, f.me.lease(0), &added(&[result(1, &"a-result-to-forget ".repeat(1000))]))
+        .unwrap();
+    assert!(stands_on_disk(&f.database, "a-query-to-forget"));
+    // By a command, beside the server that has the file open.
+    let command = f.another();
+    let now: Timestamp = at(LATER);
+    assert!(command.erase_account(f.account.id, now, &Origin::CLI).unwrap().is_some());
+    for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
+        assert!(!stands_on_disk(&f.database, text), "{text}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Copies of each released schema, with rows, brought up to date: nothing of them is lost.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use sightline::account::account::Account;
+use sightline::account::audit::{Action, Actor, AuditFilter, Origin};
+use sightline::account::credits::Cycle;
+use sightline::account::records::Booking;
+use sightline::base::ids::{AccountId, RunId};
+use sightline::modules::outcome::Outcome;
+use sightline::runs::health::Tallies;
+use sightline::runs::journal::{ListFilter, Write};
+use sightline::runs::run::Status;
+use sightline::store::{self, OpenError, Options, Store};
+
+use super::{at, checkpoint, claim, completed, new_instance, open};
+use crate::support::databases::{TestDatabase, databases};
+
+const RELEASED: usize = 3;
+
+fn id<T: std::str::FromStr>(last: &str) -> T {
+    let text = format!("01900000-0000-7000-8000-0000000000{last}");
+    text.parse().unwrap_or_else(|_| panic!("{text}"))
+}
+
+/// A database as that version left it.
+fn load(database: &TestDatabase, version: usize) {
+    let file = format!("tests/store/released/{}_{version:04}.sql", database.name);
+    let sql = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    if database.name == "sqlite" {
+        fs::create_dir_all(database.path().parent().unwrap()).unwrap();
+        // A dump leaves it out: the mark of our files.
+        database.execute(&format!("{sql}\nPRAGMA application_id = 1397507138;"));
+    } else {
+        database.execute(&sql);
+    }
+}
+
+fn upgraded(database: &TestDatabase, version: usize) -> std::sync::Arc<Store> {
+    load(database, version);
+    let url = database.url.parse().unwrap();
+    let pending = store::pending_migrations(&url).unwrap();
+    assert!(pending[0].starts_with(&format!("{:04}_", version + 1)), "{pending:?}");
+    let store = open(&database.url, Options::server()).unwrap();
+    assert_eq!(store::pending_migrations(&url).unwrap(), [""; 0]);
+    store
+}
+
+#[test]
+fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
+    for version in 1..=RELEASED {
+        for database in databases() {
+            let store = upgraded(&database, version);
+            let seen = (database.name, version);
+            accounts_are_whole(&*store);
+            runs_are_whole(&*store, version);
+            health_is_whole(&*store, version);
+            goes_on(&*store);
+            let missing = "SELECT count(*) FROM schema_version WHERE checksum IS NULL";
+            assert_eq!(database.number(missing), 0, "{seen:?}");
+            // What every table promised, it still promises.
+            assert_eq!(database.number("SELECT count(*) FROM charges"), 4, "{seen:?}");
+            let owner: AccountId = id("0a");
+            assert!(store.erase_account(owner, at("2026-04-01T00:00:00Z"), &Origin::CLI).unwrap().is_some());
+            assert_eq!(database.number("SELECT count(*) FROM charges"), 4, "{seen:?}");
+            assert_eq!(database.number("SELECT count(*) FROM results"), 0, "{seen:?}");
+        }
+    }
+}
+
+fn accounts_are_whole(store: &Store) {
+    let anchor = at("2026-01-31T10:00:00.001Z");
+    let account = |last, email: &str, plan: &str| Account {
+        id: id(last),
+        email: email.into(),
+        plan: plan.into(),
+        anchor,
+        created_at: anchor,
+    };
+    let owner = account("0a", "owner@example.com", "pro");
+    assert_eq!(store.accounts().unwrap(), [owner.clone(), account("0b", "zoë@example.com", "free")]);
+    let keys = store.keys(Some(owner.id)).unwrap();
+    assert_eq!(keys.iter().map(|key| key.label.as_str()).collect::<Vec<_>>(), ["Läptop 💻", "old"]);
+    assert_eq!(store.key_by_hash(&keys[0].hash).unwrap(), Some((keys[0].clone(), owner.clone())));
+    assert_eq!((keys[0].hash.0, keys[0].revoked_at), ([0x11; 32], None));
+    assert_eq!(keys[1].revoked_at, Some(at("2026-02-02T00:00:00.007Z")));
+
+    let cycle_start = at("2026-02-28T10:00:00.001Z");
+    let cycle = Cycle { start: cycle_start, end: at("2026-03-31T10:00:00.001Z") };
+    assert_eq!(store.credits_used(owner.id, cycle).unwrap(), 1);
+    let booking = |run, kind: &str, credits, moment| Booking {
+        run: id(run),
+        kind: kind.into(),
+        cycle_start,
+        credits,
+        at: at(moment),
+    };
+    assert_eq!(
+        store.bookings(owner.id).unwrap(),
+        [
+            booking("d1", "charge", 1, "2026-03-01T12:00:00.123Z"),
+            booking("d2", "charge", 2, "2026-03-01T12:00:01Z"),
+            booking("d3", "charge", 1, "2026-03-01T12:00:02Z"),
+            booking("d2", "refund", 2, "2026-03-01T12:02:00Z"),
+        ]
+    );
+    assert_eq!(store.cycle_uses(owner.id).unwrap().len(), 2);
+    assert_eq!(store.noted_requests(owner.id).unwrap()[0].key, "key-1");
+}
+
+fn runs_are_whole(store: &Store, version: usize) {
+    let owner: AccountId = id("0a");
+    let runs = store.list(owner, &ListFilter::default(), 10).unwrap();
+    let shown: Vec<_> = runs.iter().map(|run| (run.id, run.status)).collect();
+    assert_eq!(
+        shown,
+        [(id("d3"), Status::Running), (id("d2"), Status::Failed), (id("d1"), Status::Completed)]
+    );
+    assert_eq!(runs[2].query, " @Someone ’ 名前");
+    assert_eq!((runs[2].total_results, runs[2].coverage.timeout), (2, 1));
+    assert_eq!(runs[2].revision, if version == 1 { 0 } else { 2 });
+    assert_eq!(runs[1].error.as_ref().map(|error| error.code.as_str()), Some("no_conclusion"));
+    assert_eq!((runs[1].premium, runs[1].credits_charged), (true, 0));
+
+    let results = store.results(id("d1"), 0, 10).unwrap();
+    assert_eq!(results.len(), 2);
+    assert_eq!(Value::Object(results[0].metadata.clone()), json!({"bio": "a\0b “quoted”", "followers": 12}));
+    assert_eq!((results[1].platform.as_deref(), results[1].value.as_deref()), (None, None));
+    let modules = store.modules(id("d1")).unwrap();
+    assert_eq!(
+        (modules[1].status, modules[1].reason.as_deref()),
+        (Outcome::Timeout, Some("timeout_connect"))
+    );
+}
+
+fn health_is_whole(store: &Store, version: usize) {
+    let known = store.share_health(false, &Tallies::new()).unwrap();
+    assert_eq!(known.len(), usize::from(version >= 3));
+    if let Some((module, tally)) = known.first() {
+        assert_eq!(&**module, "github");
+        assert_eq!((tally.checks, tally.latency), (7, [1.75, 5.5]));
+    }
+}
+
+/// The run that was interrupted is taken over and ends.
+fn goes_on(store: &Store) {
+    let me = new_instance();
+    let taken = store.take_over(&claim(me, false, 10)).unwrap();
+    assert_eq!(taken.len(), 1);
+    assert_eq!((taken[0].modules.len(), taken[0].done.len(), taken[0].results.len()), (2, 1, 1));
+    let run: RunId = id("d3");
+    assert_eq!(store.finish(run, taken[0].lease, &checkpoint(), &completed()).unwrap(), Write::Done);
+    assert_eq!(store.run(run, id("0a")).unwrap().unwrap().status, Status::Completed);
+}
+
+#[test]
+fn a_migration_is_noted_in_the_audit() {
+    for database in databases() {
+        let store = upgraded(&database, RELEASED);
+        let entries = store.audit(&AuditFilter::default(), 100).unwrap();
+        assert!(!entries.is_empty());
+        for entry in entries {
+            assert_eq!((entry.action.as_str(), entry.actor), (Action::Migrated.as_str(), Actor::System));
+            let (version, name) = (entry.detail["version"].as_u64().unwrap(), entry.object.unwrap());
+            assert!(name.starts_with(&format!("{version:04}_")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_migration_is_refused_and_named() {
+    for database in databases() {
+        let pending = |database: &TestDatabase| store::pending_migrations(&database.url.parse().unwrap());
+        for changed in [format!("'{}'", "0".repeat(64)), "NULL".to_owned()] {
+            drop(open(&database.url, Options::command()).unwrap());
+            let (noted, version) = ("UPDATE schema_version SET checksum =", "WHERE version = 2");
+            let known = match database.name {
+                "sqlite" => "CREATE TABLE kept AS SELECT * FROM schema_version",
+                _ => "CREATE TABLE kept AS TABLE schema_version",
+            };
+            database.execute(known);
+            database.execute(&format!("{noted} {changed} {version}"));
+            for refused in [
+                open(&database.url, Options::server()).map(drop).unwrap_err(),
+                open(&database.url, Options::command()).map(drop).unwrap_err(),
+                pending(&database).map(drop).unwrap_err(),
+            ] {
+                assert!(
+                    matches!(refused, OpenError::ChangedMigration { name: "0002_several_sources" }),
+                    "{refused:?}"
+                );
+                assert!(refused.to_string().contains("restore a backup"), "{refused}");
+            }
+            database.execute(&format!(
+                "{noted} (SELECT checksum FROM kept {version}) {version}; DROP TABLE kept"
+            ));
+            open(&database.url, Options::server()).unwrap();
+        }
+    }
+}
