@@ -46,13 +46,17 @@ impl Scene {
     /// The runs that were not at their end when the server died: the names that they search and the modules
     /// whose answers are in their checkpoint.
     fn checkpoints(&self) -> Vec<(String, Vec<String>)> {
-        let rows =
-            self.database.texts("SELECT query, CAST(reports AS TEXT) FROM runs WHERE status = 'running'");
+        // A name holds no blank.
+        let running = "SELECT query || ' ' || CAST(reports AS TEXT) FROM runs WHERE status = 'running'";
         let modules = |reports: &str| {
             let reports: Vec<Vec<Value>> = serde_json::from_str(reports).unwrap();
             reports.iter().map(|report| report[0].as_str().unwrap().to_owned()).collect()
         };
-        rows.iter().map(|(name, reports)| (name.clone(), modules(reports))).collect()
+        let rows = self.database.texts(running).into_iter();
+        rows.map(|row| {
+            row.split_once(' ').map(|(name, reports)| (name.to_owned(), modules(reports))).unwrap()
+        })
+        .collect()
     }
 }
 
