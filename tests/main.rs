@@ -12,6 +12,7 @@ mod cli;
 mod clients;
 mod http;
 mod instances;
+mod kills;
 mod layers;
 mod net;
 mod outages;

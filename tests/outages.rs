@@ -9,7 +9,7 @@
 mod commits;
 mod disks;
 mod files;
-mod kit;
+pub(crate) mod kit;
 mod network;
 mod rolling;
 mod rolling_clients;

@@ -174,7 +174,7 @@ pub(super) const FAULTS: [(&str, &str); 6] = [
 ];
 
 /// Asks for all of them.
-pub(super) fn has_no_faults(mut count: impl FnMut(&str) -> i64) {
+pub(crate) fn has_no_faults(mut count: impl FnMut(&str) -> i64) {
     for (what, sql) in FAULTS {
         assert_eq!(count(sql), 0, "{what}");
     }

@@ -1,0 +1,102 @@
+//! When all is over: every search has ended, with what there was to find; every one was paid for once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+
+use super::asking::asked_again;
+use super::clients::{Client, World};
+use super::lives::{Deaths, Scene};
+use super::site::{GHOST, known_of};
+use crate::outages::kit::has_no_faults;
+
+/// Prints the figures and fails where something is lost, doubled or asked again without need.
+pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
+    let mut client = Client::new(world, 0);
+    let runs = runs_by_name(&mut client);
+    let taken = world.taken.lock().clone();
+    let lost_orders = taken.iter().filter(|(name, run)| runs.get(name) != Some(run)).count();
+    let lost: usize = runs.iter().map(|(name, run)| missing_results(&mut client, world, name, run)).sum();
+    let asked = asked_again(&scene.site.book(), deaths);
+    let charges = scene.database.number("SELECT count(*) FROM charges WHERE kind = 'charge'");
+    let resumed = scene.database.number("SELECT count(*) FROM runs WHERE epoch > 0");
+    println!(
+        "{} runs ({resumed} resumed; {} orders not known to be taken, {} requests broken off), {} results; runs lost \
+         {lost_orders}, results lost {lost}, charges doubled {}; {} checks, {} asked again (at most {}), the oldest \
+         answered {:?} before its kill; {} kills with checks under way, {} searches moved, one through {} lives",
+        runs.len(),
+        world.unsure.lock().len(),
+        world.broken_off.load(Ordering::Relaxed),
+        world.sightings.results(),
+        charges - runs.len() as i64,
+        asked.questions,
+        asked.again,
+        asked.at_most,
+        asked.oldest,
+        asked.felt,
+        asked.moved,
+        asked.most_lives,
+    );
+    assert_eq!((lost_orders, lost), (0, 0));
+    assert!(asked.again <= asked.at_most, "{asked:?}");
+    assert!(resumed > 0 && asked.moved > 0, "no kill disturbed anyone");
+    everyone_is_known(world, &runs);
+    is_paid_once(scene, &mut client, runs.len());
+    let log = scene.program.logged();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+/// All runs of the account, by the name that they search: each was ordered once, however often it was sent.
+fn runs_by_name(client: &mut Client<'_>) -> BTreeMap<String, String> {
+    let (mut runs, mut page) = (BTreeMap::new(), client.get("/searches?limit=100"));
+    loop {
+        for run in page["searches"].as_array().unwrap() {
+            let [name, id] = ["query", "run_id"].map(|field| run[field].as_str().unwrap().to_owned());
+            let other = runs.insert(name, id);
+            assert_eq!(other, None, "one order made two runs: {run}");
+        }
+        let Some(cursor) = page["next_cursor"].as_str() else { return runs };
+        page = client.get(&format!("/searches?limit=100&cursor={cursor}"));
+    }
+}
+
+/// How many results of a run are missing. Fails where it has not ended as it should, or has not what readers saw.
+fn missing_results(client: &mut Client<'_>, world: &World, name: &str, run: &str) -> usize {
+    let before = world.sightings.of(run);
+    let shown = client.get(&format!("/searches/{run}"));
+    world.sightings.whole(run, &shown, &before);
+    let all = world.sightings.of(run);
+    let was_followed = world.taken.lock().iter().any(|(_, taken)| taken == run);
+    assert!(!was_followed || before.results == all.results, "readers saw {before:?} of {shown}");
+    let is_ghost = name.starts_with(GHOST);
+    let wanted = if is_ghost { "failed" } else { "completed" };
+    assert_eq!(shown["status"], wanted, "{shown}");
+    assert_eq!(shown["credits_charged"], u64::from(!is_ghost), "{shown}");
+    let (found, known) = (all.values(), known_of(name));
+    assert!(found.is_subset(&known), "{found:?}");
+    known.difference(&found).count()
+}
+
+/// Every order of a client is a run, but for those whose answer was lost and that may not be repeated.
+fn everyone_is_known(world: &World, runs: &BTreeMap<String, String>) {
+    let taken: BTreeSet<String> = world.taken.lock().iter().map(|(name, _)| name.clone()).collect();
+    let unsure: BTreeSet<String> = world.unsure.lock().iter().cloned().collect();
+    let others: Vec<&String> =
+        runs.keys().filter(|name| !taken.contains(*name) && !unsure.contains(*name)).collect();
+    assert!(others.is_empty(), "nobody ordered {others:?}");
+}
+
+/// One charge for each run, one refund for each that failed, and a balance that says the same.
+fn is_paid_once(scene: &Scene, client: &mut Client<'_>, runs: usize) {
+    let count = |sql: &str| scene.database.number(&format!("SELECT count(*) FROM {sql}"));
+    let runs = runs as i64;
+    let failed = count("runs WHERE status = 'failed'");
+    assert_eq!(count("runs"), runs);
+    assert_eq!(count("charges WHERE kind = 'charge' AND credits = 1"), runs);
+    assert_eq!(count("charges WHERE kind = 'refund' AND credits = 1"), failed);
+    assert_eq!(count("charges"), runs + failed);
+    let credits: Value = client.get("/credits");
+    assert_eq!(credits["credits_used"], runs - failed, "{credits}");
+    has_no_faults(|sql| scene.database.number(sql));
+}

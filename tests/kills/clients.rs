@@ -1,0 +1,258 @@
+//! Clients that go on through every kill: they order, and read what they ordered until they have seen its end.
+
+use std::io::{BufRead as _, BufReader};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::{Request, Response};
+
+use super::sightings::{Seen, Sightings};
+use crate::http::chance::Chance;
+use crate::support::server::PATIENCE;
+
+/// What all clients share.
+pub(super) struct World {
+    /// Where the server listens; 0 while it is dead.
+    pub(super) port: AtomicU16,
+    pub(super) key: String,
+    pub(super) sightings: Sightings,
+    /// Orders that were taken: the name that is searched, and the run.
+    pub(super) taken: Mutex<Vec<(String, String)>>,
+    /// Orders whose answer was lost, and that nobody may repeat: they have no `Idempotency-Key`.
+    pub(super) unsure: Mutex<Vec<String>>,
+    /// The last kill is over: from here on everything must come to its end.
+    pub(super) over_since: OnceLock<Instant>,
+    /// Readers that are under way.
+    pub(super) readers: AtomicUsize,
+    /// Requests that were not answered, or not to the end.
+    pub(super) broken_off: AtomicUsize,
+}
+
+impl World {
+    pub(super) fn new(key: String) -> Self {
+        Self {
+            port: AtomicU16::new(0),
+            key,
+            sightings: Sightings::default(),
+            taken: Mutex::default(),
+            unsure: Mutex::default(),
+            over_since: OnceLock::new(),
+            readers: AtomicUsize::new(0),
+            broken_off: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl World {
+    /// Under kills nothing needs to come to its end; afterwards everything does.
+    fn is_patient(&self) -> bool {
+        self.over_since.get().is_none_or(|since| since.elapsed() < PATIENCE)
+    }
+}
+
+/// A search, as it is ordered and ordered again.
+#[derive(Clone)]
+pub(super) struct Order {
+    name: String,
+    body: String,
+    idempotency_key: Option<String>,
+}
+
+impl Order {
+    /// `number` decides how the answer is taken, and whether the order may be repeated.
+    pub(super) fn new(name: String, number: usize) -> Self {
+        let body =
+            json!({"type": "username", "query": name, "wait": number % 3 == 1, "stream": number % 3 == 2});
+        let idempotency_key = (number % 5 != 4).then(|| format!("order of {name}"));
+        Self { name, body: body.to_string(), idempotency_key }
+    }
+}
+
+pub(super) struct Client<'a> {
+    world: &'a World,
+    agent: Agent,
+    chance: Chance,
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn new(world: &'a World, seed: u64) -> Self {
+        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE));
+        Self { world, agent: agent.build().into(), chance: Chance::new(seed) }
+    }
+
+    /// Orders until the order is taken; gives the run. `None`: the answer of an order that may not be repeated
+    /// was lost.
+    pub(super) fn order(&mut self, order: &Order) -> Option<String> {
+        loop {
+            if let Some(run) = self.ordered(order) {
+                self.world.taken.lock().push((order.name.clone(), run.clone()));
+                return Some(run);
+            }
+            if order.idempotency_key.is_none() {
+                self.world.unsure.lock().push(order.name.clone());
+                return None;
+            }
+            assert!(self.world.is_patient(), "{} could not be ordered", order.name);
+        }
+    }
+
+    /// Orders once, and reads the answer as far as it comes.
+    fn ordered(&mut self, order: &Order) -> Option<String> {
+        let answer = self.send("POST", "/searches", order.idempotency_key.as_deref(), Some(&order.body))?;
+        let run = answer.headers().get("x-run-id").unwrap().to_str().unwrap().to_owned();
+        if answer.headers()["content-type"] == "text/event-stream" {
+            self.read_stream(&run, answer);
+        } else if let Some(shown) = self.text(answer) {
+            assert_eq!(shown["run_id"], *run);
+            // An order that is not to wait is answered without results, also when it comes late.
+            if shown.get("results").is_some() {
+                self.world.sightings.whole(&run, &shown, &Seen::default());
+            }
+        } else {
+            // What came of the head was no whole answer: a client may not rely on it.
+            return None;
+        }
+        Some(run)
+    }
+
+    /// Reads the run in one way after another until it has seen the end.
+    pub(super) fn follow(&mut self, run: &str, order: &Order) {
+        while !self.look(run, order) {
+            assert!(self.world.is_patient(), "run {run} does not end: {:?}", self.world.sightings.of(run));
+        }
+    }
+
+    /// `true`: it has ended.
+    fn look(&mut self, run: &str, order: &Order) -> bool {
+        match self.chance.below(8) {
+            0..3 => match self.send("GET", &format!("/searches/{run}/stream"), None, None) {
+                Some(stream) => self.read_stream(run, stream),
+                None => false,
+            },
+            3 if order.idempotency_key.is_some() => {
+                assert!(self.ordered(order).is_none_or(|again| again == run), "ordered twice: {run}");
+                false
+            }
+            _ => self.poll(run),
+        }
+    }
+
+    fn poll(&mut self, run: &str) -> bool {
+        let before = self.world.sightings.of(run);
+        let answer = self.send("GET", &format!("/searches/{run}"), None, None);
+        let Some(shown) = answer.and_then(|answer| self.text(answer)) else { return false };
+        self.world.sightings.whole(run, &shown, &before);
+        if shown["status"] != "running" {
+            return true;
+        }
+        // As a client should, between two polls.
+        std::thread::sleep(Duration::from_millis(self.chance.below(1000) as u64));
+        false
+    }
+
+    /// Reads a stream as far as it goes; a frame counts when it is whole. `true`: it said `done`.
+    fn read_stream(&mut self, run: &str, stream: Response<ureq::Body>) -> bool {
+        let (mut event, mut data, mut newest) = (String::new(), Value::Null, 0);
+        for line in BufReader::new(stream.into_body().into_reader()).lines() {
+            let Ok(line) = line else { break };
+            if let Some(name) = line.strip_prefix("event: ") {
+                name.clone_into(&mut event);
+            } else if let Some(text) = line.strip_prefix("data: ") {
+                data = serde_json::from_str(text).unwrap();
+            } else if line.is_empty() && self.frame(run, &event, &data, &mut newest) {
+                return true;
+            }
+        }
+        self.world.broken_off.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    /// `newest`: the newest result of this stream. `true`: it was the last frame.
+    fn frame(&self, run: &str, event: &str, data: &Value, newest: &mut u64) -> bool {
+        match event {
+            "result" => {
+                let id = data["id"].as_u64().unwrap();
+                assert!(id <= *newest + 1, "run {run}: {id} after {newest}");
+                *newest = id.max(*newest);
+                self.world.sightings.result(run, data);
+            }
+            "done" => {
+                assert_eq!(data["total_results"], *newest, "run {run}: {data}");
+                self.world.sightings.status(run, data, &Seen::default());
+                return true;
+            }
+            "run" | "progress" | "" => {}
+            other => panic!("run {run}: {other} {data}"),
+        }
+        false
+    }
+
+    /// An answer's document; one that breaks off is none.
+    fn text(&self, mut answer: Response<ureq::Body>) -> Option<Value> {
+        let text = answer.body_mut().read_to_string();
+        let whole = text.ok().and_then(|text| serde_json::from_str(&text).ok());
+        if whole.is_none() {
+            self.world.broken_off.fetch_add(1, Ordering::Relaxed);
+        }
+        whole
+    }
+
+    /// The answer, if it is 200.
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        idempotency_key: Option<&str>,
+        body: Option<&str>,
+    ) -> Option<Response<ureq::Body>> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address()));
+        request = request.header("Authorization", format!("Bearer {}", self.world.key));
+        if let Some(key) = idempotency_key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let answer = match body {
+            Some(body) => {
+                let request = request.header("Content-Type", "application/json").body(body.to_owned());
+                self.agent.run(request.unwrap())
+            }
+            None => self.agent.run(request.body(()).unwrap()),
+        };
+        match answer {
+            Ok(answer) if answer.status() == 200 => Some(answer),
+            Ok(mut answer) => {
+                // 409: what was sent before is still under way.
+                let status = answer.status().as_u16();
+                let text = answer.body_mut().read_to_string().unwrap_or_default();
+                assert!(matches!(status, 409 | 503), "{method} {path}: {status} {text}");
+                std::thread::sleep(Duration::from_millis(100));
+                None
+            }
+            Err(_) => {
+                self.world.broken_off.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// The document there, from a server that lives on.
+    pub(super) fn get(&mut self, path: &str) -> Value {
+        let answer = self.send("GET", path, None, None);
+        answer.and_then(|answer| self.text(answer)).unwrap_or_else(|| panic!("no answer: {path}"))
+    }
+
+    /// Where the interface is; waits until the server lives.
+    fn address(&self) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            match self.world.port.load(Ordering::SeqCst) {
+                0 => std::thread::sleep(Duration::from_millis(10)),
+                port => return format!("http://127.0.0.1:{port}/v1"),
+            }
+            assert!(Instant::now() < end, "the server does not come back");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `kill -9` at any moment, under load: every search that was accepted goes on in the next life of the server, ends,
+//! and has each result once, under ids that no reader ever saw change; it is charged once; no site is asked again
+//! what a checkpoint had the answer to.
+//!
+//! For each database so many times as `SIGHTLINE_TEST_KILLS` says, at moments that `SIGHTLINE_TEST_KILLS_SEED`
+//! decides (and the machine).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+mod asking;
+mod audit;
+mod clients;
+mod lives;
+mod process;
+mod sightings;
+mod site;
+
+use clients::{Client, Order, World};
+use lives::Scene;
+use site::{GHOST, SLOW};
+
+use crate::http::chance::{Chance, setting};
+use crate::support::databases::{TestDatabase, postgres, sqlite};
+
+/// Readers that may be under way before no more searches are ordered.
+const MOST_READERS: usize = 96;
+/// Between two orders, in milliseconds.
+const MOST_BETWEEN_ORDERS: usize = 500;
+
+#[test]
+fn searches_survive_kills_on_sqlite() {
+    searches_survive_kills(sqlite());
+}
+
+#[test]
+fn searches_survive_kills_on_postgresql() {
+    searches_survive_kills(postgres());
+}
+
+fn searches_survive_kills(database: TestDatabase) {
+    let kills = usize::try_from(setting("SIGHTLINE_TEST_KILLS", 50)).unwrap();
+    let seed = setting("SIGHTLINE_TEST_KILLS_SEED", 1);
+    let began = Instant::now();
+    let scene = Scene::new(database);
+    let world = World::new(scene.new_key());
+    let deaths = thread::scope(|scope| {
+        let _over = Over(&world);
+        scope.spawn(|| order_until_over(&world, scope, seed));
+        lives::live_and_die(&scene, &world, kills, &mut Chance::new(seed))
+    });
+    println!("{}, seed {seed}: {kills} kills in {:.0?}", scene.database.name, began.elapsed());
+    audit::all_is_well(&scene, &world, &deaths);
+}
+
+/// Orders searches one after the other, each in a thread of its own.
+fn order_until_over<'scope, 'env: 'scope>(
+    world: &'env World,
+    scope: &'scope thread::Scope<'scope, 'env>,
+    seed: u64,
+) {
+    let mut chance = Chance::new(seed);
+    for number in 0.. {
+        while world.readers.load(Ordering::SeqCst) >= MOST_READERS && world.over_since.get().is_none() {
+            thread::sleep(Duration::from_millis(10));
+        }
+        if world.over_since.get().is_some() {
+            return;
+        }
+        let kind = [GHOST, SLOW, "somebody", SLOW, "somebody", "somebody", "somebody"][number % 7];
+        let order = Order::new(format!("{kind}{number}"), number);
+        let reader = Reader::new(&world.readers);
+        scope.spawn(move || order_and_read(world, scope, &order, reader, seed ^ number as u64));
+        thread::sleep(Duration::from_millis(chance.below(MOST_BETWEEN_ORDERS) as u64));
+    }
+}
+
+/// Orders a search, and reads it to its end; every third one is read twice at once.
+fn order_and_read<'scope, 'env: 'scope>(
+    world: &'env World,
+    scope: &'scope thread::Scope<'scope, 'env>,
+    order: &Order,
+    _reader: Reader<'env>,
+    seed: u64,
+) {
+    let mut client = Client::new(world, seed);
+    let Some(run) = client.order(order) else { return };
+    if seed.is_multiple_of(3) {
+        let (same, again, reader) = (run.clone(), order.clone(), Reader::new(&world.readers));
+        scope.spawn(move || {
+            let _reader = reader;
+            Client::new(world, !seed).follow(&same, &again);
+        });
+    }
+    client.follow(&run, order);
+}
+
+/// One reader that is under way.
+struct Reader<'a>(&'a AtomicUsize);
+
+impl<'a> Reader<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends the orders, also where the test fails.
+struct Over<'a>(&'a World);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.over_since.set(Instant::now());
+    }
+}

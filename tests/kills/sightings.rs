@@ -1,0 +1,85 @@
+//! What all readers saw of all runs: what one of them saw once, all see from then on.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// What was seen of one run.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Seen {
+    /// What may never change of a result, by its id.
+    pub(super) results: BTreeMap<u64, Value>,
+    /// Its terminal status and how many results it had.
+    pub(super) end: Option<(String, u64)>,
+}
+
+/// By run id. Whatever contradicts what was seen before fails the test.
+#[derive(Default)]
+pub(super) struct Sightings(Mutex<HashMap<String, Seen>>);
+
+impl Sightings {
+    /// What anyone has seen of that run so far.
+    pub(super) fn of(&self, run: &str) -> Seen {
+        self.0.lock().get(run).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn results(&self) -> usize {
+        self.0.lock().values().map(|seen| seen.results.len()).sum()
+    }
+
+    /// A result was shown.
+    pub(super) fn result(&self, run: &str, result: &Value) {
+        let (id, lasting) = (result["id"].as_u64().unwrap(), lasting(result));
+        let mut all = self.0.lock();
+        let seen = all.entry(run.to_owned()).or_default();
+        if let Some((_, total)) = seen.end {
+            assert!(id <= total, "run {run} ended with {total} results: {result}");
+        }
+        let before = seen.results.entry(id).or_insert_with(|| lasting.clone());
+        assert_eq!(*before, lasting, "id {id} of run {run} came to mean something else");
+    }
+
+    /// A whole run was shown: all its results so far. `before`: what had been seen when it was asked for.
+    pub(super) fn whole(&self, run: &str, shown: &Value, before: &Seen) {
+        let results = shown["results"].as_array().unwrap();
+        results.iter().for_each(|result| self.result(run, result));
+        let ids: Vec<u64> = results.iter().map(|result| result["id"].as_u64().unwrap()).collect();
+        assert_eq!(ids, (1..=ids.len() as u64).collect::<Vec<_>>(), "run {run}");
+        assert_eq!(shown["total_results"], ids.len(), "run {run}");
+        let newest = before.results.keys().next_back().copied().unwrap_or(0);
+        assert!(ids.len() as u64 >= newest, "run {run}: result {newest} had been seen: {shown}");
+        self.status(run, shown, before);
+    }
+
+    /// A status was shown, with a count of results where it is terminal.
+    pub(super) fn status(&self, run: &str, shown: &Value, before: &Seen) {
+        let status = shown["status"].as_str().unwrap();
+        if status == "running" {
+            assert_eq!(before.end, None, "run {run} had ended");
+            return;
+        }
+        let end = (status.to_owned(), shown["total_results"].as_u64().unwrap());
+        let mut all = self.0.lock();
+        let seen = all.entry(run.to_owned()).or_default();
+        let known = seen.end.get_or_insert_with(|| end.clone());
+        assert_eq!(*known, end, "run {run} ended in two ways");
+        let newest = seen.results.keys().next_back().copied().unwrap_or(0);
+        assert!(newest <= end.1, "run {run} ended with {} results, and {newest} were seen", end.1);
+    }
+}
+
+/// What may not change of a result: it grows by sources and what they say.
+fn lasting(result: &Value) -> Value {
+    json!(["type", "entity_type", "platform", "value", "source", "created_at"].map(|field| &result[field]))
+}
+
+impl Seen {
+    /// The values of its results, each once.
+    pub(super) fn values(&self) -> BTreeSet<String> {
+        let values = self.results.values().map(|lasting| lasting[3].as_str().unwrap().to_owned());
+        let distinct: BTreeSet<String> = values.collect();
+        assert_eq!(distinct.len(), self.results.len(), "a result is there twice: {:?}", self.results);
+        distinct
+    }
+}

@@ -1,0 +1,139 @@
+//! A site of the test's own, which keeps a book of who asked what in which life of the server.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+/// Modules of a search.
+pub(super) const MODULES: usize = 24;
+/// Addresses that several modules know.
+const SHARED: usize = 12;
+/// Names that begin so get no answer of use anywhere: their search fails.
+pub(super) const GHOST: &str = "ghost";
+/// Between these an answer takes, in milliseconds; the module and the name decide.
+const TAKES: std::ops::Range<u64> = 50..400;
+/// Names that begin so take this much longer, so that some searches last through several checkpoints.
+pub(super) const SLOW: &str = "slow";
+const SLOWER: u64 = 6;
+
+/// One question that the site was asked.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) module: String,
+    pub(super) name: String,
+    /// Who asked, in the order of the server's lives.
+    pub(super) life: usize,
+    /// When the answer had been sent.
+    pub(super) answered: Option<Instant>,
+}
+
+/// Listens on all of 127.0.0.0/8, so that each module has a host of its own.
+pub(super) struct Site {
+    port: u16,
+    book: Arc<Mutex<Vec<Question>>>,
+}
+
+impl Site {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let book = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&book);
+        // Ends with the tests' process.
+        std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || answer(&socket.unwrap(), &kept));
+            }
+        });
+        Self { port, book }
+    }
+
+    /// Modules `m0`, `m1`, … that ask this site for email addresses.
+    pub(super) fn catalog(&self) -> String {
+        let module = |number: usize| {
+            json!({
+                "id": format!("m{number}"), "platform": format!("Platform {number}"), "type": "username",
+                "category": "testing", "control": false,
+                "probes": [{"url": format!("http://127.0.9.{}:{}/m{number}/{{query}}", number + 1, self.port)}],
+                "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+                "results": [{"type": "email", "each": "json:/*"}],
+            })
+        };
+        Value::from((0..MODULES).map(module).collect::<Vec<_>>()).to_string()
+    }
+
+    pub(super) fn book(&self) -> Vec<Question> {
+        self.book.lock().clone()
+    }
+}
+
+/// What a search for that name finds in the end.
+pub(super) fn known_of(name: &str) -> BTreeSet<String> {
+    (0..MODULES)
+        .filter(|module| status(*module, name) == 200)
+        .flat_map(|module| listed(module, name))
+        .collect()
+}
+
+fn status(module: usize, name: &str) -> u16 {
+    match module % 8 {
+        _ if name.starts_with(GHOST) => 500,
+        5 => 404,
+        7 => 500,
+        _ => 200,
+    }
+}
+
+/// The addresses that a module knows: one of its own, and some that others know too.
+fn listed(module: usize, name: &str) -> [String; 3] {
+    let shared = |number: usize| format!("shared{}.{name}@example.com", number % SHARED);
+    [format!("own{module}.{name}@example.com"), shared(module), shared(module * 5 + 1)]
+}
+
+fn answer(socket: &TcpStream, book: &Mutex<Vec<Question>>) {
+    let Some((target, life)) = read_head(socket) else { return };
+    let Some((module, name)) = target.trim_start_matches("/m").split_once('/') else { return };
+    let number: usize = module.parse().unwrap();
+    let place = {
+        let mut book = book.lock();
+        book.push(Question { module: format!("m{number}"), name: name.to_owned(), life, answered: None });
+        book.len() - 1
+    };
+    std::thread::sleep(pause(number, name));
+    if send(socket, status(number, name), &json!(listed(number, name)).to_string()) {
+        book.lock()[place].answered = Some(Instant::now());
+    }
+}
+
+/// What was asked for, and in which life.
+fn read_head(socket: &TcpStream) -> Option<(String, usize)> {
+    let mut lines = BufReader::new(socket).lines().map_while(Result::ok);
+    let target = lines.next()?.split(' ').nth(1)?.to_owned();
+    let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+    let agent = head
+        .iter()
+        .find_map(|line| line.to_lowercase().strip_prefix("user-agent: life").map(str::to_owned))?;
+    Some((target, agent.split('/').next()?.parse().ok()?))
+}
+
+fn pause(module: usize, name: &str) -> Duration {
+    let mixed = name.bytes().fold(module as u64 + 1, |sum, byte| {
+        sum.wrapping_mul(0x0100_0000_01b3).wrapping_add(u64::from(byte)).rotate_left(17)
+    });
+    let times = if name.starts_with(SLOW) { SLOWER } else { 1 };
+    Duration::from_millis(times * (TAKES.start + mixed % (TAKES.end - TAKES.start)))
+}
+
+/// Whoever asked may have gone.
+fn send(mut socket: &TcpStream, status: u16, body: &str) -> bool {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\nContent-Length: {length}");
+    write!(socket, "{head}\r\nConnection: close\r\n\r\n{body}").is_ok()
+}
