@@ -34,6 +34,8 @@ pub(super) struct Rendered {
 /// A body of up to this size goes out in one write with its head; copying more would cost more than
 /// the second write.
 const ONE_WRITE_BYTES: usize = 64 * 1024;
+/// Room for a head with all that the product adds: a buffer that had to grow would copy the body once more.
+const HEAD_BYTES: usize = 1024;
 
 impl Rendered {
     pub(super) fn new(response: &Response, form: Form) -> Self {
@@ -82,7 +84,7 @@ pub(super) fn stream_head(response: &Response, form: Form) -> Vec<u8> {
 
 /// Status line and headers, without the framing and the empty line.
 fn head(response: &Response, status: u16, form: Form, encoding: Encoding) -> Vec<u8> {
-    let mut head = Vec::with_capacity(512 + response.body.len().min(ONE_WRITE_BYTES));
+    let mut head = Vec::with_capacity(HEAD_BYTES + response.body.len().min(ONE_WRITE_BYTES));
     // Writing to a Vec doesn't fail.
     let _ = write!(head, "HTTP/1.1 {status} {}\r\n", reason(status));
     push_header(&mut head, "Date", &httpdate::fmt_http_date(SystemTime::now()));
