@@ -188,6 +188,10 @@ impl Api {
         if self.config.sandbox {
             response = response.with_header("X-Sightline-Sandbox", "true");
         }
+        // A kept answer must not pass from one origin to another, nor from none to one.
+        if !self.config.cors_origins.is_empty() {
+            response = response.with_header("Vary", "Origin");
+        }
         if let Some(origin) = &dress.cors_origin {
             response = with_cors(response, origin);
         }
@@ -312,7 +316,6 @@ fn with_cors(response: Response, origin: &str) -> Response {
     let methods = response.header("Allow").map(str::to_owned);
     let mut response = response
         .with_header("Access-Control-Allow-Origin", origin.to_owned())
-        .with_header("Vary", "Origin")
         .with_header("Access-Control-Expose-Headers", EXPOSED);
     if let (true, Some(methods)) = (is_preflight, methods) {
         response = response

@@ -212,3 +212,20 @@ fn what_only_a_proxy_can_stop_is_stopped() {
     client.send(get("/sound"));
     assert_eq!(client.answer().status, 200);
 }
+
+/// tiny_http closes the connection on such a byte without a word.
+#[test]
+fn bytes_outside_ascii_harm_nobody() {
+    let server = Setup::new().start();
+    let nginx = NginxSetup::before(server.address).with_tls().start();
+    let status = |request: &[u8]| {
+        let mut client = through(&nginx);
+        client.send(request);
+        client.answer().status
+    };
+    assert_eq!(status("GET /v1/health HTTP/1.1\r\nHost: a\r\nUser-Agent: caf\u{e9}\r\n\r\n".as_bytes()), 200);
+    assert_eq!(status("GET /v1/searches?cursor=\u{e9} HTTP/1.1\r\nHost: a\r\n\r\n".as_bytes()), 400);
+    // Which header it was, nobody can say; the next request is answered all the same.
+    assert_eq!(status("GET /v1/health HTTP/1.1\r\nHost: a\r\nCookie: \u{e9}\r\n\r\n".as_bytes()), 503);
+    assert_eq!(status(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n\r\n"), 200);
+}

@@ -73,12 +73,14 @@ impl NginxSetup {
             assert!(text.contains(text_before), "{text_before:?} is not in the template");
             text = text.replace(text_before, instead);
         }
-        if let [_, _, ..] = self.upstreams[..] {
-            let servers: Vec<String> =
-                self.upstreams.iter().map(|upstream| format!("server {upstream} max_fails=0;")).collect();
-            assert!(text.contains("@SIGHTLINE@ max_fails=0;"), "the template speaks of several instances");
-            text = text.replace("server @SIGHTLINE@;", &servers.join("\n    "));
-        }
+        const SERVER: &str = "server @SIGHTLINE@ max_fails=0;";
+        assert!(text.contains(SERVER), "the template has a line for each instance");
+        let servers: Vec<String> = self
+            .upstreams
+            .iter()
+            .map(|upstream| SERVER.replace("@SIGHTLINE@", &upstream.to_string()))
+            .collect();
+        text = text.replace(SERVER, &servers.join("\n    "));
         let listen = format!("{address}{}", if self.has_tls { " ssl" } else { "" });
         for (name, value) in [
             ("@SIGHTLINE@", self.upstreams[0].to_string()),

@@ -133,8 +133,12 @@ fn tidy_object(object: &mut Object) {
     object.properties.values_mut().for_each(tidy_schema);
     if let Some(AdditionalProperties::RefOr(others)) = object.additional_properties.as_deref_mut() {
         tidy_schema(others);
+        // The derive gives a map's examples to its values, too.
+        if let RefOr::T(Schema::Object(value)) = others {
+            value.examples.clear();
+        }
     }
-    // The derive gives a map's examples to its names, of which it says no more than that they are strings.
+    // And to its names, of which it says no more than that they are strings.
     if let Some(Schema::Object(names)) = object.property_names.take().map(|names| *names) {
         object.examples.extend(names.examples);
     }

@@ -16,7 +16,7 @@ use crate::runs::health::verdict::ModuleHealth;
 /// How the service does. It holds nothing of any user.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` where the database does not answer.
+    /// `ok`, or `degraded` where the database does not answer, or refused a write in the last five seconds.
     pub status: HealthStatus,
     /// Name of the service.
     #[schema(examples("sightline"))]
@@ -24,7 +24,7 @@ pub struct Health {
     /// Version of the API.
     #[schema(pattern = "^v[0-9]+$", examples("v1"))]
     pub version: &'static str,
-    /// Whether the database answers.
+    /// Whether the database answers and takes what is written.
     pub database: DatabaseStatus,
     /// Whether streams are served.
     #[schema(examples(true))]
@@ -48,7 +48,7 @@ pub struct Health {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthStatus {
-    /// Everything answers.
+    /// The database answers and takes what is written.
     Ok,
     /// The database does not.
     Degraded,
@@ -58,7 +58,7 @@ pub enum HealthStatus {
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DatabaseStatus {
-    /// It answers.
+    /// It answers and takes what is written.
     Ok,
     /// It does not.
     Unavailable,
@@ -159,7 +159,7 @@ pub struct Capabilities<'a> {
     /// Premium searches.
     pub premium: Premium<'a>,
     /// Modules that a standard search asks, by type.
-    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 40, "email": 40, "username": 480})))]
+    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 116, "email": 84, "username": 495})))]
     pub modules: BTreeMap<SearchType, usize>,
     /// Address of the documentation for people.
     #[schema(format = "uri", examples("https://search.example.org/docs"))]
