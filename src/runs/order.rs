@@ -50,7 +50,7 @@ pub enum Receipt {
 /// Why an order was not taken.
 #[derive(Debug)]
 pub enum OrderError {
-    /// This is never searched: see [`Suppressed`]. Nothing else was looked at.
+    /// This is never searched: see [`Suppressed`](super::suppression::Suppressed). Nothing else was looked at.
     Suppressed,
     /// Too many runs wait, or the process shuts down.
     Overloaded,
