@@ -34,8 +34,5 @@ ALTER TABLE audit ENABLE ALWAYS TRIGGER audit_is_append_only;
 ALTER TABLE charges DROP CONSTRAINT charges_account_fkey;
 ALTER TABLE credit_usage DROP CONSTRAINT credit_usage_account_fkey;
 
--- Which runs are old enough to be removed.
-CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
-
 -- SHA-256 of the migration as it was applied.
 ALTER TABLE schema_version ADD COLUMN checksum text;

@@ -63,8 +63,5 @@ INSERT INTO credit_usage_kept (account, cycle_start, used) SELECT account, cycle
 DROP TABLE credit_usage;
 ALTER TABLE credit_usage_kept RENAME TO credit_usage;
 
--- Which runs are old enough to be removed.
-CREATE INDEX runs_ended ON runs (completed_at) WHERE completed_at IS NOT NULL;
-
 -- SHA-256 of the migration as it was applied.
 ALTER TABLE schema_version ADD COLUMN checksum TEXT;

@@ -120,6 +120,10 @@ impl Runs {
 
     fn settle(&self, mut doubt: Doubt) -> Settled {
         let id = doubt.job.run.id();
+        if self.live(id).is_some() {
+            // It was committed, its lease ran out, and this very instance has taken it over.
+            return Settled::Yes;
+        }
         match self.is_stored(&doubt.job) {
             Err(_) => Settled::StoreAway(doubt),
             Ok(true) if doubt.has_key => {

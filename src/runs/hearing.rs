@@ -54,6 +54,8 @@ impl Ear for Runs {
             News::Released => self.call_to_duty(),
             News::Access => {}
             News::Hearing => {
+                // What ended and was deleted while nothing was heard must not be kept for longer from now on.
+                self.drop_ended();
                 self.attention.set(Attention::HEARING);
                 self.board.tell_all();
                 self.call_to_duty();

@@ -55,6 +55,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0003_module_health"),
     migration!("0004_shared"),
     migration!("0005_audit_and_retention"),
+    migration!("0006_runs_ended"),
 ];
 
 /// The version from which on `schema_version` has checksums, and migrations are noted in the audit.

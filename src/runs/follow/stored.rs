@@ -41,6 +41,16 @@ pub(super) struct StoredCursor {
     silent_since: Option<Instant>,
 }
 
+/// Results that were read.
+#[derive(Default)]
+struct Found {
+    /// Those that belong before the progress that counts them.
+    frames: Vec<Frame>,
+    /// Those that were sent since the last progress, and have changed: no reader gets one twice between two
+    /// progress frames.
+    again: Vec<Frame>,
+}
+
 impl StoredCursor {
     pub(super) fn at(place: Place, watch: Arc<Watch>) -> Self {
         Self { place, done: false, watch, ahead: HashMap::new(), silent_since: None }
@@ -54,8 +64,9 @@ impl StoredCursor {
         eagerness: Eagerness,
     ) -> Result<Vec<Frame>, StorageError> {
         let mut next = self.clone();
-        let mut frames = next.results(journal, summary, eagerness)?;
+        let Found { mut frames, again } = next.results(journal, summary, eagerness)?;
         frames.extend(next.progress(journal, summary)?);
+        frames.extend(again);
         if summary.status.is_terminal() {
             next.done = true;
             frames.push(done(summary));
@@ -80,7 +91,7 @@ impl StoredCursor {
         journal: &dyn Journal,
         summary: &RunSummary,
         eagerness: Eagerness,
-    ) -> Result<Vec<Frame>, StorageError> {
+    ) -> Result<Found, StorageError> {
         let is_first = self.place.revision.is_none();
         if eagerness == Eagerness::AtOnce
             || is_first
@@ -91,7 +102,7 @@ impl StoredCursor {
         } else if self.known() < summary.total_results {
             self.new_results(journal, summary)
         } else {
-            Ok(Vec::new())
+            Ok(Found::default())
         }
     }
 
@@ -104,24 +115,25 @@ impl StoredCursor {
     }
 
     /// Frames of the results that were written since the reader looked last, up to the summary's revision.
-    fn all_changes(
-        &mut self,
-        journal: &dyn Journal,
-        summary: &RunSummary,
-    ) -> Result<Vec<Frame>, StorageError> {
+    fn all_changes(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Found, StorageError> {
         let known = self.known();
         let (since, until) = (self.place.revision, summary.revision);
         let is_new = since.is_none_or(|seen| seen < until) || known < summary.total_results;
-        let mut frames = Vec::new();
+        let mut found = Found::default();
         if !is_new && !summary.status.is_terminal() {
-            return Ok(frames);
+            return Ok(found);
         }
         let mut changes = Changes { since, known, until, after: self.place.left_out };
         loop {
             let page = journal.changes(summary.id, changes, PAGE)?;
-            let read = page.iter().map(|record| (record.id, event::result_frame(record)));
-            frames
-                .extend(read.filter(|(id, frame)| self.ahead.get(id) != Some(frame)).map(|(_, frame)| frame));
+            for record in &page {
+                let frame = event::result_frame(record);
+                match self.ahead.get(&record.id) {
+                    None => found.frames.push(frame),
+                    Some(before) if *before != frame => found.again.push(frame),
+                    Some(_) => {}
+                }
+            }
             if let Some(last) = page.last() {
                 self.place.last_result = self.place.last_result.max(last.id);
                 changes.after = last.id;
@@ -129,18 +141,14 @@ impl StoredCursor {
             if page.len() < PAGE {
                 self.place.revision = Some(since.unwrap_or(0).max(until));
                 self.ahead.clear();
-                return Ok(frames);
+                return Ok(found);
             }
         }
     }
 
     /// Frames of the results that the reader does not have. Which of them change before all changes are read
     /// is known by what they were `ahead` of that.
-    fn new_results(
-        &mut self,
-        journal: &dyn Journal,
-        summary: &RunSummary,
-    ) -> Result<Vec<Frame>, StorageError> {
+    fn new_results(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Found, StorageError> {
         let mut frames = Vec::new();
         loop {
             let known = self.known();
@@ -153,7 +161,7 @@ impl StoredCursor {
                 frames.push(frame);
             }
             if page.len() < PAGE {
-                return Ok(frames);
+                return Ok(Found { frames, again: Vec::new() });
             }
         }
     }
