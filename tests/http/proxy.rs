@@ -217,7 +217,7 @@ fn what_only_a_proxy_can_stop_is_stopped() {
 #[test]
 fn bytes_outside_ascii_harm_nobody() {
     let server = Setup::new().start();
-    let nginx = NginxSetup::before(server.address).with_tls().start();
+    let nginx = NginxSetup::before(server.address).start();
     let status = |request: &[u8]| {
         let mut client = through(&nginx);
         client.send(request);

@@ -44,10 +44,9 @@ pub(super) struct StoredCursor {
 /// Results that were read.
 #[derive(Default)]
 struct Found {
-    /// Those that belong before the progress that counts them.
+    /// Those that the reader does not have: they belong before the progress that counts them.
     frames: Vec<Frame>,
-    /// Those that were sent since the last progress, and have changed: no reader gets one twice between two
-    /// progress frames.
+    /// Those that have changed. They come after it: no reader gets one twice between two progress frames.
     again: Vec<Frame>,
 }
 
@@ -128,10 +127,10 @@ impl StoredCursor {
             let page = journal.changes(summary.id, changes, PAGE)?;
             for record in &page {
                 let frame = event::result_frame(record);
-                match self.ahead.get(&record.id) {
-                    None => found.frames.push(frame),
-                    Some(before) if *before != frame => found.again.push(frame),
-                    Some(_) => {}
+                if record.id > known {
+                    found.frames.push(frame);
+                } else if self.ahead.get(&record.id) != Some(&frame) {
+                    found.again.push(frame);
                 }
             }
             if let Some(last) = page.last() {
