@@ -29,8 +29,9 @@ class Server:
         if not match:
             sys.exit(f"the server did not start: {line!r}")
         self.port = int(match.group(1))
-        self.cli("account", "create", "--email", "bench@example.com", "--plan", "unlimited")
-        self.key = self.cli("key", "create", "--account", "bench@example.com").strip()
+        email = f"bench{self.port}@example.com"
+        self.cli("account", "create", "--email", email, "--plan", "unlimited")
+        self.key = self.cli("key", "create", "--account", email).strip()
 
     def cli(self, *arguments):
         command = [BINARY, *arguments, "--database", self.database]

@@ -97,8 +97,8 @@ impl Core {
 
     /// Has a request worker serve it, or refuses.
     pub(super) fn queue(self: &Arc<Self>, exchange: Exchange) {
-        if let Err(exchange) = self.crew.queue(exchange) {
-            self.refuse_for_want_of_place(exchange);
+        if let Err(exchange) = self.crew.queue(Box::new(exchange)) {
+            self.refuse_for_want_of_place(*exchange);
         }
     }
 

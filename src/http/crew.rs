@@ -39,7 +39,7 @@ struct State {
     /// every request would cost more than the requests.
     is_called: bool,
     /// What could not be begun at once.
-    waiting: VecDeque<Exchange>,
+    waiting: VecDeque<Box<Exchange>>,
     is_over: bool,
 }
 
@@ -52,7 +52,7 @@ enum Lead {
 
 enum Duty {
     Lead(Arc<Intake>),
-    Serve(Exchange),
+    Serve(Box<Exchange>),
 }
 
 impl Crew {
@@ -91,7 +91,7 @@ impl Crew {
     fn work(&self, core: &Arc<Core>) {
         while let Some(duty) = self.next() {
             match duty {
-                Duty::Serve(exchange) => self.serve(exchange),
+                Duty::Serve(exchange) => self.serve(*exchange),
                 Duty::Lead(intake) => {
                     let exchange = intake.take_for_worker(core);
                     self.pass_lead_on(&intake);
@@ -176,7 +176,7 @@ impl Crew {
     }
 
     /// Has the next free worker serve it. Gives it back where too many wait.
-    pub(super) fn queue(&self, exchange: Exchange) -> Result<(), Exchange> {
+    pub(super) fn queue(&self, exchange: Box<Exchange>) -> Result<(), Box<Exchange>> {
         let mut state = self.state.lock();
         if state.waiting.len() >= self.most_waiting + state.idle {
             return Err(exchange);

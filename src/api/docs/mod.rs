@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`pages`] | the pages, and what each may load |
-//! | [`assets`] | scripts, styles and pictures, each at an address of its own content |
+//! | `pages` | the pages, and what each may load |
+//! | `assets` | scripts, styles and pictures, each at an address of its own content |
 //!
 //! Addresses in the pages are relative: they hold under whatever prefix a proxy serves us. A newer Swagger UI or
-//! ReDoc comes with `scripts/docs-assets`; another page is a template in `pages/`, a row in [`pages`] and one in
+//! ReDoc comes with `scripts/docs-assets`; another page is a template in `pages/`, a row in `pages` and one in
 //! the route table.
 
 mod assets;
