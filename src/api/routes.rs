@@ -121,7 +121,7 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     if (method, path) == ("OPTIONS", "*") {
         return Match::OtherMethods(all_methods());
     }
-    let path = path.strip_suffix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+    let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
     let mut pattern = None;
     for route in ROUTES {
         let Some(segment) = fit(route.path, path) else { continue };

@@ -32,25 +32,13 @@ pub(super) struct DriverError {
 
 impl Driver {
     pub(super) fn start(capabilities: &Value) -> Self {
-        let mut child = Command::new("chromedriver")
-            .args(["--port=0", "--log-level=WARNING"])
-            // The browser's processes are of its group: none outlives it.
-            .process_group(0)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromium and chromium-driver are needed: run scripts/test");
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let port = lines.by_ref().map_while(Result::ok).find_map(|line| port_in(&line));
-        // The rest must not fill the pipe.
-        std::thread::spawn(move || for _ in lines {});
+        let (child, port) = started();
         let config = Agent::config_builder().proxy(None).http_status_as_error(false);
         // From here on a failure ends the child too.
         let mut driver = Self {
             child,
             agent: config.timeout_global(Some(LONGEST)).build().new_agent(),
-            session: format!("http://127.0.0.1:{}/session", port.expect("chromedriver names no port")),
+            session: format!("http://127.0.0.1:{}/session", port),
         };
         let begun = driver.post("", capabilities).expect("no browser starts");
         driver.session = format!("{}/{}", driver.session, begun["sessionId"].as_str().unwrap());
@@ -70,6 +58,30 @@ impl Driver {
     fn address(&self, path: &str) -> String {
         if path.is_empty() { self.session.clone() } else { format!("{}/{path}", self.session) }
     }
+}
+
+/// It takes a free port of IPv4, and ends where another program has the same one of IPv6.
+fn started() -> (Child, u16) {
+    for _ in 0..10 {
+        let mut child = Command::new("chromedriver")
+            .args(["--port=0", "--log-level=WARNING"])
+            // The browser's processes are of its group: none outlives it.
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromium and chromium-driver are needed: run scripts/test");
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let port = lines.by_ref().map_while(Result::ok).find_map(|line| port_in(&line));
+        if let Some(port) = port {
+            // The rest must not fill the pipe.
+            std::thread::spawn(move || for _ in lines {});
+            return (child, port);
+        }
+        child.wait().unwrap();
+    }
+    panic!("chromedriver names no port");
 }
 
 /// "ChromeDriver was started successfully on port 12345."
