@@ -38,7 +38,7 @@ impl Driver {
         let mut driver = Self {
             child,
             agent: config.timeout_global(Some(LONGEST)).build().new_agent(),
-            session: format!("http://127.0.0.1:{}/session", port),
+            session: format!("http://127.0.0.1:{port}/session"),
         };
         let begun = driver.post("", capabilities).expect("no browser starts");
         driver.session = format!("{}/{}", driver.session, begun["sessionId"].as_str().unwrap());
