@@ -27,8 +27,34 @@ pub struct Request {
     pub max_redirects: u8,
     /// How much of the (decoded) body is read at the most, in bytes; the rest is left unread.
     pub body_limit: usize,
+    /// For [`Via::Browser`]: what shows that the page is ready to be judged. Without it a page is ready
+    /// once it has loaded.
+    pub render: Option<Render>,
     /// Who asks, for logs and the sandbox; never sent to a real site.
     pub trace: Trace,
+}
+
+/// What a browser waits for before it hands a page over: ready as soon as any mark fits. A page on which
+/// none ever does is handed over as it stands shortly before the deadline, for walls to be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Render {
+    /// Never empty.
+    pub until: Vec<Mark>,
+}
+
+/// Something that a rendered page shows. Texts are compared as they are, case included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// An element that this selector finds; only selectors that a browser understands alike.
+    Css(String),
+    /// Part of the visible text, white space squeezed: of no script, style, template or hidden element.
+    Text(String),
+    /// Part of the rendered document's HTML.
+    Source(String),
+    /// Part of the title.
+    Title(String),
+    /// Part of the address in the end.
+    Url(String),
 }
 
 /// Where a request comes from.

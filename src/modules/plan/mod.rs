@@ -174,6 +174,7 @@ impl Plan {
             body,
             max_redirects: if self.follow { MAX_REDIRECTS } else { 0 },
             body_limit: self.body_limit,
+            render: None,
             trace,
         })
     }
