@@ -13,11 +13,12 @@ use crate::modules::check::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
+use crate::modules::probe::{Browsers, NoBrowser};
 use crate::net::{HttpProber, NetConfig};
 use crate::runs::journal::Journal;
 use crate::runs::service::{Runs, RunsConfig};
 use crate::runs::workshop::Limits;
-use crate::sandbox::{Sandbox, SandboxOptions};
+use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 
 /// Runs that may wait for a driver: at the usual length of a search, some ten minutes' worth.
 const MAX_WAITING_RUNS: usize = 1000;
@@ -27,19 +28,9 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
 const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// Whether premium searches can be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Premium {
-    /// The web is simulated, browsers included.
-    Available,
-    /// No browser is configured.
-    Unavailable,
-}
-
 /// The engine of searches.
 pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
-    pub(super) premium: Premium,
     /// The simulated web lives as long as those who ask it.
     pub(super) sandbox: Option<Sandbox>,
 }
@@ -59,13 +50,17 @@ impl Engine {
             None => None,
             Some(options) => Some(start_sandbox(catalog.modules(), options)?),
         };
-        let premium = if sandbox.is_some() { Premium::Available } else { Premium::Unavailable };
+        let browsers: Arc<dyn Browsers> = match &sandbox {
+            Some(_) => Arc::new(SimulatedBrowsers::default()),
+            None => Arc::new(NoBrowser),
+        };
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
         let checker = checker(config, sandbox.as_ref(), OperatorKeys::new(keys))?;
         let runs = Runs::new(
             journal,
             catalog,
             checker,
+            browsers,
             clock,
             RunsConfig {
                 check_workers: config.check_workers,
@@ -83,7 +78,7 @@ impl Engine {
                 simulated: sandbox.is_some(),
             },
         );
-        Ok(Self { runs, premium, sandbox })
+        Ok(Self { runs, sandbox })
     }
 }
 

@@ -93,6 +93,8 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
         simulated: false,
         troubles: Vec::new(),
         jobs: engine.check_workers,
+        // The simulated web is as many browsers as it takes.
+        browser_jobs: engine.check_workers,
         timeout: engine.check_timeout,
         seed,
     }
