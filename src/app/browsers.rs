@@ -11,14 +11,14 @@ use super::AppError;
 use crate::config::{BrowserSettings, WebdriverSetting};
 use crate::modules::probe::Prober;
 use crate::net::browser::{Guard, Webdriver};
-use crate::net::{BrowserConfig, BrowserError, Browsers, NetConfig};
+use crate::net::{BrowserConfig, BrowserError, NetConfig, RealBrowsers};
 
 /// Starts those that are configured. `simulated` answers what they ask, in place of the web.
 pub(super) fn start(
     settings: &BrowserSettings,
     net: NetConfig,
     simulated: Option<Arc<dyn Prober>>,
-) -> Result<Option<Browsers>, AppError> {
+) -> Result<Option<RealBrowsers>, AppError> {
     if settings.webdrivers.is_empty() {
         return Ok(None);
     }
@@ -32,7 +32,7 @@ pub(super) fn start(
         net,
         simulated,
     };
-    Browsers::start(config).map(Some).map_err(|error| match error {
+    RealBrowsers::start(config).map(Some).map_err(|error| match error {
         BrowserError::Driver(_) | BrowserError::Net(_) => AppError::Config(error.to_string()),
         BrowserError::Guard(..) | BrowserError::Failed(_) => AppError::Failed(error.to_string()),
     })

@@ -13,12 +13,12 @@ use crate::modules::check::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
-use crate::modules::probe::Prober;
-use crate::net::{Browsers, Carriers, HttpProber, NetConfig};
+use crate::modules::probe::{Browsers, NoBrowser, Prober};
+use crate::net::{Carriers, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::journal::Journal;
 use crate::runs::service::{Runs, RunsConfig};
 use crate::runs::workshop::Limits;
-use crate::sandbox::{Sandbox, SandboxOptions};
+use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 
 /// Runs that may wait for a driver: at the usual length of a search, some ten minutes' worth.
 const MAX_WAITING_RUNS: usize = 1000;
@@ -28,21 +28,11 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
 const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// Whether premium searches can be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Premium {
-    /// The web is simulated, browsers included.
-    Available,
-    /// No browser is configured.
-    Unavailable,
-}
-
 /// The engine of searches.
 pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
-    pub(super) premium: Premium,
     /// They end with the engine; before the simulated web that they may look at.
-    pub(super) browsers: Option<Arc<Browsers>>,
+    pub(super) browsers: Option<Arc<RealBrowsers>>,
     /// The simulated web lives as long as those who ask it.
     pub(super) sandbox: Option<Sandbox>,
 }
@@ -62,15 +52,19 @@ impl Engine {
             None => None,
             Some(options) => Some(start_sandbox(catalog.modules(), options)?),
         };
-        let (prober, browsers) = prober(config, sandbox.as_ref())?;
-        let is_rendered = sandbox.is_some() || browsers.is_some();
-        let premium = if is_rendered { Premium::Available } else { Premium::Unavailable };
+        let (prober, real) = prober(config, sandbox.as_ref())?;
+        let browsers: Arc<dyn Browsers> = match (&real, &sandbox) {
+            (Some(real), _) => Arc::clone(real) as _,
+            (None, Some(_)) => Arc::new(SimulatedBrowsers::default()),
+            (None, None) => Arc::new(NoBrowser),
+        };
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
         let checker = checker(config, prober, OperatorKeys::new(keys));
         let runs = Runs::new(
             journal,
             catalog,
             checker,
+            browsers,
             clock,
             RunsConfig {
                 check_workers: config.check_workers,
@@ -88,7 +82,16 @@ impl Engine {
                 simulated: sandbox.is_some(),
             },
         );
-        Ok(Self { runs, premium, browsers, sandbox })
+        Ok(Self { runs, browsers: real, sandbox })
+    }
+}
+
+impl Drop for Engine {
+    /// Whoever else knows the browsers, they end.
+    fn drop(&mut self) {
+        if let Some(browsers) = &self.browsers {
+            browsers.stop();
+        }
     }
 }
 
@@ -134,7 +137,7 @@ pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) ->
 pub(super) fn prober(
     config: &EngineConfig,
     sandbox: Option<&Sandbox>,
-) -> Result<(Arc<dyn Prober>, Option<Arc<Browsers>>), AppError> {
+) -> Result<(Arc<dyn Prober>, Option<Arc<RealBrowsers>>), AppError> {
     let http = http_prober(config, sandbox)?;
     let simulated = sandbox.map(|_| Arc::clone(&http));
     let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox), simulated)? else {

@@ -68,7 +68,8 @@ pub fn prove_modules(
         let (prober, _browsers) = prober(engine, None)?;
         let checker = checker(engine, prober, OperatorKeys::new(keys));
         let seed = RandomState::new().hash_one(request.modules.len());
-        let options = options_of(engine, checker, seed);
+        let browser_jobs = engine.browsers.browser_sessions;
+        let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
         return Ok(prove(&request.modules, &options, stop, progress));
     };
     let (web, checker) = simulated(request, options.clone())?;
@@ -95,6 +96,8 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
         simulated: false,
         troubles: Vec::new(),
         jobs: engine.check_workers,
+        // The simulated web is as many browsers as it takes.
+        browser_jobs: engine.check_workers,
         timeout: engine.check_timeout,
         seed,
     }

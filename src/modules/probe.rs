@@ -154,6 +154,9 @@ pub enum ProbeError {
     Body(String),
     /// No prober is configured for this request (a browser module without a browser).
     Unavailable(String),
+    /// A browser is configured, and failed: no session was to be had, or it, its driver or its page died on
+    /// the way. Worth one retry.
+    Browser(String),
 }
 
 impl ProbeError {
@@ -172,12 +175,13 @@ impl ProbeError {
             Self::Protocol(_) => "protocol",
             Self::Body(_) => "body",
             Self::Unavailable(_) => "unavailable",
+            Self::Browser(_) => "browser",
         }
     }
 
     /// Whether one more try inside the deadline makes sense.
     pub fn is_connection_error(&self) -> bool {
-        matches!(self, Self::Connect(_))
+        matches!(self, Self::Connect(_) | Self::Browser(_))
     }
 }
 
@@ -192,7 +196,8 @@ impl fmt::Display for ProbeError {
             | Self::Redirect(why)
             | Self::Protocol(why)
             | Self::Body(why)
-            | Self::Unavailable(why) => write!(f, "{}: {why}", self.reason()),
+            | Self::Unavailable(why)
+            | Self::Browser(why) => write!(f, "{}: {why}", self.reason()),
         }
     }
 }
@@ -208,6 +213,31 @@ pub trait Prober: Send + Sync {
     /// When no usable answer came; any HTTP status is an answer.
     fn send(&self, request: &Request, jar: &mut CookieJar, deadline: Instant)
     -> Result<Response, ProbeError>;
+}
+
+/// The browsers behind [`Via::Browser`]: what must be known of them before a check is made.
+pub trait Browsers: Send + Sync {
+    /// How many pages can be open at once: as many checks are under way in browsers. 0: no browser is
+    /// configured.
+    fn sessions(&self) -> usize;
+
+    /// Whether a page could be opened now: some configured endpoint answers. Takes a second or two at the
+    /// most; asked before each premium search is charged.
+    fn is_available(&self) -> bool;
+}
+
+/// Where no browser is configured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoBrowser;
+
+impl Browsers for NoBrowser {
+    fn sessions(&self) -> usize {
+        0
+    }
+
+    fn is_available(&self) -> bool {
+        false
+    }
 }
 
 /// The cookies of one check: kept by exact host, never shared between checks.

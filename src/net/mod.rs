@@ -32,7 +32,7 @@ pub mod prober;
 mod redirect;
 mod resolver;
 
-pub use browser::{BrowserConfig, BrowserError, BrowserLoad, Browsers};
+pub use browser::{BrowserConfig, BrowserError, BrowserLoad, RealBrowsers};
 pub use carrier::Carriers;
 pub use config::{NetConfig, NetError};
 pub use prober::HttpProber;

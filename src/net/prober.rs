@@ -213,7 +213,7 @@ impl Prober for HttpProber {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        // The simulated web draws nothing by scripts: its pages are what a browser would come to see.
+        // The simulated web hands over its pages as a browser would, once they are drawn.
         if request.via == Via::Browser && self.sandbox.is_none() {
             return Err(ProbeError::Unavailable("no browser is configured".into()));
         }

@@ -41,7 +41,7 @@ use url::Url;
 
 pub use config::{BrowserConfig, BrowserError, Guard, Webdriver};
 
-use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
+use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use egress::Visit;
 use endpoint::Opener;
 use page::{Failure, Task};
@@ -64,7 +64,7 @@ pub struct BrowserLoad {
 }
 
 /// The browsers. All of them, and the drivers that are our own, end with it.
-pub struct Browsers {
+pub struct RealBrowsers {
     shared: Arc<Shared>,
     watching: Mutex<Option<JoinHandle<()>>>,
 }
@@ -76,7 +76,7 @@ struct Shared {
     is_played: bool,
 }
 
-impl Browsers {
+impl RealBrowsers {
     /// Browsers with these settings. The first is started in the background.
     ///
     /// # Errors
@@ -94,12 +94,6 @@ impl Browsers {
     /// Who opens pages in them.
     pub fn prober(&self) -> Arc<dyn Prober> {
         Arc::clone(&self.shared) as _
-    }
-
-    /// Whether a browser answered a moment ago. Cheap; only before the first look, right after the start,
-    /// it waits for that.
-    pub fn is_available(&self) -> bool {
-        self.shared.watch.is_available()
     }
 
     /// How much they have to do.
@@ -122,7 +116,18 @@ impl Browsers {
     }
 }
 
-impl Drop for Browsers {
+impl Browsers for RealBrowsers {
+    fn sessions(&self) -> usize {
+        self.shared.pool.size()
+    }
+
+    /// Looked after in the background; only before the first look, right after the start, it waits for that.
+    fn is_available(&self) -> bool {
+        self.shared.watch.is_available()
+    }
+}
+
+impl Drop for RealBrowsers {
     fn drop(&mut self) {
         self.stop();
     }
@@ -138,7 +143,7 @@ impl Prober for Shared {
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
         let is_played = self.is_played;
         let task = Task { request, visit: &visit, began: Instant::now(), deadline: until, is_played };
-        let session = lease.session().ok_or_else(|| ProbeError::Connect("the browser was lost".into()))?;
+        let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
         let seen = page::look(session, &task);
         self.close(&mut lease, page, &seen);
         let mut response = seen.map_err(|failure| failure.error)?;
@@ -181,7 +186,7 @@ impl Shared {
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
             if is_new {
-                return Err(ProbeError::Connect(format!("the browser was lost: {fault}")));
+                return Err(ProbeError::Browser(format!("the browser was lost: {fault}")));
             }
         }
     }
@@ -191,7 +196,7 @@ impl Shared {
             NoSession::Late => ProbeError::Timeout(Phase::Connect),
             NoSession::Failed(why) => {
                 self.watch.doubt();
-                ProbeError::Unavailable(format!("no browser: {why}"))
+                ProbeError::Browser(format!("no browser: {why}"))
             }
         }
     }

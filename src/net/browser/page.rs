@@ -132,14 +132,14 @@ impl<'a> Gaze<'a> {
     fn stumble(&mut self, fault: &Fault) -> Option<Result<Response, Failure>> {
         if fault.is_crash() {
             let why = "the page crashed its browser".into();
-            return Some(Err(failed(ProbeError::Unavailable(why), true)));
+            return Some(Err(failed(ProbeError::Browser(why), true)));
         }
         if *fault == Fault::Late {
             self.is_hanging = true;
             return Some(Err(self.timeout()));
         }
         if fault.is_end_of_session() {
-            return Some(Err(failed(ProbeError::Connect(format!("the browser was lost: {fault}")), true)));
+            return Some(Err(failed(ProbeError::Browser(format!("the browser was lost: {fault}")), true)));
         }
         if fault.is_closed_window() {
             return Some(Err(failed(ProbeError::Protocol("the page closed itself".into()), true)));

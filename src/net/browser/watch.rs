@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// The longest between two attempts to start a browser that does not start.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The first who asks waits this long for the first look.
-const FIRST_LOOK: Duration = Duration::from_secs(15);
+const FIRST_LOOK: Duration = Duration::from_secs(10);
 /// For a browser that is started to see whether one can be.
 const STARTING: Duration = Duration::from_secs(30);
 
