@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use log::LevelFilter;
 
+use super::browsers::BrowserSettings;
 use super::checked::{checked, secret};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{self, DatabaseAddress};
@@ -174,6 +175,9 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<Secret<String>>,
+    /// Browsers, for premium searches.
+    #[command(flatten)]
+    pub browsers: BrowserSettings,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
