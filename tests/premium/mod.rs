@@ -1,0 +1,6 @@
+//! Checks in browsers.
+
+mod browser;
+mod egress;
+mod healing;
+mod lab;
