@@ -97,7 +97,9 @@ pub fn search(
 /// A premium search without a browser: none is configured, or none answers.
 fn no_browser(engine: &Engine) -> AppError {
     match engine.runs.browsers() {
-        (_, 0) => AppError::Config("premium searches need a browser, and none is configured".to_owned()),
+        (_, 0) => AppError::Config(
+            "premium searches need a browser, and none is configured (--webdriver)".to_owned(),
+        ),
         _ => AppError::Failed(
             "premium searches need a browser, and none that is configured answers".to_owned(),
         ),

@@ -10,15 +10,18 @@ use super::mistake::Mistakes;
 use super::probe::{Mark, Render};
 use super::query::SearchType;
 use super::scope::Scope;
-use super::template::{Kind, Template, Values};
+use super::template::{self, Template, Values};
 
 /// A shorter part of a regex stands on too many pages.
 const LEAST_LITERAL: usize = 3;
 
+/// Makes a mark of its text.
+type Kind = fn(String) -> Mark;
+
 /// What the browser of one probe waits for.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
-    until: Vec<(fn(String) -> Mark, Text)>,
+    until: Vec<(Kind, Text)>,
 }
 
 #[derive(Debug, Clone)]
@@ -30,7 +33,7 @@ enum Text {
 /// A mark as an entry gives it.
 #[derive(Debug)]
 struct Draft<'e> {
-    kind: fn(String) -> Mark,
+    kind: Kind,
     text: Wording<'e>,
 }
 
@@ -59,7 +62,9 @@ impl Waiting {
         for draft in drafts {
             let text = match draft.text {
                 Wording::Plain(text) => Text::Fixed(text),
-                Wording::Template(text) => Text::Filled(scope.template(text, Kind::Plain, mistakes)?),
+                Wording::Template(text) => {
+                    Text::Filled(scope.template(text, template::Kind::Plain, mistakes)?)
+                }
             };
             until.push((draft.kind, text));
         }
@@ -82,7 +87,7 @@ impl Waiting {
 }
 
 fn given(until: &UntilEntry) -> Vec<Draft<'_>> {
-    let kinds: [(fn(String) -> Mark, &[String]); 5] = [
+    let kinds: [(Kind, &[String]); 5] = [
         (Mark::Css, &until.css),
         (Mark::Text, &until.text),
         (Mark::Title, &until.title),
@@ -123,7 +128,7 @@ fn marks_of(rule: &MatcherEntry) -> Vec<Draft<'_>> {
 }
 
 fn text_marks(rule: &MatcherEntry) -> Vec<Draft<'_>> {
-    fn draft(kind: fn(String) -> Mark, text: &String) -> Draft<'_> {
+    fn draft(kind: Kind, text: &str) -> Draft<'_> {
         Draft { kind, text: Wording::Template(text) }
     }
     if let Some(text) = rule.text.iter().max_by_key(|text| text.len()) {
@@ -151,7 +156,7 @@ fn telling(rule: &CssRule) -> Option<&str> {
 /// The longest text that stands wherever the regex is found; none with variables, for they may hold
 /// anything.
 fn literal(pattern: &str) -> Option<String> {
-    let pattern = Template::parse(pattern, Kind::Regex).ok()?.literal()?;
+    let pattern = Template::parse(pattern, template::Kind::Regex).ok()?.literal()?;
     let hir = regex_syntax::parse(&pattern).ok()?;
     let mut found = Vec::new();
     required(&hir, &mut found);
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn each_rule_gives_the_mark_that_tells_most() {
-        let mark = |kind: fn(String) -> Mark, text: &str| kind(text.to_owned());
+        let mark = |kind: Kind, text: &str| kind(text.to_owned());
         let standard = vec![mark(Mark::Css, "h1.name"), mark(Mark::Text, "Nobody")];
         assert_eq!(marks(&json!({})), standard);
         for (rule, wanted) in [

@@ -22,18 +22,17 @@ pub(super) fn drawn_later(answer: Answer, after: Duration) -> Answer {
     let document = String::from_utf8_lossy(&answer.body);
     let body = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n</head>\n<body>\n\
-         <noscript>This page needs JavaScript.</noscript>\n<script>var page={};\n\
+         <noscript>This page needs JavaScript.</noscript>\n<script>var page=decodeURIComponent('{}');\n\
          setTimeout(function(){{{DRAW}}},{});</script>\n</body>\n</html>\n",
-        literal(&document),
+        encoded(&document),
         after.as_millis()
     );
     Answer { body: body.into_bytes(), ..answer }
 }
 
-/// A string literal that can stand in a script: nothing in it ends the script, or opens a comment in it.
-fn literal(text: &str) -> String {
-    let json = serde_json::Value::from(text).to_string();
-    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+/// Percent-encoding of every byte: what the document says must not stand in the source before it is drawn.
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 #[cfg(test)]
@@ -48,10 +47,11 @@ mod tests {
         let body = String::from_utf8(later.body.clone()).unwrap();
         assert_eq!((later.status, body.matches("</script>").count()), (404, 1), "{body}");
         assert!(!body.contains("<title>") && body.contains(",1234);"), "{body}");
-        let start = body.find("var page=").unwrap() + "var page=".len();
-        let end = body[start..].find(";\n").unwrap();
-        let read: String = serde_json::from_str(&body[start..start + end]).unwrap();
-        assert_eq!(read, document);
+        let start = body.find("Component('").unwrap() + "Component('".len();
+        let length = body[start..].find('\'').unwrap();
+        let bytes = body[start..start + length].split('%').skip(1);
+        let read: Vec<u8> = bytes.map(|digits| u8::from_str_radix(digits, 16).unwrap()).collect();
+        assert_eq!(String::from_utf8(read).unwrap(), document);
         let moved = Answer { status: 302, ..Answer::default() };
         assert_eq!(drawn_later(moved.clone(), Duration::ZERO), moved);
     }
