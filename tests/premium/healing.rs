@@ -54,9 +54,11 @@ fn what_dies_is_replaced() {
         lab.see_at_last(&there);
     }
     // The driver: its browsers go with it, and a new one is started.
-    let error = struck_while_looking(&lab, &waiting, &site, is_driver);
-    assert!(matches!(error, ProbeError::Browser(_)), "{error:?}");
-    lab.see_at_last(&there);
+    lab.with_another_driver(|| {
+        let error = struck_while_looking(&lab, &waiting, &site, is_driver);
+        assert!(matches!(error, ProbeError::Browser(_)), "{error:?}");
+        lab.see_at_last(&there);
+    });
     eventually("a browser answers again", || lab.browsers.is_available());
     assert_eq!(lab.browsers.load().open, 1);
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ pub(super) struct Lab {
     pub(super) browsers: RealBrowsers,
     prober: Arc<dyn Prober>,
     /// Head of the driver's process group.
-    keeper: u32,
+    keeper: AtomicU32,
 }
 
 /// Drivers are told apart by who was there before: they are started one after the other.
@@ -44,7 +45,7 @@ impl Lab {
                 Err("none: are chromium and chromium-driver there?")
             }
         });
-        let keeper = *keepers().difference(&before).next().unwrap();
+        let keeper = (*keepers().difference(&before).next().unwrap()).into();
         let prober = browsers.prober();
         Self { browsers, prober, keeper }
     }
@@ -71,7 +72,7 @@ impl Lab {
     pub(super) fn processes(&self) -> BTreeMap<u32, String> {
         let mut found = BTreeMap::new();
         let all = processes();
-        let mut wanted = BTreeSet::from([self.keeper]);
+        let mut wanted = BTreeSet::from([self.keeper.load(Ordering::SeqCst)]);
         // Children come after their parents but for ids that have wrapped round: a second look finds them.
         for _ in 0..4 {
             for (id, process) in &all {
@@ -82,6 +83,15 @@ impl Lab {
             }
         }
         found
+    }
+
+    /// For what makes it start another driver.
+    pub(super) fn with_another_driver(&self, act: impl FnOnce()) {
+        let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = keepers();
+        act();
+        let keeper = *keepers().difference(&before).next().unwrap();
+        self.keeper.store(keeper, Ordering::SeqCst);
     }
 
     /// Kills all of them whose command line has that in it; gives how many.

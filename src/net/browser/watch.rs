@@ -44,7 +44,7 @@ impl Watch {
                 break;
             }
         }
-        state.is_available == Some(true)
+        state.is_available == Some(true) && !state.is_stopped
     }
 
     /// Something went wrong: to be looked at now.
