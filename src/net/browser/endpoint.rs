@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, SendError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -124,10 +124,8 @@ impl Opener {
         let (opener, proxy, by_thread) = (Arc::clone(self), proxy.to_owned(), tell.clone());
         let opening = move || {
             // Nobody is there any more: it must not stay open.
-            if let Err(unwanted) = by_thread.send(opener.open(&proxy)) {
-                if let Ok(session) = unwanted.0 {
-                    session.close();
-                }
+            if let Err(SendError(Ok(unwanted))) = by_thread.send(opener.open(&proxy)) {
+                unwanted.close();
             }
         };
         let name = "browser-open".to_owned();

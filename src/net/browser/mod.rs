@@ -81,7 +81,7 @@ impl RealBrowsers {
     ///
     /// # Errors
     /// A setting is of no use, or a port of the egress guard cannot be had.
-    pub fn start(config: BrowserConfig) -> Result<Self, BrowserError> {
+    pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
         let is_played = config.simulated.is_some();
         let (pool, opener) = config::build(config)?;
         let (pool, watch) = (Arc::new(pool), Arc::new(Watch::default()));
