@@ -175,9 +175,6 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<Secret<String>>,
-    /// Browsers, for premium searches.
-    #[command(flatten)]
-    pub browsers: BrowserSettings,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
@@ -186,6 +183,9 @@ pub struct EngineConfig {
     /// Keys of modules, from both sources.
     #[arg(skip)]
     pub keys: ModuleKeys,
+    /// Browsers, for premium searches.
+    #[command(flatten)]
+    pub browsers: BrowserSettings,
 }
 
 impl EngineConfig {

@@ -217,6 +217,7 @@ fn browser_probe(probe: &ProbeEntry, place: impl Fn(&str) -> String, mistakes: &
 fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
     let has_until = entry.probes[probe].until.is_some();
     for (place, rule) in rules(entry, probe) {
+        let before = mistakes.count();
         // A browser hands over a document and its address.
         for (field, is_asked) in [
             ("status", !rule.status.is_empty()),
@@ -231,7 +232,8 @@ fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
                 mistakes.add_in(&format!("{place}.{field}"), message);
             }
         }
-        if !has_until && !place.starts_with("barrier") && marks_of(rule).is_empty() {
+        let is_sound = mistakes.count() == before;
+        if is_sound && !has_until && !place.starts_with("barrier") && marks_of(rule).is_empty() {
             let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
                            `words` or `final_url`, or say `until`";
             mistakes.add_in(&place, message);
