@@ -143,7 +143,7 @@ impl Opener {
         });
         let mut why = "there is no endpoint".to_owned();
         for endpoint in endpoints {
-            if self.is_closed.load(Ordering::Relaxed) {
+            if self.is_closed() {
                 return Err("the service is ending".into());
             }
             match endpoint.open(proxy, self) {
@@ -174,6 +174,10 @@ impl Opener {
     /// Whether no session could be opened, the last time one was wanted.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.lock().is_some()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
     /// Opens nothing from here on.

@@ -108,10 +108,10 @@ impl RealBrowsers {
         self.shared.watch.stop();
         let watching = self.watching.lock().take();
         if let Some(watching) = watching {
-            // A panic there was logged.
-            let _ = watching.join();
             self.shared.pool.close();
             self.shared.opener.stop_drivers();
+            // A panic there was logged.
+            let _ = watching.join();
         }
     }
 }
@@ -186,7 +186,7 @@ impl Shared {
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
             if is_new {
-                return Err(ProbeError::Browser(format!("the browser was lost: {fault}")));
+                return Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())));
             }
         }
     }

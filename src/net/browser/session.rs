@@ -102,6 +102,13 @@ impl Session {
             (None, None) => None,
         };
         self.devtools = socket.and_then(|url| DevTools::connect(&url, SHORT).ok());
+        // Not every connection that is offered is one to the browser itself.
+        if let Some(devtools) = &mut self.devtools {
+            let tried = devtools.create_context(&self.proxy, SHORT);
+            if tried.and_then(|context| devtools.dispose_context(&context, SHORT)).is_err() {
+                self.devtools = None;
+            }
+        }
         Ok(())
     }
 
