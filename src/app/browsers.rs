@@ -32,7 +32,7 @@ pub(super) fn start(
         net,
         simulated,
     };
-    RealBrowsers::start(config).map(Some).map_err(|error| match error {
+    RealBrowsers::start(&config).map(Some).map_err(|error| match error {
         BrowserError::Driver(_) | BrowserError::Net(_) => AppError::Config(error.to_string()),
         BrowserError::Guard(..) | BrowserError::Failed(_) => AppError::Failed(error.to_string()),
     })

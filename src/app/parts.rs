@@ -133,11 +133,11 @@ pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) ->
         .map_err(|error| AppError::Failed(format!("the simulated web could not be started: {error}")))
 }
 
+/// Who sends requests, and the browsers that it has.
+pub(super) type Senders = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
+
 /// Who sends requests; with browsers where some are configured.
-pub(super) fn prober(
-    config: &EngineConfig,
-    sandbox: Option<&Sandbox>,
-) -> Result<(Arc<dyn Prober>, Option<Arc<RealBrowsers>>), AppError> {
+pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<Senders, AppError> {
     let http = http_prober(config, sandbox)?;
     let simulated = sandbox.map(|_| Arc::clone(&http));
     let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox), simulated)? else {

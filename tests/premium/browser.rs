@@ -100,7 +100,7 @@ fn a_page_is_handed_over_once_a_mark_shows() {
         ("/popup", css("#x"), 200),
     ] {
         let seen = lab
-            .see(&page(&site.url(path), &[mark.clone()]))
+            .see(&page(&site.url(path), std::slice::from_ref(&mark)))
             .unwrap_or_else(|e| panic!("{path} {mark:?}: {e}"));
         assert_eq!(seen.status, status, "{path} {mark:?}");
     }

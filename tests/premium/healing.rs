@@ -74,7 +74,7 @@ fn what_dies_is_replaced() {
 }
 
 fn only(endpoints: Vec<Webdriver>) -> RealBrowsers {
-    RealBrowsers::start(BrowserConfig { endpoints, ..lab::config(lab::lab_net(), 1) }).unwrap()
+    RealBrowsers::start(&BrowserConfig { endpoints, ..lab::config(lab::lab_net(), 1) }).unwrap()
 }
 
 fn at(url: &str) -> Webdriver {
@@ -104,7 +104,7 @@ fn without_a_browser_none_is_available_and_checks_say_so() {
 fn an_endpoint_that_is_down_leaves_the_work_to_another() {
     let (down, site) = (at(&format!("http://127.0.0.1:{}", closed_port())), site());
     let lab =
-        Lab::of(BrowserConfig { endpoints: vec![down, Webdriver::Auto], ..lab::config(lab::lab_net(), 1) });
+        Lab::of(&BrowserConfig { endpoints: vec![down, Webdriver::Auto], ..lab::config(lab::lab_net(), 1) });
     lab.see(&page(&site.url("/"), &[css("#x")])).unwrap();
 }
 

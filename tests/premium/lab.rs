@@ -31,10 +31,10 @@ static STARTING: Mutex<()> = Mutex::new(());
 
 impl Lab {
     pub(super) fn start(net: NetConfig, sessions: usize) -> Self {
-        Self::of(config(net, sessions))
+        Self::of(&config(net, sessions))
     }
 
-    pub(super) fn of(config: BrowserConfig) -> Self {
+    pub(super) fn of(config: &BrowserConfig) -> Self {
         let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let before = keepers();
         let browsers = RealBrowsers::start(config).unwrap();

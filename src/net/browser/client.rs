@@ -30,6 +30,15 @@ pub(super) enum Fault {
 }
 
 impl Fault {
+    /// What may be told of it: explanations of a driver may show an address that was opened.
+    pub(super) fn kind(&self) -> &str {
+        match self {
+            Self::Gone(_) => "its driver does not answer",
+            Self::Late => "its driver does not answer in time",
+            Self::Refused { code, .. } => code,
+        }
+    }
+
     /// Whether the session that was asked is of no use any more.
     pub(super) fn is_end_of_session(&self) -> bool {
         match self {

@@ -87,11 +87,11 @@ impl fmt::Display for BrowserError {
 impl std::error::Error for BrowserError {}
 
 /// Places and sessions as configured; nothing is started yet but the guard.
-pub(super) fn build(config: BrowserConfig) -> Result<(Pool, Arc<Opener>), BrowserError> {
+pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>), BrowserError> {
     let own = Arc::new(OwnPorts::default());
     let endpoints = config.endpoints.iter().map(|webdriver| endpoint(webdriver, &own));
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-    let way = Arc::new(way(&config, &own)?);
+    let way = Arc::new(way(config, &own)?);
     let others = Arc::clone(&config.clients);
     let clients: Arc<Clients> = Arc::new(move |ip| ip.is_loopback() || others(ip));
     let slots = (0..config.sessions).map(|index| slot(&config.guard, index, &way, &clients, &own));

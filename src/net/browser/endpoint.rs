@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, SendError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -124,10 +124,8 @@ impl Opener {
         let (opener, proxy, by_thread) = (Arc::clone(self), proxy.to_owned(), tell.clone());
         let opening = move || {
             // Nobody is there any more: it must not stay open.
-            if let Err(unwanted) = by_thread.send(opener.open(&proxy)) {
-                if let Ok(session) = unwanted.0 {
-                    session.close();
-                }
+            if let Err(SendError(Ok(unwanted))) = by_thread.send(opener.open(&proxy)) {
+                unwanted.close();
             }
         };
         let name = "browser-open".to_owned();
@@ -145,7 +143,7 @@ impl Opener {
         });
         let mut why = "there is no endpoint".to_owned();
         for endpoint in endpoints {
-            if self.is_closed.load(Ordering::Relaxed) {
+            if self.is_closed() {
                 return Err("the service is ending".into());
             }
             match endpoint.open(proxy, self) {
@@ -176,6 +174,10 @@ impl Opener {
     /// Whether no session could be opened, the last time one was wanted.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.lock().is_some()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
     /// Opens nothing from here on.

@@ -81,7 +81,7 @@ impl RealBrowsers {
     ///
     /// # Errors
     /// A setting is of no use, or a port of the egress guard cannot be had.
-    pub fn start(config: BrowserConfig) -> Result<Self, BrowserError> {
+    pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
         let is_played = config.simulated.is_some();
         let (pool, opener) = config::build(config)?;
         let (pool, watch) = (Arc::new(pool), Arc::new(Watch::default()));
@@ -108,10 +108,10 @@ impl RealBrowsers {
         self.shared.watch.stop();
         let watching = self.watching.lock().take();
         if let Some(watching) = watching {
-            // A panic there was logged.
-            let _ = watching.join();
             self.shared.pool.close();
             self.shared.opener.stop_drivers();
+            // A panic there was logged.
+            let _ = watching.join();
         }
     }
 }
@@ -186,7 +186,7 @@ impl Shared {
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
             if is_new {
-                return Err(ProbeError::Browser(format!("the browser was lost: {fault}")));
+                return Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())));
             }
         }
     }

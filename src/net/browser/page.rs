@@ -139,7 +139,10 @@ impl<'a> Gaze<'a> {
             return Some(Err(self.timeout()));
         }
         if fault.is_end_of_session() {
-            return Some(Err(failed(ProbeError::Browser(format!("the browser was lost: {fault}")), true)));
+            return Some(Err(failed(
+                ProbeError::Browser(format!("the browser was lost: {}", fault.kind())),
+                true,
+            )));
         }
         if fault.is_closed_window() {
             return Some(Err(failed(ProbeError::Protocol("the page closed itself".into()), true)));

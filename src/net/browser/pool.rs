@@ -84,7 +84,7 @@ impl Pool {
                 session.close();
             }
         }
-        *self.free.lock() = free;
+        self.free.lock().append(&mut free);
     }
 }
 
@@ -148,6 +148,9 @@ impl Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
+        if self.pool.opener.is_closed() {
+            self.retire();
+        }
         let Some(mut slot) = self.slot.take() else { return };
         slot.gate.end();
         // What has come meanwhile is no longer under way.

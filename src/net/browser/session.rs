@@ -102,6 +102,13 @@ impl Session {
             (None, None) => None,
         };
         self.devtools = socket.and_then(|url| DevTools::connect(&url, SHORT).ok());
+        // Not every connection that is offered is one to the browser itself.
+        if let Some(devtools) = &mut self.devtools {
+            let tried = devtools.create_context(&self.proxy, SHORT);
+            if tried.and_then(|context| devtools.dispose_context(&context, SHORT)).is_err() {
+                self.devtools = None;
+            }
+        }
         Ok(())
     }
 
@@ -134,8 +141,10 @@ impl Session {
 
     fn empty_page(&mut self, deadline: Instant) -> Result<Page, Fault> {
         let Some(devtools) = &mut self.devtools else { return Ok(Page { context: None }) };
-        let context = devtools.create_context(&self.proxy, left(deadline).min(SHORT)).map_err(gone)?;
-        let target = devtools.create_page(&context, left(deadline).min(SHORT)).map_err(gone)?;
+        let context =
+            devtools.create_context(&self.proxy, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
+        let target =
+            devtools.create_page(&context, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
         self.post("window", &json!({"handle": target}), deadline)?;
         Ok(Page { context: Some(context) })
     }
@@ -158,7 +167,7 @@ impl Session {
     /// Forgets a page and all that it left behind.
     pub(super) fn close_page(&mut self, page: Page) -> Result<(), Fault> {
         let (Some(context), Some(devtools)) = (page.context, &mut self.devtools) else { return Ok(()) };
-        devtools.dispose_context(&context, SHORT).map_err(gone)?;
+        devtools.dispose_context(&context, SHORT).map_err(|error| gone(&error))?;
         self.post("window", &json!({"handle": self.home}), Instant::now() + SHORT).map(drop)
     }
 
@@ -188,7 +197,7 @@ fn left(deadline: Instant) -> Duration {
     deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
 }
 
-fn gone(error: std::io::Error) -> Fault {
+fn gone(error: &std::io::Error) -> Fault {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
     match error.kind() {
         TimedOut | WouldBlock => Fault::Late,

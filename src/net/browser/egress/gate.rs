@@ -102,6 +102,23 @@ impl Drop for Gate {
     }
 }
 
+/// One of the connections that there may be.
+struct Seat(Arc<Shared>);
+
+impl Seat {
+    fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let before = shared.connections.fetch_add(1, Ordering::Relaxed);
+        let seat = Self(Arc::clone(shared));
+        (before < MAX_CONNECTIONS).then_some(seat)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Shared {
     fn accept_until_closed(self: &Arc<Self>, listener: &TcpListener) {
         while !self.closed.load(Ordering::Relaxed) {
@@ -122,19 +139,13 @@ impl Shared {
     /// A client that may not come, or comes when no page is looked at, is hung up on.
     fn admit(self: &Arc<Self>, client: TcpStream, peer: IpAddr) {
         let Some(visit) = self.visit.lock().clone().filter(|_| (self.clients)(peer)) else { return };
-        if self.connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-            self.connections.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let shared = Arc::clone(self);
+        let Some(seat) = Seat::take(self) else { return };
         let serve = move || {
             // How a connection of a page ended is the page's business.
-            let _ = shared.serve(&client, &visit);
-            shared.connections.fetch_sub(1, Ordering::Relaxed);
+            let _ = seat.0.serve(&client, &visit);
         };
         let name = "egress".to_owned();
         if let Err(error) = thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(serve) {
-            self.connections.fetch_sub(1, Ordering::Relaxed);
             warn!("no thread for a connection of a browser: {error}");
         }
     }
@@ -182,5 +193,54 @@ fn connect(uplink: &Uplink, client: &TcpStream, visit: &Visit, head: &Head, targ
             visit.refuse(&host, error);
             answer(client, refusal)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::Ipv4Addr;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::modules::probe::{CookieJar, Request, Response, Trace};
+
+    /// A web that has nothing.
+    struct Nothing;
+
+    impl Prober for Nothing {
+        fn send(&self, _: &Request, _: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
+            Err(ProbeError::Dns("nothing".into()))
+        }
+    }
+
+    fn asked(gate: &Gate) -> String {
+        let mut stream = TcpStream::connect(gate.addr()).unwrap();
+        let mut said = String::new();
+        // Hung up on: there may be nobody any more to write to.
+        let _ = stream.write_all(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n");
+        let _ = stream.read_to_string(&mut said);
+        said
+    }
+
+    #[test]
+    fn a_gate_serves_its_clients_while_a_page_is_looked_at() {
+        let open = |clients: Arc<Clients>| {
+            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            Gate::open(addr, Arc::new(Way::Played(Arc::new(Nothing))), clients).unwrap()
+        };
+        let visit = || {
+            let trace = Trace { module: "a".into(), probe: 0, query: "b".into(), control: false };
+            Arc::new(Visit::new(trace, Instant::now() + Duration::from_secs(60)))
+        };
+        let gate = open(Arc::new(|ip: IpAddr| ip.is_loopback()));
+        assert_eq!(asked(&gate), "");
+        gate.begin(visit());
+        assert!(asked(&gate).starts_with("HTTP/1.1 501 "));
+        gate.end();
+        assert_eq!(asked(&gate), "");
+        let others = open(Arc::new(|_: IpAddr| false));
+        others.begin(visit());
+        assert_eq!(asked(&others), "");
     }
 }

@@ -11,6 +11,7 @@ use url::Host;
 
 use super::socks;
 use super::visit::{Timed, Visit};
+use crate::base::secret::Secret;
 use crate::modules::probe::{Phase, ProbeError};
 use crate::net::approve::{Approver, as_str};
 use crate::net::config::{OutboundProxy, ProxyKind};
@@ -88,7 +89,7 @@ fn ask_proxy(
 ) -> Result<(), String> {
     let mut stream = Timed::new(stream, visit).map_err(|error| error.to_string())?;
     if proxy.kind == ProxyKind::Socks5 {
-        let credentials = proxy.credentials.as_ref().map(|both| both.expose());
+        let credentials = proxy.credentials.as_ref().map(Secret::expose);
         return socks::ask(&mut stream, target, credentials).map_err(|error| error.to_string());
     }
     stream.write_all(connect_head(proxy, target).as_bytes()).map_err(|error| error.to_string())?;
