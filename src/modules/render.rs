@@ -301,7 +301,8 @@ mod tests {
         }
         let any = marks(&json!({"hit": [{"any_word": ["one", "two"]}]}));
         assert_eq!(any[..2], [mark(Mark::Source, "one"), mark(Mark::Source, "two")]);
-        let walled = marks(&json!({"barrier": [{"text": ["Sign in"]}, {"text": ["Nobody"]}]}));
+        let walled =
+            marks(&json!({"barrier": [{"text": ["Sign in"]}, {"css": ["h1.name"], "text": ["Sign"]}]}));
         assert_eq!(walled, [&standard[..], &[mark(Mark::Text, "Sign in")]].concat(), "no mark twice");
         let probe = json!({"url": "https://m.example/{query}", "via": "browser",
             "until": {"url": ["/u/{query}"], "css": ["main"]}});

@@ -18,12 +18,16 @@ use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::check::Checker;
 use sightline::modules::definition::Via;
 use sightline::modules::keys::OperatorKeys;
-use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response, Timing};
+use sightline::modules::probe::{
+    Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response, Timing,
+};
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::journal::Idempotency;
 use sightline::runs::live::LiveRun;
 use sightline::runs::run::Status;
-use sightline::runs::service::{Order, OrderError, Receipt, Runs, RunsConfig, idempotency_valid_since};
+use sightline::runs::service::{
+    Found, Order, OrderError, Receipt, Runs, RunsConfig, idempotency_valid_since,
+};
 use sightline::runs::workshop::Limits;
 use sightline::store::{self, Store};
 
@@ -145,6 +149,8 @@ fn drawn(number: usize) -> Value {
 }
 
 struct Bench {
+    /// The same engine over the same store and catalogue, with these browsers.
+    another: Box<dyn Fn(Arc<dyn Browsers>) -> Arc<Runs>>,
     runs: Arc<Runs>,
     stage: Arc<Stage>,
     account: AccountId,
@@ -181,11 +187,15 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         discovery: false,
         simulated: false,
     };
-    let prober: Arc<dyn Prober> = Arc::clone(stage) as _;
-    let checker = Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600));
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let runs = Runs::new(store.clone(), catalog, Arc::new(checker), Arc::clone(stage) as _, clock, config);
-    Bench { runs, stage: Arc::clone(stage), account, store, _folder: folder }
+    let (journal, prober) = (store.clone(), Arc::clone(stage) as Arc<dyn Prober>);
+    let another = move |browsers| {
+        let checker =
+            Checker::new(prober.clone(), OperatorKeys::default(), "test", Duration::from_secs(3600));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Runs::new(journal.clone(), Arc::clone(&catalog), Arc::new(checker), browsers, clock, config)
+    };
+    let runs = another(Arc::clone(stage) as _);
+    Bench { another: Box::new(another), runs, stage: Arc::clone(stage), account, store, _folder: folder }
 }
 
 fn new_account(ledger: &dyn Ledger) -> AccountId {
@@ -250,7 +260,8 @@ fn order_of(stage: &Stage, queries: &[&str]) -> Vec<String> {
 
 #[test]
 fn standard_results_do_not_wait_for_browsers() {
-    let bench = bench(&Stage::with(2), 40, 5);
+    // More pages than check workers: in their lane they would take all of them.
+    let bench = bench(&Stage::with(2), 40, 12);
     let run = bench.premium("alice");
     eventually("all standard modules have ended", || run.summary().progress.modules_completed == 40);
     eventually("both browsers are busy", || bench.stage.open_now() == 2);
@@ -261,9 +272,9 @@ fn standard_results_do_not_wait_for_browsers() {
     bench.stage.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
-    assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 45, 45));
+    assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
     // Each hit was confirmed by the page of a made-up name, by the same worker.
-    assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (10, 2));
+    assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (24, 2));
 }
 
 #[test]
@@ -350,6 +361,31 @@ fn browsers_that_die_cost_their_checks_and_the_run_says_so() {
     assert!(died >= 2, "{failed:?}");
     assert_eq!((summary.coverage.hit + summary.coverage.error, summary.coverage.checked), (7, 7));
     assert_eq!(summary.coverage.error as usize, died, "{failed:?}");
+}
+
+#[test]
+fn a_premium_run_that_a_process_without_browsers_goes_on_with_skips_what_needs_one() {
+    let bench = bench(&Stage::with(1), 2, 3);
+    let run = bench.premium("alice");
+    eventually("the browser is busy, and all else is done", || {
+        bench.stage.open_now() == 1 && run.summary().progress.modules_completed == 2
+    });
+    bench.runs.shut_down(Instant::now() + PATIENCE);
+    let other = (bench.another)(Arc::new(NoBrowser));
+    eventually("the run ends elsewhere", || {
+        other.keep_house();
+        let found = other.find(run.id(), bench.account).unwrap().unwrap();
+        found.status().is_terminal()
+    });
+    let found: Found = other.find(run.id(), bench.account).unwrap().unwrap();
+    let reports = other.reports(&found).unwrap();
+    let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
+    let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.as_deref())).collect();
+    assert_eq!(ends, vec![("skipped".to_owned(), Some("unavailable")); 3]);
+    assert_eq!((found.status(), bench.stage.opened().len()), (Status::Completed, 1));
+    // The page that was open is let go of: its worker ends with the process.
+    bench.stage.draw(1);
+    other.shut_down(Instant::now() + PATIENCE);
 }
 
 #[test]
