@@ -4,12 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sightline::base::secret::Secret;
 use sightline::modules::probe::{Browsers, ProbeError, Request};
 use sightline::net::browser::Webdriver;
 use sightline::net::{BrowserConfig, RealBrowsers};
 
-use super::lab::{self, Lab, css, is_browser, is_driver, is_renderer, page};
+use super::lab::{self, Lab, at, css, is_browser, is_driver, is_renderer, page};
 use crate::net::site::{Site, closed_port, hold, with_headers};
 use crate::support::{awaited, eventually};
 
@@ -40,7 +39,11 @@ fn struck_while_looking(lab: &Lab, waiting: &Request, site: &Site, sign: fn(&str
 
 #[test]
 fn what_dies_is_replaced() {
-    let (lab, site) = (Lab::start(lab::lab_net(), 1), site());
+    // An endpoint that is down leaves the work to the other.
+    let down = at(&format!("http://127.0.0.1:{}", closed_port()));
+    let endpoints = vec![down, Webdriver::Auto];
+    let lab = Lab::of(&BrowserConfig { endpoints, ..lab::config(lab::lab_net(), 1) });
+    let site = site();
     let (there, waiting) = (page(&site.url("/"), &[css("#x")]), page(&site.url("/never"), &[css("#x")]));
     lab.see(&there).unwrap();
 
@@ -77,10 +80,6 @@ fn only(endpoints: Vec<Webdriver>) -> RealBrowsers {
     RealBrowsers::start(&BrowserConfig { endpoints, ..lab::config(lab::lab_net(), 1) }).unwrap()
 }
 
-fn at(url: &str) -> Webdriver {
-    Webdriver::At(Secret::new(url.parse().unwrap()))
-}
-
 #[test]
 fn without_a_browser_none_is_available_and_checks_say_so() {
     let site = site();
@@ -98,14 +97,6 @@ fn without_a_browser_none_is_available_and_checks_say_so() {
     }
     assert_eq!(other.received()[0].path(), "/wd/hub/status", "the prefix of an endpoint is kept");
     assert!(site.received().is_empty());
-}
-
-#[test]
-fn an_endpoint_that_is_down_leaves_the_work_to_another() {
-    let (down, site) = (at(&format!("http://127.0.0.1:{}", closed_port())), site());
-    let lab =
-        Lab::of(&BrowserConfig { endpoints: vec![down, Webdriver::Auto], ..lab::config(lab::lab_net(), 1) });
-    lab.see(&page(&site.url("/"), &[css("#x")])).unwrap();
 }
 
 /// A driver without the way to empty contexts, as geckodriver is: each page has a session of its own.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use sightline::base::secret::Secret;
 use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{
     Browsers, CookieJar, Mark, ProbeError, Prober, Render, Request, Response, Trace,
@@ -13,6 +14,7 @@ use sightline::modules::probe::{
 use sightline::net::browser::{Guard, Webdriver};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
+use crate::net::site::{Site, ok};
 use crate::support::awaited;
 
 /// Longer than any page of a test takes on a busy machine.
@@ -131,8 +133,21 @@ pub(super) fn config(net: NetConfig, sessions: usize) -> BrowserConfig {
 /// Two browsers that may look at loopback, shared by all tests that leave them as they were. They end with the
 /// process.
 pub(super) fn shared() -> &'static Lab {
-    static SHARED: OnceLock<Lab> = OnceLock::new();
-    SHARED.get_or_init(|| Lab::start(lab_net(), 2))
+    &shared_with_decoy().0
+}
+
+/// The same, with what was named as a further endpoint and is none.
+pub(super) fn shared_with_decoy() -> &'static (Lab, Site) {
+    static SHARED: OnceLock<(Lab, Site)> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let decoy = Site::saying(ok("no driver"));
+        let endpoints = vec![Webdriver::Auto, at(&decoy.url("/"))];
+        (Lab::of(&BrowserConfig { endpoints, ..config(lab_net(), 2) }), decoy)
+    })
+}
+
+pub(super) fn at(url: &str) -> Webdriver {
+    Webdriver::At(Secret::new(url.parse().unwrap()))
 }
 
 pub(super) fn lab_net() -> NetConfig {

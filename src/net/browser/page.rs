@@ -227,7 +227,7 @@ fn cut(html: String, limit: usize) -> (Vec<u8>, bool) {
 /// Chromium's names of network errors, and Firefox'.
 fn from_code(code: &str) -> ProbeError {
     let is = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
-    if is(&["NAME_NOT_RESOLVED", "NAME_RESOLUTION", "dnsNotFound"]) {
+    if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION", "dnsNotFound"]) {
         ProbeError::Dns("the name does not resolve".into())
     } else if is(&["REDIRECT", "redirectLoop"]) {
         ProbeError::Redirect(
