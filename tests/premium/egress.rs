@@ -202,7 +202,8 @@ fn no_page_reaches_a_private_address() {
             format!("http://1.2.3.4/to?{url}"),
             format!("http://1.2.3.4/refresh?{url}"),
         ];
-        for url in [&url, &ways[index % ways.len()]] {
+        // Scripts have tried each host: here the spellings are tried at once, the ways with a few of them.
+        for url in [Some(&url), ways.get(index)].into_iter().flatten() {
             let seen = lab.see(&page(url, &[Mark::Text("secret".into())])).map(|seen| seen.status);
             // A name of loopback that the system's resolver does not know leads nowhere.
             let leads_nowhere = host.ends_with(".localhost") && matches!(seen, Err(ProbeError::Dns(_)));
