@@ -25,7 +25,8 @@ const START: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_secs(2);
 
 /// Runs the driver as a process group of its own, with its browsers. However we end, our end of standard
-/// input closes with us; then, or when the driver ends, all of the group is ended and what it wrote removed.
+/// input closes with us; then, or when the driver ends, all of the group is ended and what it wrote removed, at
+/// last, when nobody is left who could write more.
 const KEEPER: &str = r#"
 exec 3<&0
 "$@" 3<&- </dev/null &
@@ -36,6 +37,13 @@ trap '' TERM
 wait "$driver"
 kill -TERM 0
 sleep 0.3
+for stat in /proc/[0-9]*/stat; do
+    read -r line <"$stat" || continue
+    id=${line%% *}
+    set -- ${line##*) }
+    [ "$3" = $$ ] && [ "$id" != $$ ] && kill -KILL "$id"
+done 2>/dev/null
+sleep 0.1
 rm -rf -- "$TMPDIR"
 kill -KILL 0
 "#;
