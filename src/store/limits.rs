@@ -73,7 +73,7 @@ pub(super) const POSTGRES_SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
 /// The same for a transaction that may take long: a migration, which may rewrite a table and waits for other
-/// starters; the deletion of an account with all its runs.
+/// starters.
 pub(super) const LONG_WORK: [&str; 3] = [
     "SET LOCAL statement_timeout = '15min'",
     "SET LOCAL lock_timeout = '15min'",

@@ -9,9 +9,10 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::read::{CHANGES, RESULTS, result, summary, text};
-use super::session::Work;
+use super::session::{Values, Work};
 use super::start::refund;
 use super::{Database, at, herald};
+use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -35,10 +36,12 @@ const LIST: &str = concat!(
      AND ($4::text IS NULL OR search_type = $4) AND ($5::text IS NULL OR status = $5) \
      ORDER BY created_at DESC, id DESC LIMIT $6"
 );
-/// A run that another instance is just taking is passed over, not waited for.
+/// A run that another instance is just taking is passed over, not waited for. One whose account is being deleted goes
+/// with it.
 const TAKE_OVER: &str = concat!(
     "WITH due AS (SELECT id AS due_id FROM runs WHERE status = 'running' \
          AND (owner IS NULL OR lease_until <= now()) AND simulated = $2 AND id <> ALL ($3) \
+         AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = runs.account AND a.plan = $6) \
          ORDER BY created_at, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED), \
      taken AS (UPDATE runs SET owner = $1, epoch = epoch + 1, lease_until = now() + make_interval(secs => $5) \
          FROM due WHERE id = due_id RETURNING runs.*) \
@@ -167,7 +170,9 @@ impl Journal for Database {
         let except: Vec<Uuid> = claim.except.iter().map(|run| run.0).collect();
         let (limit, holds) = (limit(claim.limit), claim.holds.as_secs_f64());
         let taken = self.write(|work| {
-            let rows = work.query(TAKE_OVER, &[&claim.owner.0, &claim.simulated, &except, &limit, &holds])?;
+            let values: Values<'_> =
+                &[&claim.owner.0, &claim.simulated, &except, &limit, &holds, &BEING_DELETED];
+            let rows = work.query(TAKE_OVER, values)?;
             let mut taken = Vec::new();
             for row in &rows {
                 match resumable(work, row, claim.owner) {
