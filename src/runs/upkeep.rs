@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use log::{info, warn};
 
-use super::driver;
 use super::ending;
 use super::journal::{Claim, Lease, Resumable};
 use super::live::{LiveRun, Stopped};
@@ -148,13 +147,10 @@ impl Runs {
         }
         let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
             // It was valid when it was accepted: another version of this program accepted it.
-            let run = LiveRun::resume(from);
-            return driver::fail(&self.workshop, &run, "this version cannot go on with the search");
+            return self.give_up(from, "internal_error", "this version cannot go on with the search");
         };
         if self.is_suppressed(&query) {
-            let run = LiveRun::resume(from);
-            let why = "what it looks for is no longer searched";
-            return ending::store(&self.workshop, &run, ending::failed(&self.workshop, "suppressed", why));
+            return self.give_up(from, "suppressed", "what it looks for is no longer searched");
         }
         let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
         let (mut modules, mut gone) = (Vec::new(), Vec::new());
@@ -168,6 +164,18 @@ impl Runs {
         let run = Arc::new(LiveRun::resume(from));
         self.hold(&run);
         self.scheduler.submit(Job { run, query, modules, gone });
+    }
+
+    /// Ends a run that was taken over and is not gone on with. The housekeeper tries it once: it has leases to renew.
+    fn give_up(&self, from: Resumable, code: &str, message: &str) {
+        let run = LiveRun::resume(from);
+        let ending = ending::failed(&self.workshop, code, message);
+        if let Err(error) = ending::store_once(&self.workshop, &run, &ending) {
+            warn!(
+                "run {}: that it is not gone on with was not stored, and is tried again: {error}",
+                run.id()
+            );
+        }
     }
 
     /// One at a time: at the start, then under the agenda's lock.
