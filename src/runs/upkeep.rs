@@ -192,8 +192,9 @@ impl Runs {
         }
         info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
         let run = Arc::new(LiveRun::resume(from));
-        self.hold(&run);
-        self.scheduler.submit(Job { run, query, modules, gone });
+        if self.hold(&run) {
+            self.scheduler.submit(Job { run, query, modules, gone });
+        }
     }
 
     /// Ends a run that was taken over and is not gone on with. The housekeeper tries it once: it has leases to renew.
