@@ -80,5 +80,14 @@ pub(super) const LONG_WORK: [&str; 3] = [
     "SET LOCAL idle_in_transaction_session_timeout = '15min'",
 ];
 
+/// How long a migration waits for a table: whoever comes after it waits behind it, and fails after his own
+/// `lock_timeout`. More than the second after which the server notices a deadlock.
+pub(super) const MIGRATION_LOCK: &str = "SET LOCAL lock_timeout = '2s'";
+
+/// How often a migration that did not get its tables in that time, or met a deadlock, is tried before the start is given
+/// up, and the pause before the next try: servers of the version before work meanwhile.
+pub(super) const MIGRATION_TRIES: u32 = 15;
+pub(super) const MIGRATION_PAUSE: Duration = Duration::from_secs(1);
+
 /// How deep arrays and objects of a result's metadata may nest; see `document`.
 pub(super) const METADATA_DEPTH: usize = 64;

@@ -16,7 +16,8 @@ use sightline::runs::run::Status;
 use sightline::store::{self, OpenError, Options, Store};
 
 use super::{at, checkpoint, claim, completed, new_instance, open};
-use crate::support::databases::{TestDatabase, databases};
+use crate::support::databases::{TestDatabase, databases, postgres};
+use crate::support::eventually;
 
 const RELEASED: usize = 3;
 
@@ -199,4 +200,25 @@ fn a_changed_migration_is_refused_and_named() {
             open(&database.url, Options::server()).unwrap();
         }
     }
+}
+
+/// A server of the version before is in the middle of something.
+#[test]
+fn a_migration_steps_back_from_tables_that_others_use_and_tries_again() {
+    let database = postgres();
+    load(&database, 3);
+    let mut other = database.client();
+    let mut busy = other.transaction().unwrap();
+    busy.batch_execute("LOCK TABLE charges IN ROW EXCLUSIVE MODE").unwrap();
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| open(&database.url, Options::server()));
+        for _ in 0..2 {
+            eventually("it waits for the table", || database.number(waits) == 1);
+            eventually("it steps back", || database.number(waits) == 0);
+        }
+        assert!(!opening.is_finished());
+        busy.commit().unwrap();
+        accounts_are_whole(&*opening.join().unwrap().unwrap());
+    });
 }
