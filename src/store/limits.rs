@@ -55,6 +55,10 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// server answers or goes away.
 pub(super) const MAX_CONNECTING: usize = 32;
 
+/// How long an attempt keeps its place. What stands between may hold a connection open for a server that is long gone:
+/// such attempts never end, and must not keep others from one that is back. It bounds how many threads they may cost.
+pub(super) const CONNECTING_COUNTS: Duration = Duration::from_secs(5 * 60);
+
 /// After how long without an acknowledgement a sent packet means that the server's machine is gone.
 pub(super) const TCP_USER: Duration = Duration::from_secs(10);
 
