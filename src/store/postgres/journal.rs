@@ -49,11 +49,16 @@ const TAKE_OVER: &str = concat!(
     run_columns!(),
     ", planned::text, reports::text, epoch FROM taken AS runs ORDER BY created_at, id"
 );
-/// Gives the runs whose lease could not be renewed.
+/// Gives the runs whose lease could not be renewed. Rows are locked in the order of their ids, as by everyone who locks
+/// several.
 const RENEW: &str = "WITH held AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS h(id, owner, epoch)), \
-     renewed AS (UPDATE runs r SET lease_until = now() + make_interval(secs => $4) FROM held h \
-         WHERE r.id = h.id AND r.owner = h.owner AND r.epoch = h.epoch AND r.status = 'running' RETURNING r.id) \
+     locked AS (SELECT r.id FROM runs r JOIN held h ON r.id = h.id AND r.owner = h.owner AND r.epoch = h.epoch \
+         WHERE r.status = 'running' ORDER BY r.id FOR NO KEY UPDATE OF r), \
+     renewed AS (UPDATE runs r SET lease_until = now() + make_interval(secs => $4) FROM locked l \
+         WHERE r.id = l.id RETURNING r.id) \
      SELECT id FROM held WHERE id NOT IN (SELECT id FROM renewed)";
+const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
+     (SELECT id FROM runs WHERE status = 'running' AND owner = $1 ORDER BY id FOR NO KEY UPDATE)";
 /// What every write of a driver is bound to; `$1` is the run, `$2` and `$3` its lease.
 macro_rules! driven {
     () => {
@@ -111,10 +116,8 @@ impl Journal for Database {
         let owners: Vec<Uuid> = leases.iter().map(|(_, lease)| lease.owner.0).collect();
         let epochs: Vec<i64> =
             leases.iter().map(|(_, lease)| bigint(lease.epoch)).collect::<Result<_, _>>()?;
-        self.write(|work| {
-            let lost = work.query(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
-            lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
-        })
+        let lost = self.session()?.change(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
+        lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
     }
 
     fn finish(
@@ -157,9 +160,8 @@ impl Journal for Database {
     }
 
     fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
-        let sql = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE status = 'running' AND owner = $1";
         self.write(|work| {
-            if work.execute(sql, &[&owner.0])? > 0 {
+            if work.execute(RELEASE, &[&owner.0])? > 0 {
                 herald::announce(work, News::Released)?;
             }
             Ok(())
