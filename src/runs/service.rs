@@ -271,14 +271,14 @@ impl Runs {
     }
 
     /// Waits until a run ends, wherever it is driven, at most until the given moment; then it is
-    /// [`Found::Live`] and ended, [`Found::Stored`] and ended, or still running.
+    /// [`Found::Live`] and ended, [`Found::Stored`] and ended, or still running. `None`: it was deleted meanwhile.
     ///
     /// # Errors
     /// The store's failure.
-    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Found, StorageError> {
+    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Option<Found>, StorageError> {
         let mut summary = match found {
             Found::Live(run) if run.wait_for_end(until) || Instant::now() >= until => {
-                return Ok(Found::Live(run));
+                return Ok(Some(Found::Live(run)));
             }
             Found::Live(run) => Box::new(run.summary()),
             Found::Stored(summary) => summary,
@@ -288,7 +288,7 @@ impl Runs {
             let seen = watch.count();
             match self.workshop.journal.run(summary.id, summary.account)? {
                 Some(newer) => *summary = newer,
-                None => break,
+                None => return Ok(None),
             }
             // The last look comes after the last wait.
             if Instant::now() >= until || self.is_shutting_down() {
@@ -296,7 +296,7 @@ impl Runs {
             }
             self.wait_for_news(&watch, seen, until);
         }
-        Ok(Found::Stored(summary))
+        Ok(Some(Found::Stored(summary)))
     }
 
     /// A run of that account. `None`: unknown, foreign or deleted.

@@ -39,13 +39,22 @@ impl Manager {
     /// The driver's own connection. It is made on a thread of its own: the driver bounds the TCP connect, not what
     /// the server then takes to answer.
     pub(super) fn client(&self) -> Result<Client, PostgresError> {
+        self.client_after(|_| Ok(()))
+    }
+
+    /// The same with a first step, which has to be done in the same time.
+    pub(super) fn client_after(
+        &self,
+        first: impl FnOnce(&mut Client) -> Result<(), postgres::Error> + Send + 'static,
+    ) -> Result<Client, PostgresError> {
         let no_answer = || PostgresError::new(format!("no answer within {} s", HANDSHAKE.as_secs()));
         let place = self.places.take(Instant::now()).ok_or_else(no_answer)?;
         let inner = Arc::clone(&self.inner);
         let (sender, receiver) = mpsc::channel();
         let connect = move || {
             // Nobody listens where the wait is over; the connection is dropped then.
-            let _ = sender.send(inner.connect());
+            let client = inner.connect().and_then(|mut client| first(&mut client).map(|()| client));
+            let _ = sender.send(client);
             drop(place);
         };
         thread::Builder::new()
