@@ -19,7 +19,7 @@ pub enum News {
         /// The [epoch](super::journal::Lease::epoch) of whoever stored it.
         epoch: u64,
     },
-    /// A run was deleted by its owner.
+    /// A run was deleted by its owner, or is being deleted with its account.
     Deleted(RunId),
     /// An instance let go of runs: they may be taken over.
     Released,

@@ -183,7 +183,8 @@ impl Shared {
     /// The request was not answered after all: another of its policies is used up.
     fn undo(&self, key: Key, grant: Grant) {
         let purse = self.purse(key);
-        let mut purse = purse.lock();
+        // Where others wait for the store it counts until its time is over, as what cannot be given back does.
+        let Some(mut purse) = purse.try_lock_for(WAIT) else { return };
         match purse.block.as_mut().filter(|block| block.grant == grant && grant.requests > 1) {
             Some(block) => block.left += 1,
             None => {
