@@ -15,7 +15,7 @@ use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
 use super::journal::{InstanceId, Journal, ListFilter, NewRun, Started};
-use super::live::{LiveRun, Stopped};
+use super::live::LiveRun;
 use super::news::Board;
 pub use super::order::{Order, OrderError, Receipt};
 use super::pool::CheckPool;
@@ -253,19 +253,6 @@ impl Runs {
         }
     }
 
-    /// Makes a run known here, unless it is known with a later lease (`false`). One that comes in while the process
-    /// shuts down is stopped at once: the shutdown has stopped all others before, or does so after.
-    pub(super) fn hold(&self, run: &Arc<LiveRun>) -> bool {
-        if !put(&mut self.live.write(), run) {
-            return false;
-        }
-        self.board.tell(run.id());
-        if self.is_shutting_down() {
-            run.stop(Stopped::Shutdown);
-        }
-        true
-    }
-
     pub(super) fn is_shutting_down(&self) -> bool {
         *self.shutdown.lock()
     }
@@ -308,11 +295,6 @@ impl Runs {
             return Ok((run.account() == account).then_some(Found::Live(run)));
         }
         Ok(self.workshop.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
-    }
-
-    /// The run of that id, if it is live here and nobody knows more of it.
-    pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
     }
 
     /// All results of a stored run.
@@ -423,50 +405,7 @@ impl Runs {
     }
 }
 
-/// Puts a run among the live ones, unless it is there with a later lease.
-fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
-    if live.get(&run.id()).is_some_and(|known| known.lease().epoch > run.lease().epoch) {
-        return false;
-    }
-    live.insert(run.id(), Arc::clone(run));
-    true
-}
-
 /// Idempotency keys noted before this moment are forgotten: 24 hours ago.
 pub fn idempotency_valid_since(now: Timestamp) -> Timestamp {
     now.saturating_sub(24.hours()).unwrap_or(now)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::modules::query::SearchType;
-
-    #[test]
-    fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {
-        let new = NewRun {
-            id: RunId::new(),
-            account: AccountId::new(),
-            search_type: SearchType::Username,
-            query: "alice".into(),
-            premium: false,
-            simulated: false,
-            modules: Vec::new(),
-            created_at: Timestamp::UNIX_EPOCH,
-            owner: InstanceId(Uuid::new_v4()),
-            holds: Duration::ZERO,
-            idempotency: None,
-            origin: Origin::SYSTEM,
-        };
-        let run =
-            |epoch| Arc::new(LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(epoch), Vec::new()));
-        let mut live = HashMap::new();
-        let (early, late) = (run(0), run(2));
-        assert!(put(&mut live, &early) && put(&mut live, &late));
-        assert!(!put(&mut live, &early) && !put(&mut live, &run(1)));
-        assert!(Arc::ptr_eq(&live[&new.id], &late));
-        // Gone from memory, it may come back.
-        live.clear();
-        assert!(put(&mut live, &early));
-    }
 }

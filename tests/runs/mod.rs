@@ -13,7 +13,6 @@ use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::base::ids::AccountId;
-use sightline::base::secret::Secret;
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::check::Checker;
 use sightline::modules::keys::OperatorKeys;
@@ -25,7 +24,6 @@ use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
 use sightline::runs::service::{Found, Order, OrderError, Receipt, Runs, RunsConfig};
-use sightline::runs::suppression::{SuppressKey, Suppressed};
 use sightline::runs::workshop::Limits;
 use sightline::store::{self, Store};
 
@@ -134,18 +132,10 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
 impl Bench {
     /// Another process on the same store, with the catalogue as it is now.
     fn another_process(&self, web: &Arc<PlayedWeb>) -> Arc<Runs> {
-        self.another_process_on(self.store.clone(), web, config())
-    }
-
-    fn another_process_on(
-        &self,
-        journal: Arc<dyn Journal>,
-        web: &Arc<PlayedWeb>,
-        config: RunsConfig,
-    ) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-        Runs::new(journal, catalog, checker(web), Arc::new(SystemClock), config)
+        let journal: Arc<dyn Journal> = self.store.clone();
+        Runs::new(journal, catalog, checker(web), Arc::new(SystemClock), config())
     }
 
     fn order(&self, query: &str) -> Order {
@@ -183,13 +173,6 @@ impl Bench {
         assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
         run.summary()
     }
-}
-
-/// A list of what is never searched that names this user.
-fn suppressed(name: &str) -> Suppressed {
-    let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
-    let query = Query::parse(SearchType::Username, name).unwrap();
-    Suppressed::parse(&key.line(&query), key).unwrap()
 }
 
 /// What `owner` asks for when it takes one run over.

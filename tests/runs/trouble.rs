@@ -1,7 +1,26 @@
 //! Runs whose process, store or lease goes away.
 
+use sightline::base::secret::Secret;
+use sightline::runs::suppression::{SuppressKey, Suppressed};
+
 use super::*;
 use crate::support::awaited;
+
+impl Bench {
+    /// Another process with a journal and a configuration of its own.
+    fn another_process_on(&self, journal: Arc<dyn Journal>, config: RunsConfig) -> Arc<Runs> {
+        let file = PathBuf::from(self.folder.path("catalog.json"));
+        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+        Runs::new(journal, catalog, checker(&self.web), Arc::new(SystemClock), config)
+    }
+}
+
+/// A list of what is never searched that names this user.
+fn suppressed(name: &str) -> Suppressed {
+    let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
+    let query = Query::parse(SearchType::Username, name).unwrap();
+    Suppressed::parse(&key.line(&query), key).unwrap()
+}
 
 #[test]
 fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
@@ -163,8 +182,7 @@ fn a_run_that_is_not_gone_on_with_holds_up_no_housekeeper_while_the_store_is_awa
     let journal = Switched::new(Arc::clone(&first.store));
     journal.refuses_endings.store(true, Ordering::SeqCst);
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let second =
-        first.another_process_on(Arc::clone(&journal) as _, &first.web, RunsConfig { limits, ..config() });
+    let second = first.another_process_on(Arc::clone(&journal) as _, RunsConfig { limits, ..config() });
     second.suppress(suppressed("alice"));
     // It comes back each time: nobody waits for the store.
     for tries in 1..=2 {
