@@ -152,3 +152,16 @@ fn nothing_is_granted_to_an_account_that_is_gone() {
         assert_eq!(asking.join().unwrap().unwrap(), None);
     });
 }
+
+#[test]
+fn whoever_loses_the_race_for_the_first_grant_is_granted_the_next() {
+    let f = Fixture::new(postgres());
+    let stores = [f.another(), f.another(), f.another()];
+    for policy in [Policy::Search, Policy::Stream, Policy::Read] {
+        let ask = Ask { policy, ..ask(f.account.id, 1000) };
+        let taken = race(6, |index| stores[index % 3].quota().unwrap().take(&ask).unwrap().unwrap());
+        let mut used: Vec<u32> = taken.iter().map(|taken| taken.used).collect();
+        used.sort_unstable();
+        assert_eq!(used, [1, 2, 3, 4, 5, 6], "{taken:?}");
+    }
+}

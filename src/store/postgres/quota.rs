@@ -84,8 +84,8 @@ const TAKE_FIRST: &str = concat!(
     granted!()
 );
 
-/// Since when something counts of a row from which nothing was granted, and what time it is.
-const STANDING: &str = "SELECT min(g >> 20), \
+/// What counts of a row from which nothing was granted: how much, since when, and what time it is.
+const STANDING: &str = "SELECT coalesce(sum(g & 1048575), 0)::bigint, min(g >> 20), \
      (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
      FROM rate_grants, unnest(grants) AS g WHERE account = $1 AND policy = $2 \
      AND g >> 20 > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - $3";
@@ -101,12 +101,13 @@ impl Quota for Database {
         let (policy, counts_for) = (ask.policy.as_str(), millis(ask.counts_for));
         let (limit, wanted) = (i64::from(ask.limit), i64::from(ask.wanted).min(REQUESTS_MASK));
         let mut session = self.session()?;
-        for sql in [TAKE, TAKE_FIRST] {
+        for (sql, least) in [(TAKE, limit), (TAKE_FIRST, 1)] {
             let rows = session.change(sql, &[&ask.account.0, &policy, &limit, &wanted, &counts_for])?;
             if let Some(row) = rows.first() {
                 return granted(row, counts_for).map(Some);
             }
-            if let Some(frees_in) = frees_in(&mut session, ask)? {
+            // Another instance may have been the first meanwhile, and left enough.
+            if let Some(frees_in) = frees_in(&mut session, ask, least)? {
                 return Ok(Some(Taken { grant: None, used: ask.limit, frees_in }));
             }
         }
@@ -135,14 +136,14 @@ fn granted(row: &Row, counts_for: i64) -> Result<Taken, StorageError> {
 }
 
 /// How long it takes until the oldest grant no longer counts; whatever became free since nothing was granted is had by
-/// the next one. `None`: nothing counts.
-fn frees_in(session: &mut Session, ask: &Ask) -> Result<Option<Duration>, StorageError> {
+/// the next one. `None`: less than `least` counts.
+fn frees_in(session: &mut Session, ask: &Ask, least: i64) -> Result<Option<Duration>, StorageError> {
     let (policy, counts_for) = (ask.policy.as_str(), millis(ask.counts_for));
     let rows = session.query(STANDING, &[&ask.account.0, &policy, &counts_for])?;
     let Some(row) = rows.first() else { return Err(StorageError::broken("an aggregate without a row")) };
-    let (oldest, now): (Option<i64>, i64) =
-        (row.try_get(0).map_err(storage)?, row.try_get(1).map_err(storage)?);
-    Ok(oldest.map(|oldest| span(oldest + counts_for - now)))
+    let read = || Ok((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?));
+    let (used, oldest, now): (i64, Option<i64>, i64) = read().map_err(storage)?;
+    Ok(oldest.filter(|_| used >= least).map(|oldest| span(oldest + counts_for - now)))
 }
 
 fn grant(stored: i64) -> Result<Grant, StorageError> {
