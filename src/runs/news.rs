@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::follow::Look;
+use super::follow::Looks;
 use crate::base::ids::RunId;
 
 /// One piece of news.
@@ -49,8 +49,8 @@ pub(super) struct Board {
 pub(super) struct Watch {
     count: Mutex<u64>,
     more: Condvar,
-    /// The last one of its readers at the store.
-    pub(super) look: Mutex<Option<Arc<Look>>>,
+    /// Those of its readers at the store.
+    pub(super) looks: Mutex<Looks>,
 }
 
 impl Board {

@@ -23,6 +23,8 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(in crate::runs) struct Look {
     /// As it was.
     pub(super) summary: RunSummary,
+    /// Looks of the same watch are numbered from 1.
+    pub(super) number: u64,
     /// So many news had been heard before.
     count: u64,
     at: Instant,
@@ -38,7 +40,7 @@ struct Read {
 impl Look {
     /// One that nobody else sees.
     pub(super) fn new(summary: RunSummary) -> Self {
-        Self { summary, count: 0, at: Instant::now(), read: Mutex::default() }
+        Self { summary, number: 0, count: 0, at: Instant::now(), read: Mutex::default() }
     }
 
     /// A page of results that were added or changed.
@@ -68,26 +70,38 @@ impl Look {
     }
 }
 
+/// The looks of one watch.
+#[derive(Debug, Default)]
+pub(in crate::runs) struct Looks {
+    made: u64,
+    last: Option<Arc<Look>>,
+}
+
 impl Watch {
-    /// Looks at the store for whoever has heard so many news, or finds what another reader saw just before `now` and
-    /// after those news. `None`: the run is gone.
+    /// Looks at the store for a reader that has heard so many news and has `seen` the look of that number, or gives what
+    /// another reader saw since, just before `now` and after those news. `None`: the run is gone.
     pub(super) fn look(
         &self,
         heard: u64,
+        seen: u64,
         now: Instant,
         ask: impl FnOnce() -> Result<Option<RunSummary>, StorageError>,
     ) -> Result<Option<Arc<Look>>, StorageError> {
-        let mut last = self.look.try_lock_for(WAIT).ok_or_else(no_answer)?;
-        let is_good =
-            |look: &&Arc<Look>| look.count >= heard && now.saturating_duration_since(look.at) < GOOD_FOR;
-        if let Some(look) = last.as_ref().filter(is_good) {
+        let mut looks = self.looks.try_lock_for(WAIT).ok_or_else(no_answer)?;
+        let is_good = |look: &&Arc<Look>| {
+            look.number > seen && look.count >= heard && now.saturating_duration_since(look.at) < GOOD_FOR
+        };
+        if let Some(look) = looks.last.as_ref().filter(is_good) {
             return Ok(Some(Arc::clone(look)));
         }
         // Before the store is asked: what is told from here on may not be in its answer.
         let count = self.count();
-        *last = None;
-        *last = ask()?.map(|summary| Arc::new(Look { summary, count, at: now, read: Mutex::default() }));
-        Ok(last.clone())
+        looks.last = None;
+        looks.made += 1;
+        let number = looks.made;
+        looks.last =
+            ask()?.map(|summary| Arc::new(Look { summary, number, count, at: now, read: Mutex::default() }));
+        Ok(looks.last.clone())
     }
 }
 
@@ -134,20 +148,33 @@ mod tests {
         let (board, run, now) = (Board::default(), summary(), Instant::now());
         let watch = board.watch(run.id);
         let ask = || Ok(Some(run.clone()));
-        let first = watch.look(0, now, ask).unwrap().unwrap();
+        let first = watch.look(0, 0, now, ask).unwrap().unwrap();
         let same = |look: &Arc<Look>| Arc::ptr_eq(look, &first);
         let unasked = || panic!("the store is asked again");
-        assert!(same(&watch.look(0, now, unasked).unwrap().unwrap()));
-        assert!(same(&watch.look(0, now + GOOD_FOR / 2, unasked).unwrap().unwrap()));
+        assert!(same(&watch.look(0, 0, now, unasked).unwrap().unwrap()));
+        assert!(same(&watch.look(0, 0, now + GOOD_FOR / 2, unasked).unwrap().unwrap()));
         // There are news, which only one of them has heard yet.
         board.tell(run.id);
-        assert!(same(&watch.look(0, now, unasked).unwrap().unwrap()));
-        let second = watch.look(1, now, ask).unwrap().unwrap();
+        assert!(same(&watch.look(0, 0, now, unasked).unwrap().unwrap()));
+        let second = watch.look(1, first.number, now, ask).unwrap().unwrap();
         assert!(!same(&second));
-        assert!(Arc::ptr_eq(&watch.look(0, now, unasked).unwrap().unwrap(), &second));
+        // Who has seen the first one, and whoever comes, finds the second.
+        for seen in [0, first.number] {
+            assert!(Arc::ptr_eq(&watch.look(0, seen, now, unasked).unwrap().unwrap(), &second));
+        }
         // Nobody heard anything, and looks all the same: news may get lost.
-        let later = watch.look(1, now + GOOD_FOR, ask).unwrap().unwrap();
+        let later = watch.look(1, 0, now + GOOD_FOR, ask).unwrap().unwrap();
         assert!(!Arc::ptr_eq(&later, &second));
+    }
+
+    #[test]
+    fn nobody_is_shown_twice_what_he_has_seen() {
+        let (board, run, now) = (Board::default(), summary(), Instant::now());
+        let watch = board.watch(run.id);
+        let ask = || Ok(Some(run.clone()));
+        let first = watch.look(0, 0, now, ask).unwrap().unwrap();
+        let second = watch.look(0, first.number, now, ask).unwrap().unwrap();
+        assert!(second.number > first.number);
     }
 
     #[test]
@@ -155,10 +182,10 @@ mod tests {
         let (board, run, now) = (Board::default(), summary(), Instant::now());
         let watch = board.watch(run.id);
         let ask = || Ok(Some(run.clone()));
-        watch.look(0, now, ask).unwrap().unwrap();
+        watch.look(0, 0, now, ask).unwrap().unwrap();
         board.tell(run.id);
-        assert!(watch.look(1, now, away).is_err());
-        assert!(watch.look(0, now, || Ok(None)).unwrap().is_none());
-        assert!(watch.look(0, now, ask).unwrap().is_some());
+        assert!(watch.look(1, 0, now, away).is_err());
+        assert!(watch.look(0, 0, now, || Ok(None)).unwrap().is_none());
+        assert!(watch.look(0, 0, now, ask).unwrap().is_some());
     }
 }

@@ -12,7 +12,8 @@ use super::news::Watch;
 use super::run::{RunSummary, Status};
 use super::service::Runs;
 use crate::base::storage::StorageError;
-pub(super) use look::Look;
+use look::Look;
+pub(super) use look::Looks;
 use stored::{Eagerness, StoredCursor};
 
 /// What a follower gets.
@@ -140,6 +141,11 @@ impl Follower {
         self.runs.journal().run(self.summary.id, self.summary.account)
     }
 
+    /// The number of the last look.
+    fn seen(&self) -> u64 {
+        if let Source::Stored(cursor) = &self.source { cursor.look } else { 0 }
+    }
+
     /// What the store has beyond the cursor. `None`: the run is gone.
     fn read_stored(
         &mut self,
@@ -150,12 +156,13 @@ impl Follower {
         // The summary was read first: it says up to which write results are read, and the end is not seen before them.
         let Some(look) = look else { return Ok(None) };
         self.summary = look.summary.clone();
+        cursor.look = look.number;
         cursor.read(self.runs.journal(), &look, eagerness).map(Some)
     }
 
     /// The same, together with other readers that heard so many news; nothing while the store is away for a short time.
     fn read_patiently(&mut self, watch: &Watch, heard: u64) -> Result<Option<Vec<Frame>>, StorageError> {
-        let look = watch.look(heard, Instant::now(), || self.ask());
+        let look = watch.look(heard, self.seen(), Instant::now(), || self.ask());
         let read = look.and_then(|look| self.read_stored(look, Eagerness::WithProgress));
         let Source::Stored(cursor) = &mut self.source else { return read };
         if cursor.bears_with(&read) { Ok(Some(Vec::new())) } else { read }

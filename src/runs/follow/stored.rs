@@ -36,6 +36,8 @@ pub(super) struct StoredCursor {
     /// The `done` frame has been read.
     pub(super) done: bool,
     pub(super) watch: Arc<Watch>,
+    /// The number of the last look.
+    pub(super) look: u64,
     /// New results that were read since all changes were, as they were then.
     ahead: HashMap<u32, Frame>,
     /// The store has not answered since.
@@ -53,7 +55,7 @@ struct Found {
 
 impl StoredCursor {
     pub(super) fn at(place: Place, watch: Arc<Watch>) -> Self {
-        Self { place, done: false, watch, ahead: HashMap::new(), silent_since: None }
+        Self { place, done: false, watch, look: 0, ahead: HashMap::new(), silent_since: None }
     }
 
     /// What comes next; the cursor moves on only where all of it could be read.
