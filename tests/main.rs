@@ -16,6 +16,7 @@ mod kills;
 mod layers;
 mod net;
 mod outages;
+mod premium;
 mod retention;
 mod runs;
 mod sandbox;

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
+//! | `browsers` | browsers, as they are configured |
 //! | `serve` | the server, from its start to its end |
 //! | `search` | one search without a server |
 //! | `proof` | a catalogue proved |
@@ -12,6 +13,7 @@
 //! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
+mod browsers;
 mod ears;
 mod housekeeper;
 mod keys;

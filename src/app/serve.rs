@@ -11,7 +11,7 @@ use signal_hook::iterator::Signals;
 
 use super::ears::Ears;
 use super::housekeeper::House;
-use super::parts::{Engine, Premium, load_catalog};
+use super::parts::{Engine, load_catalog};
 use super::{AppError, housekeeper, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
@@ -150,7 +150,6 @@ fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiCon
         stream_timeout: config.server.stream_timeout,
         keep_alive: config.server.keep_alive,
         sandbox: engine.sandbox.is_some(),
-        premium_available: engine.premium == Premium::Available,
         cors_origins: config.server.cors_origins.clone(),
     }
 }
