@@ -17,7 +17,7 @@ use super::health::PingCache;
 use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
 use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
-use crate::account::service::{Accounts, Caller};
+use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
@@ -176,6 +176,7 @@ impl Api {
                 counted.push(refused);
                 Err(ApiError::rate_limited(&refused))
             }
+            Err(Uncounted::UnknownAccount) => Err(AccountError::InvalidKey.into()),
             Err(Uncounted::Storage(error)) => Err(error.into()),
         }
     }

@@ -17,7 +17,8 @@ use log::{info, warn};
 use parking_lot::Mutex;
 
 use super::ending;
-use super::journal::Started;
+use super::journal::{Started, Write};
+use super::live::LiveRun;
 use super::scheduler::Job;
 use super::service::Runs;
 use crate::base::storage::StorageError;
@@ -126,12 +127,15 @@ impl Runs {
         }
         match self.is_stored(&doubt.job) {
             Err(_) => Settled::StoreAway(doubt),
-            Ok(true) if doubt.has_key => {
-                info!("run {id}: it was started after all, and is driven");
-                self.hold(&doubt.job.run);
-                self.scheduler.submit(doubt.job);
-                Settled::Yes
-            }
+            Ok(true) if doubt.has_key => match self.is_ours(&doubt.job.run) {
+                Ok(true) => {
+                    self.drive_after_all(doubt.job);
+                    Settled::Yes
+                }
+                // Another instance has taken it over.
+                Ok(false) => Settled::Yes,
+                Err(_) => Settled::StoreAway(doubt),
+            },
             Ok(true) => match self.undo(&doubt.job) {
                 Ok(()) => Settled::Yes,
                 Err(_) => Settled::StoreAway(doubt),
@@ -143,14 +147,34 @@ impl Runs {
         }
     }
 
+    /// Whether its lease is still the one it was started with; renews it.
+    fn is_ours(&self, run: &LiveRun) -> Result<bool, StorageError> {
+        let lost = self.workshop.journal.renew(&[(run.id(), run.lease())], self.workshop.limits.lease)?;
+        Ok(lost.is_empty())
+    }
+
+    fn drive_after_all(&self, job: Job) {
+        if self.hold(&job.run) {
+            info!("run {}: it was started after all, and is driven", job.run.id());
+            self.scheduler.submit(job);
+        }
+    }
+
     /// Ends it as failed, which gives its credits back. Where another instance has taken it over meanwhile it
     /// stays, and stays paid for.
     fn undo(&self, job: &Job) -> Result<(), StorageError> {
         let workshop = &self.workshop;
         let ending =
             ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
-        workshop.journal.finish(job.run.id(), job.run.lease(), &job.run.checkpoint(), &ending)?;
-        info!("run {}: it was started after its caller was refused, and is undone", job.run.id());
+        let id = job.run.id();
+        match workshop.journal.finish(id, job.run.lease(), &job.run.checkpoint(), &ending)? {
+            Write::Done => info!("run {id}: it was started after its caller was refused, and is undone"),
+            Write::LeaseLost => {
+                info!(
+                    "run {id}: it was started after its caller was refused; another instance goes on with it"
+                );
+            }
+        }
         Ok(())
     }
 }
