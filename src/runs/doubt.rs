@@ -17,7 +17,7 @@ use log::{info, warn};
 use parking_lot::Mutex;
 
 use super::ending;
-use super::journal::Started;
+use super::journal::{Started, Write};
 use super::scheduler::Job;
 use super::service::Runs;
 use crate::base::storage::StorageError;
@@ -128,6 +128,7 @@ impl Runs {
             Err(_) => Settled::StoreAway(doubt),
             Ok(true) if doubt.has_key => {
                 info!("run {id}: it was started after all, and is driven");
+                self.note_late_start(&doubt.job);
                 self.hold(&doubt.job.run);
                 self.scheduler.submit(doubt.job);
                 Settled::Yes
@@ -143,13 +144,24 @@ impl Runs {
         }
     }
 
+    /// What was booked in the end counts as booked.
+    fn note_late_start(&self, job: &Job) {
+        let credits = job.run.summary().credits_charged;
+        self.workshop.figures.note_start(job.query.search_type(), credits);
+    }
+
     /// Ends it as failed, which gives its credits back. Where another instance has taken it over meanwhile it
     /// stays, and stays paid for.
     fn undo(&self, job: &Job) -> Result<(), StorageError> {
         let workshop = &self.workshop;
         let ending =
             ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
-        workshop.journal.finish(job.run.id(), job.run.lease(), &job.run.checkpoint(), &ending)?;
+        let credits = job.run.summary().credits_charged;
+        let taken = workshop.journal.finish(job.run.id(), job.run.lease(), &job.run.checkpoint(), &ending)?;
+        if taken == Write::Done {
+            self.note_late_start(job);
+            workshop.figures.note_failure(credits);
+        }
         info!("run {}: it was started after its caller was refused, and is undone", job.run.id());
         Ok(())
     }

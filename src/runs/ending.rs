@@ -70,9 +70,16 @@ pub(super) fn not_stored(workshop: &Workshop) -> Ending {
 /// patience is over. A process that ends before the store is back leaves the run to the next one.
 pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
     let mut retry = Retry::default();
+    let credits = run.summary().credits_charged;
     loop {
         match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), &ending) {
-            Ok(Write::Done) => return run.end(ending, true),
+            Ok(Write::Done) => {
+                match ending.status {
+                    Status::Failed => workshop.figures.note_failure(credits),
+                    _ => workshop.figures.completed.one(),
+                }
+                return run.end(ending, true);
+            }
             Ok(Write::LeaseLost) => return run.lose(),
             Err(error) => retry.again(run, &error),
         }

@@ -15,6 +15,7 @@
 //! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
 //! | [`health`] | what real runs teach about each module |
+//! | [`figures`] | what a process has done, counted |
 //! | [`lanes`] | in which order a run asks its modules |
 //! | [`pool`] | the check workers that all runs share |
 //! | [`workshop`] | what all drivers share |
@@ -39,6 +40,7 @@ pub mod driver;
 mod ending;
 pub mod entity;
 pub mod event;
+pub mod figures;
 mod findings;
 pub mod follow;
 pub mod health;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::courtesy::Courtesy;
+use super::figures::Figures;
 use super::health::HealthTable;
 use super::journal::{InstanceId, Journal};
 use super::pool::CheckPool;
@@ -40,6 +41,8 @@ pub struct Workshop {
     pub courtesy: Courtesy,
     /// What is known of each module.
     pub health: Arc<HealthTable>,
+    /// What was done, counted.
+    pub figures: Figures,
     /// Time of day.
     pub clock: Arc<dyn Clock>,
     /// This process.
