@@ -23,7 +23,7 @@ from benches.server import Server, percentile
 RUNS = int(os.environ.get("SIGHTLINE_BENCH_RUNS", "1000000"))
 OLD = RUNS * 3 // 100
 ACCOUNTS = 100
-REQUESTS = 400
+REQUESTS = 300
 STARTS = 150
 # Of emails and domains fewer: some of their sources are asked one search at a time, with pauses.
 REAL = {"username": ("user{}", 20), "email": ("user{}@example.com", 3), "domain": ("user{}.com", 3)}
@@ -60,11 +60,13 @@ class Sqlite:
     name = "SQLite"
 
     def __init__(self, folder):
-        self.file = os.path.join(folder, "scale.db")
+        self.file = os.path.join(folder, f"scale-{secrets.token_hex(4)}.db")
         self.url = "sqlite:" + self.file
 
     def fill(self, account):
         db = sqlite3.connect(self.file)
+        # The server goes back to its own mode when it starts.
+        db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         now, mine = int(time.time() * 1000), account.bytes
         others = [uuid.uuid4().bytes for _ in range(ACCOUNTS)]
@@ -102,8 +104,6 @@ class Sqlite:
             ),
         )
         db.commit()
-        # What a server that wrote them one by one would have done meanwhile.
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         db.close()
 
     def size(self):
@@ -166,8 +166,9 @@ class Postgres:
                 SELECT n, date_trunc('milliseconds', at) AS at,
                        (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7' || substr(md5(n::text), 1, 3)
                         || '8' || substr(md5(n::text), 4, 15))::uuid AS id,
-                       CASE WHEN n % 5 = 0 THEN '{account}'::uuid ELSE (SELECT id FROM others WHERE others.n = g.n % {ACCOUNTS}) END AS account
-                FROM (SELECT n, {at} AS at FROM generate_series(0, {RUNS - 1}) n) g;
+                       CASE WHEN n % 5 = 0 THEN '{account}'::uuid ELSE o.ids[n % {ACCOUNTS} + 1] END AS account
+                FROM (SELECT n, {at} AS at FROM generate_series(0, {RUNS - 1}) n) g,
+                     (SELECT array_agg(id ORDER BY n) AS ids FROM others) o;
             INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results, credits_charged,
                               created_at, completed_at, query, progress, coverage, error, planned, reports)
                 SELECT id, account, CASE WHEN n % 50 = 1 THEN 'failed' ELSE 'completed' END,
@@ -239,9 +240,18 @@ class Client:
         return self.timed("POST", "/v1/searches", body)
 
 
-def measure(server, ids):
-    client, figures = Client(server), {}
-    figures["start"] = [client.start(number)[0] for number in range(STARTS)]
+def measure(sides):
+    """The same of two servers (each with ids to read), in turns: what disturbs one disturbs the other."""
+    clients = [Client(server) for server, _ in sides]
+
+    def in_turns(count, work):
+        took = [[], []]
+        for number in range(count):
+            for side in (0, 1):
+                took[side].append(work(side, number))
+        return took
+
+    figures = {"start": in_turns(STARTS, lambda side, number: clients[side].start(number)[0])}
     paths = {
         "list": "/v1/searches",
         "list, 100 a page": "/v1/searches?limit=100",
@@ -252,9 +262,9 @@ def measure(server, ids):
         "credits": "/v1/credits",
     }
     for name, path in paths.items():
-        client.timed("GET", path)
-        figures[name] = [client.timed("GET", path)[0] for _ in range(REQUESTS // 4 if "100" in name else REQUESTS)]
-    figures["read"] = [client.timed("GET", f"/v1/searches/{run}")[0] for run in ids]
+        in_turns(1, lambda side, _: clients[side].timed("GET", path))
+        figures[name] = in_turns(REQUESTS, lambda side, _: clients[side].timed("GET", path)[0])
+    figures["read"] = in_turns(REQUESTS, lambda side, n: clients[side].timed("GET", f"/v1/searches/{sides[side][1][n]}")[0])
     return figures
 
 
@@ -282,14 +292,12 @@ def dashed(text):
 
 
 def started(store, folder, days):
-    began = time.time()
-    server = Server(folder, "--sandbox=perfect", f"--retain-days={days}", database=store.url, plain=True)
-    return server, server.listening_after, time.time() - began
+    return Server(folder, "--sandbox=perfect", f"--retain-days={days}", database=store.url, plain=True)
 
 
 def real_bytes(store, folder):
     """What one real search takes, by type."""
-    server, _, _ = started(store, folder, 0)
+    server = started(store, folder, 0)
     server.new_key()
     sizes = {}
     for search_type, (query, count) in REAL.items():
@@ -321,7 +329,7 @@ def show(name, empty, full):
 
 def sweep(store, folder):
     """Old searches are removed while others are read and started."""
-    server, _, _ = started(store, folder, 90)
+    server = started(store, folder, 90)
     server.key = store.key
     client, began, left = Client(server), time.time(), store.old_left()
     removed, starts, lists = left, [], []
@@ -340,33 +348,36 @@ def sweep(store, folder):
 
 def bench_store(store, folder):
     print(f"\n== {store.name}: {RUNS:,} searches against an empty store (ms, one client after the other)")
-    real = real_bytes(store, folder)
-    store.drop()
-    store.__init__(folder)
-    server, empty_start, _ = started(store, folder, 0)
-    account = uuid.UUID(server.new_key())
-    client = Client(server)
-    ids = [client.start(number)[1]["run_id"] for number in range(REQUESTS // 2)]
-    server.stop()
-    server, _, _ = started(store, folder, 0)
-    server.key = store.key = Server.keys[store.url]
-    empty = measure(server, ids)
-    server.stop()
-    base = settled(store) if store.name == "SQLite" else store.size()
-    began = time.time()
-    store.fill(account)
+    empty, accounts = type(store)(folder), []
+    real = real_bytes(empty, folder)
+    empty.drop()
+    empty = type(store)(folder)
+    for each in (empty, store):
+        server = started(each, folder, 0)
+        accounts.append(uuid.UUID(server.new_key()))
+        client = Client(server)
+        for number in range(REQUESTS):
+            client.start(number)
+        server.stop()
+    began, base = time.time(), settled(store)
+    store.fill(accounts[1])
     filled, size = time.time() - began, store.size() - base
-    ids = [dashed(text) for text in store.ids_of(account, REQUESTS)]
-    server, full_start, _ = started(store, folder, 0)
-    server.key = store.key
-    full = measure(server, ids)
-    memory, rate = server.memory_mib("VmRSS"), started_a_second(server)
-    server.stop()
+    sides, starts = [], []
+    for each, account in zip((empty, store), accounts):
+        server = started(each, folder, 0)
+        server.key = each.key = Server.keys[each.url]
+        sides.append((server, [dashed(text) for text in each.ids_of(account, REQUESTS)]))
+        starts.append(server.listening_after * 1000)
+    figures = measure(sides)
+    memory, rates = sides[1][0].memory_mib("VmRSS"), [started_a_second(server) for server, _ in sides]
+    for server, _ in sides:
+        server.stop()
+    empty.drop()
     print(f"  {'':24} {'empty':>17} {'full':>17}   {'ratio':>11}\n  {'':24} {'p50':>8} {'p99':>8} {'p50':>8} {'p99':>8}     p50   p99")
-    for name in empty:
-        show(name, empty[name], full[name])
-    print(f"  start-up: {empty_start * 1000:.0f} ms, full {full_start * 1000:.0f} ms; memory of the full one's server {memory:.0f} MiB")
-    print(f"  {rate:.0f} searches of one module started a second by 8 clients on the same cores")
+    for name, took in figures.items():
+        show(name, *took)
+    print(f"  start-up: empty {starts[0]:.0f} ms, full {starts[1]:.0f} ms; memory of the full one's server {memory:.0f} MiB")
+    print(f"  searches of one module a second, by 8 clients on the same cores: empty {rates[0]:.0f}, full {rates[1]:.0f}")
     print(f"  {size / 1e9:.2f} GB for the synthetic ones (written in {filled:.0f} s):")
     for name, part in store.parts():
         print(f"    {name:32} {part / 1e6:9.1f} MB")
