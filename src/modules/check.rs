@@ -14,6 +14,7 @@ use super::keys::OperatorKeys;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Report};
 use super::pages::Book;
+use super::pattern::Remembering;
 use super::plan::Plan;
 use super::probe::{Prober, Trace};
 use super::query::Query;
@@ -56,6 +57,7 @@ impl Checker {
         if let Some(reason) = module.why_skipped(query, &self.keys) {
             return ended(Outcome::Skipped, reason, Evidence::default());
         }
+        let _regexes = Remembering::begin();
         let mut inquiry = Inquiry::new(self, module, query, false, terms);
         inquiry.ask();
         let answers = inquiry.answers();
@@ -137,6 +139,7 @@ impl Checker {
         if let Some(reason) = module.why_skipped(name, &self.keys) {
             return ended(Outcome::Skipped, reason, Evidence::default());
         }
+        let _regexes = Remembering::begin();
         let mut inquiry = Inquiry::new(self, module, name, true, terms.into());
         inquiry.ask();
         concluded(&inquiry, &inquiry.answers()).0
@@ -194,4 +197,44 @@ fn concluded(inquiry: &Inquiry<'_>, answers: &Answers<'_>) -> (Report, Strength)
 
 fn ended(outcome: Outcome, reason: &str, evidence: Evidence) -> Report {
     Report { outcome, reason: Some(reason.to_owned()), evidence, findings: Vec::new(), pauses: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::modules::pattern::remembered;
+    use crate::modules::probe::{CookieJar, ProbeError, Request, Response, Timing};
+    use crate::modules::query::SearchType;
+
+    /// A site where everybody has the same page.
+    struct Site;
+
+    impl Prober for Site {
+        fn send(&self, request: &Request, _: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
+            Ok(Response {
+                status: 200,
+                final_url: request.url.clone(),
+                headers: vec![],
+                body: b"I am alice".to_vec(),
+                truncated: false,
+                timing: Timing::default(),
+            })
+        }
+    }
+
+    #[test]
+    fn a_check_leaves_no_regexes_behind_on_its_thread() {
+        let entry = json!({
+            "id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://site.example/{query}"}],
+            "hit": [{"status": [200], "regex": "I am {query}"}], "miss": [{"status": [404]}],
+        });
+        let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
+        let checker = Checker::new(Arc::new(Site), OperatorKeys::default(), "t", Duration::from_secs(60));
+        let query = Query::parse(SearchType::Username, "alice").unwrap();
+        let report = checker.check(&module, &query, Instant::now() + Duration::from_secs(60));
+        assert_eq!((report.outcome, remembered()), (Outcome::Hit, 0));
+    }
 }

@@ -106,12 +106,34 @@ fn explain(pattern: &str, error: &regex::Error) -> String {
     }
 }
 
-/// How many filled regexes a thread remembers: those of the conditions that are put to one value after
+/// How many filled regexes a thread remembers during a check: those of the conditions that are put to one value after
 /// the other.
 const RECENT: usize = 8;
 
 thread_local! {
     static FILLED: RefCell<VecDeque<(String, Regex)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// While it lives, a thread may remember filled regexes; they go with it. A check makes one: between checks
+/// nothing stays, for hundreds of check workers that keep some regexes each would hold 100 MB.
+pub(crate) struct Remembering(());
+
+impl Remembering {
+    pub(crate) fn begin() -> Self {
+        Self(())
+    }
+}
+
+impl Drop for Remembering {
+    fn drop(&mut self) {
+        FILLED.take();
+    }
+}
+
+/// How many this thread remembers.
+#[cfg(test)]
+pub(crate) fn remembered() -> usize {
+    FILLED.with_borrow(VecDeque::len)
 }
 
 /// The regex of a filled template: compiled for the first of many values, not for each.
@@ -197,8 +219,10 @@ mod tests {
         for number in 0..RECENT {
             recent(format!("^{number}$")).unwrap();
         }
-        assert_eq!((known("^bob$"), FILLED.with_borrow(VecDeque::len)), (0, RECENT));
+        assert_eq!((known("^bob$"), remembered()), (0, RECENT));
         assert!(recent("(".into()).is_err());
+        drop(Remembering::begin());
+        assert_eq!(remembered(), 0);
     }
 
     #[test]
