@@ -135,7 +135,7 @@ impl Traffic {
             let cells = METHODS.iter().zip(&figures.answers);
             cells.flat_map(move |(method, statuses)| {
                 STATUSES.iter().zip(statuses).filter_map(move |(status, count)| {
-                    let is_usual = *method == own_method && *status == 200;
+                    let is_usual = route != NO_ROUTE && *method == own_method && *status == 200;
                     (is_usual || count.get() > 0).then(|| Answers {
                         route,
                         method,
@@ -199,8 +199,8 @@ mod tests {
                 "GET /v1/searches/{run_id} 200 1",
                 "HEAD /v1/searches/{run_id} 304 1",
                 "GET none 404 1",
-                "other none 405 1",
                 "other none 400 1",
+                "other none 405 1",
             ]
         );
         assert_eq!(traffic.durations().map(|(_, _, spread)| spread.count).sum::<u64>(), 6);
