@@ -86,7 +86,7 @@ pub enum Action {
     PlanChanged,
     /// All data of an account was handed out.
     AccountExported,
-    /// An account was deleted with all that is personal; how much it was.
+    /// An account was closed, and is removed with all that is personal; how much that is.
     AccountDeleted,
     /// A key was created.
     KeyCreated,

@@ -10,13 +10,22 @@ use super::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 
-/// What went with an account.
+/// What goes with an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Erased {
     /// Keys.
     pub keys: u64,
     /// Runs, with their results.
     pub runs: u64,
+}
+
+/// How far the deletion of an account is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erasure {
+    /// There is more of it.
+    More,
+    /// It is gone.
+    Done,
 }
 
 /// Keeps accounts, keys and the use of credits. Every change is noted in the audit, with its origin. (Charges are booked by `runs::journal::Journal::start`,
@@ -34,21 +43,29 @@ pub trait Ledger: Send + Sync {
     /// All accounts, oldest first.
     fn accounts(&self) -> Result<Vec<Account>, StorageError>;
 
-    /// Changes the plan. `false`: no such account.
+    /// Changes the plan. `false`: no such account, or it is being deleted.
     fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool, StorageError>;
 
-    /// Deletes an account with everything personal: its email address, keys, runs with their results,
-    /// idempotency keys. All or nothing. What was booked stays, under the account's id alone. `None`: no
-    /// such account.
-    fn erase_account(
+    /// Begins the deletion of an account, and tells what goes with it. From now on nothing can be done for it: its
+    /// keys are gone, no run can be started or taken over, no key added, and whoever drives or follows one of its runs
+    /// hears that it is deleted. Begun before: what is left. `None`: no such account.
+    fn close_account(
         &self,
         id: AccountId,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError>;
 
-    /// Adds a key of an account that exists.
-    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError>;
+    /// Goes on with the deletion of a closed account: removes some of its runs with their results or, after the last
+    /// of them, the account and its email address. One call never takes long, so that others can write in between.
+    /// What was booked stays, under the account's id alone.
+    fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError>;
+
+    /// The accounts whose deletion was begun and has not ended.
+    fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError>;
+
+    /// Adds a key. `false`: no such account, or it is being deleted.
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError>;
 
     /// The key with that hash and its owner; revoked keys too.
     fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError>;

@@ -7,6 +7,7 @@
 //! | [`key`] | API keys: making, checking, hashing |
 //! | [`credits`] | billing cycles, charges, balances |
 //! | [`rate_limit`] | requests a minute |
+//! | `deletion` | deleting accounts, bit by bit |
 //! | [`audit`] | who did what, when |
 //! | [`ledger`], [`records`] | what this room asks of storage |
 //! | [`service`] | the use cases: create, authenticate, balance |
@@ -15,6 +16,7 @@
 pub mod account;
 pub mod audit;
 pub mod credits;
+mod deletion;
 pub mod key;
 pub mod ledger;
 pub mod plan;

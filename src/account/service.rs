@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::warn;
@@ -13,7 +13,7 @@ use super::account::Account;
 use super::audit::{Actor, Origin};
 use super::credits::{Balance, Charge, Cycle};
 use super::key::{ApiKey, KeyHash, KeyRecord};
-use super::ledger::{Erased, Ledger};
+use super::ledger::Ledger;
 use super::plan::{Plan, PlanTable};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
@@ -53,6 +53,10 @@ pub enum AccountError {
     UnknownPlan(Vec<String>),
     /// No key has this id.
     UnknownKey,
+    /// The deletion of the account was begun: nothing else can be done with it.
+    BeingDeleted,
+    /// An account was closed for good, but not all of it could be removed.
+    Unfinished(StorageError),
     /// The system gave no random numbers.
     Random(getrandom::Error),
     /// The store failed.
@@ -79,6 +83,14 @@ impl fmt::Display for AccountError {
             }
             Self::UnknownPlan(names) => write!(f, "no such plan: {} are allowed", names.join(", ")),
             Self::UnknownKey => f.write_str("no such key"),
+            Self::BeingDeleted => {
+                f.write_str("the account is being deleted; \"account delete\" sees that through")
+            }
+            Self::Unfinished(error) => write!(
+                f,
+                "the account is closed for good, but not all of it is removed yet: a running server goes on with \
+                 that, and so does the same command: {error}"
+            ),
             Self::Random(error) => write!(f, "the system gives no random numbers: {error}"),
             Self::Storage(error) => error.fmt(f),
         }
@@ -89,11 +101,12 @@ impl std::error::Error for AccountError {}
 
 /// The use cases of this room. One for a process; shared.
 pub struct Accounts {
-    ledger: Arc<dyn Ledger>,
+    pub(super) ledger: Arc<dyn Ledger>,
     plans: PlanTable,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     cache: Mutex<HashMap<KeyHash, CachedKey>>,
     seen: Mutex<HashMap<KeyId, Timestamp>>,
+    pub(super) deletions_due: Mutex<Instant>,
 }
 
 struct CachedKey {
@@ -105,7 +118,8 @@ struct CachedKey {
 impl Accounts {
     /// Accounts kept in `ledger`, with these plans.
     pub fn new(ledger: Arc<dyn Ledger>, plans: PlanTable, clock: Arc<dyn Clock>) -> Self {
-        Self { ledger, plans, clock, cache: Mutex::default(), seen: Mutex::default() }
+        let (cache, seen, deletions_due) = (Mutex::default(), Mutex::default(), Mutex::new(Instant::now()));
+        Self { ledger, plans, clock, cache, seen, deletions_due }
     }
 
     /// The plans in force.
@@ -136,6 +150,15 @@ impl Accounts {
         self.ledger.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)
     }
 
+    /// The same, of one that is not being deleted.
+    ///
+    /// # Errors
+    /// [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`] or the store's failure.
+    pub fn open_account(&self, email: &str) -> Result<Account, AccountError> {
+        let account = self.account_by_email(email)?;
+        if account.is_being_deleted() { Err(AccountError::BeingDeleted) } else { Ok(account) }
+    }
+
     /// All accounts, oldest first.
     ///
     /// # Errors
@@ -147,10 +170,11 @@ impl Accounts {
     /// Changes the plan of the account with that email address; holds within [`KEY_CACHE_TTL`].
     ///
     /// # Errors
-    /// [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], or the store's failure.
+    /// [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or the store's
+    /// failure.
     pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         self.require_plan(plan)?;
-        let mut account = self.account_by_email(email)?;
+        let mut account = self.open_account(email)?;
         if !self.ledger.set_plan(account.id, plan, self.clock.now(), by)? {
             return Err(AccountError::UnknownAccount);
         }
@@ -158,23 +182,11 @@ impl Accounts {
         Ok(account)
     }
 
-    /// Deletes the account with that email address and everything personal. Its keys are refused at once
-    /// here, within [`KEY_CACHE_TTL`] in other processes; its live runs stop where they are driven, at
-    /// their next write; nothing can be started for it from now on, anywhere.
-    ///
-    /// # Errors
-    /// [`AccountError::UnknownAccount`] or the store's failure.
-    pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
-        let account = self.account_by_email(email)?;
-        let erased = self.ledger.erase_account(account.id, self.clock.now(), by)?;
-        self.cache.lock().retain(|_, cached| cached.account.id != account.id);
-        erased.map(|erased| (account, erased)).ok_or(AccountError::UnknownAccount)
-    }
-
     /// Makes a key. This is the only time that the key itself is known.
     ///
     /// # Errors
-    /// [`AccountError::InvalidLabel`], [`AccountError::Random`], or the store's failure.
+    /// [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], [`AccountError::Random`], or the store's
+    /// failure.
     pub fn create_key(
         &self,
         account: &Account,
@@ -196,8 +208,7 @@ impl Accounts {
             last_used_at: None,
             revoked_at: None,
         };
-        self.ledger.add_key(&record, by)?;
-        Ok((key, record))
+        if self.ledger.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
     }
 
     /// The keys of one account, or of all.
@@ -216,6 +227,11 @@ impl Accounts {
         let known = self.ledger.revoke_key(id, self.clock.now(), by)?;
         self.cache.lock().retain(|_, cached| cached.id != id);
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
+    }
+
+    /// Forgets what the keys of an account may do.
+    pub(super) fn forget_access_of(&self, account: AccountId) {
+        self.cache.lock().retain(|_, cached| cached.account.id != account);
     }
 
     /// Forgets what keys may do, so that it is read anew: some of it has changed.

@@ -41,11 +41,7 @@ impl SearchBody {
     pub fn from_request(request: &Request) -> Result<Self, ApiError> {
         require_json(request)?;
         let members = object(&request.body)?;
-        let search_type = text(&members, "type")?;
-        let search_type = SearchType::from_name(search_type).ok_or_else(|| {
-            let names = SearchType::ALL.map(SearchType::as_str);
-            ApiError::invalid_request("type", "the type is unknown", &names[..])
-        })?;
+        let search_type = search_type(&members)?;
         let query = Query::parse(search_type, text(&members, "query")?)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
         Ok(Self {
@@ -186,6 +182,19 @@ fn text<'a>(members: &'a HashMap<String, Value>, field: &str) -> Result<&'a str,
         Some(_) => Err(ApiError::invalid_request(field, format!("{field} is not a string"), "a string")),
         None => Err(ApiError::invalid_request(field, format!("{field} is missing"), "a string")),
     }
+}
+
+fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError> {
+    let message = match members.get("type") {
+        Some(Value::String(name)) => match SearchType::from_name(name) {
+            Some(known) => return Ok(known),
+            None => "the type is unknown",
+        },
+        Some(_) => "type is not a string",
+        None => "type is missing",
+    };
+    let names = SearchType::ALL.map(SearchType::as_str);
+    Err(ApiError::invalid_request("type", message, &names[..]))
 }
 
 fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError> {

@@ -201,9 +201,10 @@ impl ApiError {
     /// Its body, in one of the two forms.
     pub fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
         let Parts { failure, message, facts, .. } = &*self.0;
-        let Row { status, code: error, .. } = failure.row();
+        let row = failure.row();
+        let Row { status, code: error, .. } = row;
         let body = if as_problem {
-            let (kind, title, detail) = ("about:blank", error, message);
+            let (kind, title, detail) = ("about:blank", row.phrase(), message);
             serde_json::to_vec(&Problem { kind, title, status, detail, error, request_id, facts })
         } else {
             let detail = ErrorDetail { error, message, request_id, facts };

@@ -145,7 +145,8 @@ impl Search {
         let longest = self.api.config.sync_wait;
         let preferred = self.preferred_wait_secs.map(Duration::from_secs).filter(|wait| *wait <= longest);
         let until = Instant::now() + preferred.unwrap_or(longest);
-        let response = match self.api.runs.wait_for_end(found, until)? {
+        let found = self.api.runs.wait_for_end(found, until)?.ok_or_else(ApiError::no_such_run)?;
+        let response = match found {
             Found::Live(run) if run.ended_at().is_some() => {
                 let (summary, results, _) = run.snapshot();
                 finished(&summary, results.iter().map(|result| &result.record).collect())

@@ -18,7 +18,7 @@ use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
 use super::traffic::{Traffic, Visit};
 use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
-use crate::account::service::{Accounts, Caller};
+use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, StreamBody};
@@ -192,6 +192,7 @@ impl Api {
                 counted.push(refused);
                 Err(ApiError::rate_limited(&refused))
             }
+            Err(Uncounted::UnknownAccount) => Err(AccountError::InvalidKey.into()),
             Err(Uncounted::Storage(error)) => Err(error.into()),
         }
     }

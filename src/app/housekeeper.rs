@@ -1,4 +1,4 @@
-//! What has to be done every now and then: leases, expiry, retention, cache sizes, when keys were last seen,
+//! What has to be done every now and then: leases, expiry, retention, deletions, cache sizes, when keys were last seen,
 //! what is never searched.
 
 use std::sync::Arc;
@@ -55,6 +55,7 @@ impl House {
         self.runs.keep_house();
         self.limiter.sweep(self.clock.now());
         self.sweeper.keep_house();
+        self.accounts.finish_deletions();
     }
 
     fn tidy_up(&self) {

@@ -8,6 +8,7 @@ use std::fmt;
 pub struct StorageError {
     kind: StorageErrorKind,
     is_in_doubt: bool,
+    is_contended: bool,
     cause: Box<dyn Error + Send + Sync>,
 }
 
@@ -23,23 +24,37 @@ pub enum StorageErrorKind {
 impl StorageError {
     /// The store cannot be reached or cannot take the data now.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: StorageErrorKind::Unavailable, is_in_doubt: false, cause: cause.into() }
+        Self::new(StorageErrorKind::Unavailable, cause.into())
     }
 
     /// The store answered something that must not happen.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: StorageErrorKind::Broken, is_in_doubt: false, cause: cause.into() }
+        Self::new(StorageErrorKind::Broken, cause.into())
+    }
+
+    fn new(kind: StorageErrorKind, cause: Box<dyn Error + Send + Sync>) -> Self {
+        Self { kind, is_in_doubt: false, is_contended: false, cause }
+    }
+
+    /// Others were at the same rows or tables: nothing was done, and the store itself is well.
+    pub fn contended(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { is_contended: true, ..Self::unavailable(cause) }
     }
 
     /// The same failure of a commit: where the store went away, what was asked for may have been done.
     #[must_use]
     pub fn in_doubt(self) -> Self {
-        Self { is_in_doubt: self.is_unavailable(), ..self }
+        Self { is_in_doubt: self.is_unavailable() && !self.is_contended, ..self }
     }
 
     /// Whether what was asked for may have been done: the answer to a commit was lost.
     pub fn is_in_doubt(&self) -> bool {
         self.is_in_doubt
+    }
+
+    /// Whether others were in the way: a lock, a deadlock, a conflict with what they wrote.
+    pub fn is_contended(&self) -> bool {
+        self.is_contended
     }
 
     /// The kind.

@@ -119,6 +119,8 @@ impl From<AccountError> for Failure {
             | AccountError::UnknownAccount
             | AccountError::EmailTaken
             | AccountError::UnknownKey
+            | AccountError::BeingDeleted
+            | AccountError::Unfinished(_)
             | AccountError::Random(_)
             | AccountError::Storage(_) => Self::Failed(message),
         }

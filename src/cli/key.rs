@@ -112,7 +112,7 @@ pub(crate) fn run(args: KeyArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
 
 fn create(args: &CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let accounts = open(&args.storage, PlanTable::default())?;
-    let account = accounts.account_by_email(&args.account)?;
+    let account = accounts.open_account(&args.account)?;
     let (key, record) = accounts.create_key(&account, &args.label, &Origin::CLI)?;
     writeln!(out, "{}", key.expose())?;
     out.flush()?;

@@ -32,7 +32,8 @@ pub struct ServerConfig {
     /// default
     #[arg(long, env = "SIGHTLINE_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = checked(value::listen))]
     pub admin_listen: Option<SocketAddr>,
-    /// Address that clients use, shown in capabilities; by default the one that is listened on
+    /// Address that clients use: what the capabilities, the OpenAPI document and its pages name; by default the one that
+    /// is listened on
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", value_parser = checked(value::base_url))]
     pub base_url: Option<String>,
     /// Threads that answer requests

@@ -6,8 +6,8 @@
 use std::io;
 use std::net::TcpListener;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -96,9 +96,17 @@ impl Generation {
         });
         let thread = thread::Builder::new().name("http-receive".to_owned()).stack_size(OWN_STACK_BYTES);
         let (inner, shared) = (Arc::clone(&intake), Arc::clone(core));
-        let receiver = thread.spawn(move || inner.receive(&shared))?;
+        // Who received before the workers have turned to this intake would take it for one that they have left, and
+        // take requests beside a worker: what wakes one of the two can be lost on the other.
+        let (turned, may_begin) = mpsc::channel();
+        let receiver = thread.spawn(move || {
+            if may_begin.recv().is_ok() {
+                inner.receive(&shared);
+            }
+        })?;
         core.intakes.0.lock().push(Arc::clone(&intake));
         core.crew.turn_to(&intake);
+        let _ = turned.send(());
         Ok(Self { core: Arc::clone(core), intake, receiver: Some(receiver) })
     }
 

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 
 use super::ending;
 use super::journal::{Started, Write};
+use super::live::LiveRun;
 use super::scheduler::Job;
 use super::service::Runs;
 use crate::base::storage::StorageError;
@@ -126,13 +127,15 @@ impl Runs {
         }
         match self.is_stored(&doubt.job) {
             Err(_) => Settled::StoreAway(doubt),
-            Ok(true) if doubt.has_key => {
-                info!("run {id}: it was started after all, and is driven");
-                self.note_late_start(&doubt.job);
-                self.hold(&doubt.job.run);
-                self.scheduler.submit(doubt.job);
-                Settled::Yes
-            }
+            Ok(true) if doubt.has_key => match self.is_ours(&doubt.job.run) {
+                Ok(true) => {
+                    self.drive_after_all(doubt.job);
+                    Settled::Yes
+                }
+                // Another instance has taken it over.
+                Ok(false) => Settled::Yes,
+                Err(_) => Settled::StoreAway(doubt),
+            },
             Ok(true) => match self.undo(&doubt.job) {
                 Ok(()) => Settled::Yes,
                 Err(_) => Settled::StoreAway(doubt),
@@ -141,6 +144,20 @@ impl Runs {
                 doubt.absent_since.get_or_insert_with(Instant::now);
                 if doubt.is_over() { Settled::Yes } else { Settled::No(doubt) }
             }
+        }
+    }
+
+    /// Whether its lease is still the one it was started with; renews it.
+    fn is_ours(&self, run: &LiveRun) -> Result<bool, StorageError> {
+        let lost = self.workshop.journal.renew(&[(run.id(), run.lease())], self.workshop.limits.lease)?;
+        Ok(lost.is_empty())
+    }
+
+    fn drive_after_all(&self, job: Job) {
+        if self.hold(&job.run) {
+            info!("run {}: it was started after all, and is driven", job.run.id());
+            self.note_late_start(&job);
+            self.scheduler.submit(job);
         }
     }
 
@@ -156,13 +173,19 @@ impl Runs {
         let workshop = &self.workshop;
         let ending =
             ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
-        let credits = job.run.summary().credits_charged;
-        let taken = workshop.journal.finish(job.run.id(), job.run.lease(), &job.run.checkpoint(), &ending)?;
-        if taken == Write::Done {
-            self.note_late_start(job);
-            workshop.figures.note_failure(credits);
+        let (id, credits) = (job.run.id(), job.run.summary().credits_charged);
+        match workshop.journal.finish(id, job.run.lease(), &job.run.checkpoint(), &ending)? {
+            Write::Done => {
+                self.note_late_start(job);
+                workshop.figures.note_failure(credits);
+                info!("run {id}: it was started after its caller was refused, and is undone");
+            }
+            Write::LeaseLost => {
+                info!(
+                    "run {id}: it was started after its caller was refused; another instance goes on with it"
+                );
+            }
         }
-        info!("run {}: it was started after its caller was refused, and is undone", job.run.id());
         Ok(())
     }
 }

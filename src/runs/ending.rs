@@ -70,17 +70,9 @@ pub(super) fn not_stored(workshop: &Workshop) -> Ending {
 /// patience is over. A process that ends before the store is back leaves the run to the next one.
 pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
     let mut retry = Retry::default();
-    let credits = run.summary().credits_charged;
     loop {
-        match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), &ending) {
-            Ok(Write::Done) => {
-                match ending.status {
-                    Status::Failed => workshop.figures.note_failure(credits),
-                    _ => workshop.figures.completed.one(),
-                }
-                return run.end(ending, true);
-            }
-            Ok(Write::LeaseLost) => return run.lose(),
+        match store_once(workshop, run, &ending) {
+            Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
         if retry.is_hopeless(workshop.limits.store_patience) && run.ended_at().is_none() {
@@ -92,4 +84,21 @@ pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
         }
         run.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
     }
+}
+
+/// The same, tried once. Where the store does not take it, the lease ends by itself, and whoever takes the run over then
+/// tries again.
+pub(super) fn store_once(workshop: &Workshop, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
+    let credits = run.summary().credits_charged;
+    match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
+        Write::Done => {
+            match ending.status {
+                Status::Failed => workshop.figures.note_failure(credits),
+                _ => workshop.figures.completed.one(),
+            }
+            run.end(ending.clone(), true);
+        }
+        Write::LeaseLost => run.lose(),
+    }
+    Ok(())
 }

@@ -122,7 +122,7 @@ pub struct Batch {
 }
 
 /// Which changes of a run's results are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Changes {
     /// Only what was written after this revision; `None`: everything.
     pub since: Option<u64>,

@@ -12,6 +12,7 @@
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | a run in memory: its state, and readers that wait on it |
 //! | [`follow`] | readers of a run, live or stored |
+//! | `holding` | the runs that this process holds in memory |
 //! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
 //! | [`health`] | what real runs teach about each module |
@@ -45,6 +46,7 @@ mod findings;
 pub mod follow;
 pub mod health;
 mod hearing;
+mod holding;
 pub mod journal;
 pub mod lanes;
 pub mod live;

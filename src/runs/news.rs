@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::follow::Looks;
 use crate::base::ids::RunId;
 
 /// One piece of news.
@@ -19,7 +20,7 @@ pub enum News {
         /// The [epoch](super::journal::Lease::epoch) of whoever stored it.
         epoch: u64,
     },
-    /// A run was deleted by its owner.
+    /// A run was deleted by its owner, or is being deleted with its account.
     Deleted(RunId),
     /// An instance let go of runs: they may be taken over.
     Released,
@@ -48,6 +49,8 @@ pub(super) struct Board {
 pub(super) struct Watch {
     count: Mutex<u64>,
     more: Condvar,
+    /// Those of its readers at the store.
+    pub(super) looks: Mutex<Looks>,
 }
 
 impl Board {

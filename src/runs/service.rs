@@ -16,7 +16,7 @@ use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
 use super::journal::{InstanceId, Journal, ListFilter, NewRun, Started};
-use super::live::{LiveRun, Stopped};
+use super::live::LiveRun;
 use super::news::Board;
 pub use super::order::{Order, OrderError, Receipt};
 use super::pool::CheckPool;
@@ -256,29 +256,19 @@ impl Runs {
         }
     }
 
-    /// Makes a run known here. One that comes in while the process shuts down is stopped at once: the
-    /// shutdown has stopped all others before, or does so after.
-    pub(super) fn hold(&self, run: &Arc<LiveRun>) {
-        self.live.write().insert(run.id(), Arc::clone(run));
-        self.board.tell(run.id());
-        if self.is_shutting_down() {
-            run.stop(Stopped::Shutdown);
-        }
-    }
-
     pub(super) fn is_shutting_down(&self) -> bool {
         *self.shutdown.lock()
     }
 
     /// Waits until a run ends, wherever it is driven, at most until the given moment; then it is
-    /// [`Found::Live`] and ended, [`Found::Stored`] and ended, or still running.
+    /// [`Found::Live`] and ended, [`Found::Stored`] and ended, or still running. `None`: it was deleted meanwhile.
     ///
     /// # Errors
     /// The store's failure.
-    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Found, StorageError> {
+    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Option<Found>, StorageError> {
         let mut summary = match found {
             Found::Live(run) if run.wait_for_end(until) || Instant::now() >= until => {
-                return Ok(Found::Live(run));
+                return Ok(Some(Found::Live(run)));
             }
             Found::Live(run) => Box::new(run.summary()),
             Found::Stored(summary) => summary,
@@ -288,7 +278,7 @@ impl Runs {
             let seen = watch.count();
             match self.workshop.journal.run(summary.id, summary.account)? {
                 Some(newer) => *summary = newer,
-                None => break,
+                None => return Ok(None),
             }
             // The last look comes after the last wait.
             if Instant::now() >= until || self.is_shutting_down() {
@@ -296,7 +286,7 @@ impl Runs {
             }
             self.wait_for_news(&watch, seen, until);
         }
-        Ok(Found::Stored(summary))
+        Ok(Some(Found::Stored(summary)))
     }
 
     /// A run of that account. `None`: unknown, foreign or deleted.
@@ -308,11 +298,6 @@ impl Runs {
             return Ok((run.account() == account).then_some(Found::Live(run)));
         }
         Ok(self.workshop.journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
-    }
-
-    /// The run of that id, if it is live here and nobody knows more of it.
-    pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
-        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
     }
 
     /// All results of a stored run.

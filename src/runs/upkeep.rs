@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use log::{info, warn};
 
-use super::driver;
 use super::ending;
 use super::journal::{Claim, Lease, Resumable};
 use super::live::{LiveRun, Stopped};
@@ -22,8 +21,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const FORGET_EVERY: Duration = Duration::from_secs(60 * 60);
 /// How often what checks taught is written down, and what those of other processes taught is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
-/// How long after the store was away no run is taken over: leases have run out meanwhile, and those who still
-/// drive have this long to renew them (they try every second or two).
+/// How long no run is taken over once the store that was away is back: leases have run out meanwhile, and those who
+/// still drive have this long to renew them (they try every second or two).
 const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// Runs taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
@@ -33,14 +32,37 @@ pub(super) struct Agenda {
     look: Instant,
     share_health: Instant,
     forget: Instant,
-    take_over_from: Instant,
+    take_overs: TakeOvers,
+}
+
+/// Whether runs may be taken over.
+#[derive(Debug, Clone, Copy)]
+struct TakeOvers {
+    /// The store did not answer when it was asked last.
+    was_away: bool,
+    not_before: Instant,
+}
+
+impl TakeOvers {
+    fn store_is_away(&mut self) {
+        self.was_away = true;
+    }
+
+    /// The store answers at that moment: whether it has done so for long enough.
+    fn store_answers(&mut self, now: Instant) -> bool {
+        if std::mem::take(&mut self.was_away) {
+            self.not_before = now + RENEWAL_TIME;
+        }
+        now >= self.not_before
+    }
 }
 
 impl Agenda {
     /// Everything is due at once.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { look: now, share_health: now, forget: now, take_over_from: now }
+        let take_overs = TakeOvers { was_away: false, not_before: now };
+        Self { look: now, share_health: now, forget: now, take_overs }
     }
 }
 
@@ -68,12 +90,8 @@ impl Runs {
         if self.called.swap(false, Ordering::Relaxed) {
             agenda.look = Instant::now();
         }
-        // Where the leases of our own waiting runs could not be renewed, they would be taken for lost.
         if is_due(&mut agenda.look, LOOK_EVERY.min(self.config.limits.lease / 10)) {
-            let may_take = Instant::now() >= agenda.take_over_from;
-            if !self.renew_waiting() || may_take && !self.take_over() {
-                agenda.take_over_from = Instant::now() + RENEWAL_TIME;
-            }
+            self.look_after_leases(&mut agenda.take_overs);
         }
         if is_due(&mut agenda.share_health, SHARE_HEALTH_EVERY) {
             self.share_health();
@@ -87,11 +105,22 @@ impl Runs {
         self.live.write().retain(|_, run| !self.is_in_the_way(run));
     }
 
-    /// Runs that wait have no driver that renews their lease. `false`: the store does not answer.
-    fn renew_waiting(&self) -> bool {
+    fn look_after_leases(&self, take_overs: &mut TakeOvers) {
+        // Where the leases of our own waiting runs could not be renewed, they would be taken for lost.
+        if !self.renew_waiting(take_overs.was_away) {
+            return take_overs.store_is_away();
+        }
+        if take_overs.store_answers(Instant::now()) && !self.take_over() {
+            take_overs.store_is_away();
+        }
+    }
+
+    /// Runs that wait have no driver that renews their lease. `false`: the store does not answer. It is asked `anyway`
+    /// where there are none, too.
+    fn renew_waiting(&self, anyway: bool) -> bool {
         let waiting = self.scheduler.waiting();
         let leases: Vec<(RunId, Lease)> = waiting.iter().map(|run| (run.id(), run.lease())).collect();
-        if leases.is_empty() {
+        if leases.is_empty() && !anyway {
             return true;
         }
         match self.workshop.journal.renew(&leases, self.workshop.limits.lease) {
@@ -148,13 +177,10 @@ impl Runs {
         }
         let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
             // It was valid when it was accepted: another version of this program accepted it.
-            let run = LiveRun::resume(from);
-            return driver::fail(&self.workshop, &run, "this version cannot go on with the search");
+            return self.give_up(from, "internal_error", "this version cannot go on with the search");
         };
         if self.is_suppressed(&query) {
-            let run = LiveRun::resume(from);
-            let why = "what it looks for is no longer searched";
-            return ending::store(&self.workshop, &run, ending::failed(&self.workshop, "suppressed", why));
+            return self.give_up(from, "suppressed", "what it looks for is no longer searched");
         }
         let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
         let (mut modules, mut gone) = (Vec::new(), Vec::new());
@@ -167,8 +193,21 @@ impl Runs {
         self.workshop.figures.taken_over.one();
         info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
         let run = Arc::new(LiveRun::resume(from));
-        self.hold(&run);
-        self.scheduler.submit(Job { run, query, modules, gone });
+        if self.hold(&run) {
+            self.scheduler.submit(Job { run, query, modules, gone });
+        }
+    }
+
+    /// Ends a run that was taken over and is not gone on with. The housekeeper tries it once: it has leases to renew.
+    fn give_up(&self, from: Resumable, code: &str, message: &str) {
+        let run = LiveRun::resume(from);
+        let ending = ending::failed(&self.workshop, code, message);
+        if let Err(error) = ending::store_once(&self.workshop, &run, &ending) {
+            warn!(
+                "run {}: that it is not gone on with was not stored, and is tried again: {error}",
+                run.id()
+            );
+        }
     }
 
     /// One at a time: at the start, then under the agenda's lock.
@@ -230,5 +269,28 @@ impl Runs {
         let _down = self.shutdown.lock();
         self.called.store(true, Ordering::Relaxed);
         self.duty.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_to_renew_leases_begins_when_the_store_is_back() {
+        let start = Instant::now();
+        let mut take_overs = TakeOvers { was_away: false, not_before: start };
+        assert!(take_overs.store_answers(start));
+        take_overs.store_is_away();
+        // It was away for much longer than that time.
+        let back = start + 10 * RENEWAL_TIME;
+        assert!(!take_overs.store_answers(back));
+        assert!(!take_overs.store_answers(back + RENEWAL_TIME / 2));
+        assert!(take_overs.store_answers(back + RENEWAL_TIME));
+        // It goes away again in the meantime.
+        take_overs.store_is_away();
+        take_overs.store_is_away();
+        assert!(!take_overs.store_answers(back + 2 * RENEWAL_TIME));
+        assert!(take_overs.store_answers(back + 3 * RENEWAL_TIME));
     }
 }

@@ -52,6 +52,15 @@ pub enum OpenError {
         /// What the database said.
         cause: StorageError,
     },
+    /// Others used the tables of a migration each time that it was tried; nothing of it was kept.
+    MigrationBlocked {
+        /// File name.
+        name: &'static str,
+        /// How often it was tried.
+        tries: u32,
+        /// What the database said last.
+        cause: StorageError,
+    },
     /// The certificates for TLS cannot be used.
     Tls(String),
     /// The database cannot be reached, or it refuses the connection.
@@ -96,6 +105,12 @@ impl fmt::Display for OpenError {
             Self::Migration { name, cause } => {
                 write!(f, "migration {name} failed, nothing was changed: {cause}")
             }
+            Self::MigrationBlocked { name, tries, cause } => write!(
+                f,
+                "migration {name} did not get its tables in {tries} tries, nothing was changed: others use them; start \
+                 again when there is less to do, or stop the servers of the older version and end long transactions \
+                 first: {cause}"
+            ),
             Self::Tls(why) => write!(f, "TLS to the database: {why}"),
             Self::Connect { address, cause } => write!(f, "cannot open {address}: {cause}"),
         }
@@ -106,7 +121,9 @@ impl Error for OpenError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::File { cause, .. } => Some(cause),
-            Self::Migration { cause, .. } | Self::Connect { cause, .. } => Some(cause),
+            Self::Migration { cause, .. }
+            | Self::MigrationBlocked { cause, .. }
+            | Self::Connect { cause, .. } => Some(cause),
             _ => None,
         }
     }

@@ -55,6 +55,10 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// server answers or goes away.
 pub(super) const MAX_CONNECTING: usize = 32;
 
+/// How long an attempt keeps its place. What stands between may hold a connection open for a server that is long gone:
+/// such attempts never end, and must not keep others from one that is back. It bounds how many threads they may cost.
+pub(super) const CONNECTING_COUNTS: Duration = Duration::from_secs(5 * 60);
+
 /// After how long without an acknowledgement a sent packet means that the server's machine is gone.
 pub(super) const TCP_USER: Duration = Duration::from_secs(10);
 
@@ -73,12 +77,21 @@ pub(super) const POSTGRES_SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
 /// The same for a transaction that may take long: a migration, which may rewrite a table and waits for other
-/// starters; the deletion of an account with all its runs.
+/// starters.
 pub(super) const LONG_WORK: [&str; 3] = [
     "SET LOCAL statement_timeout = '15min'",
     "SET LOCAL lock_timeout = '15min'",
     "SET LOCAL idle_in_transaction_session_timeout = '15min'",
 ];
+
+/// How long a migration waits for a table: whoever comes after it waits behind it, and fails after his own
+/// `lock_timeout`. More than the second after which the server notices a deadlock.
+pub(super) const MIGRATION_LOCK: &str = "SET LOCAL lock_timeout = '2s'";
+
+/// How often a migration that did not get its tables in that time, or met a deadlock, is tried before the start is given
+/// up, and the pause before the next try: servers of the version before work meanwhile.
+pub(super) const MIGRATION_TRIES: u32 = 15;
+pub(super) const MIGRATION_PAUSE: Duration = Duration::from_secs(1);
 
 /// How deep arrays and objects of a result's metadata may nest; see `document`.
 pub(super) const METADATA_DEPTH: usize = 64;

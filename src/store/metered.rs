@@ -10,7 +10,7 @@ use crate::account::account::Account;
 use crate::account::audit::{AuditFilter, AuditTrail, Deed, Entry, Origin};
 use crate::account::credits::{Charge, Cycle};
 use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::{Erased, Ledger};
+use crate::account::ledger::{Erased, Erasure, Ledger};
 use crate::account::rate_limit::Policy;
 use crate::account::rate_limit::quota::{Ask, Grant, Quota, Taken};
 use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
@@ -27,7 +27,7 @@ use crate::runs::retention::{BatchSize, Retention, Swept};
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary};
 
 /// What the figures are kept by: the questions of the traits.
-const OPERATIONS: [&str; 39] = [
+const OPERATIONS: [&str; 41] = [
     "start",
     "known_request",
     "add_results",
@@ -50,7 +50,9 @@ const OPERATIONS: [&str; 39] = [
     "account_by_email",
     "accounts",
     "set_plan",
-    "erase_account",
+    "close_account",
+    "erase_closed",
+    "closed_accounts",
     "add_key",
     "key_by_hash",
     "keys",
@@ -198,8 +200,10 @@ impl<S: Ledger> Ledger for Metered<S> {
         account_by_email(email: &str) -> Option<Account>;
         accounts() -> Vec<Account>;
         set_plan(id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> bool;
-        erase_account(id: AccountId, at: Timestamp, by: &Origin) -> Option<Erased>;
-        add_key(key: &KeyRecord, by: &Origin) -> ();
+        close_account(id: AccountId, at: Timestamp, by: &Origin) -> Option<Erased>;
+        erase_closed(id: AccountId) -> Erasure;
+        closed_accounts() -> Vec<AccountId>;
+        add_key(key: &KeyRecord, by: &Origin) -> bool;
         key_by_hash(hash: &KeyHash) -> Option<(KeyRecord, Account)>;
         keys(account: Option<AccountId>) -> Vec<KeyRecord>;
         revoke_key(id: KeyId, at: Timestamp, by: &Origin) -> bool;
@@ -221,7 +225,7 @@ impl<S: Ledger> Metered<S> {
 }
 
 impl<S: Ledger> Quota for Metered<S> {
-    fn take(&self, ask: &Ask) -> Result<Taken, StorageError> {
+    fn take(&self, ask: &Ask) -> Result<Option<Taken>, StorageError> {
         self.measured("take_quota", |_| self.counted_together()?.take(ask))
     }
 

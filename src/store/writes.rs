@@ -15,9 +15,10 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    /// Notes what became of a write, and hands it on.
+    /// Notes what became of a write, and hands it on. One that another one kept from a row says nothing of the
+    /// database.
     pub(super) fn note<T>(&self, done: Result<T, StorageError>) -> Result<T, StorageError> {
-        if done.as_ref().is_err_and(StorageError::is_unavailable) {
+        if done.as_ref().is_err_and(|error| error.is_unavailable() && !error.is_contended()) {
             *self.refused_at.lock() = Some(Instant::now());
         }
         done

@@ -128,6 +128,12 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
     ] {
         refused(&post(&server, body), field);
     }
+    for body in
+        [r#"{"query":"alice"}"#, r#"{"type":1,"query":"alice"}"#, r#"{"type":"phone","query":"alice"}"#]
+    {
+        let allowed = post(&server, body).json()["detail"]["allowed"].clone();
+        assert_eq!(allowed, serde_json::json!(["domain", "email", "username"]), "{body}");
+    }
     let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
     refused(&post(&server, &deep), "body");
     refused(&post(&server, &format!(r#"{{"type":"username","query":"alice","x":{deep}}}"#)), "body");

@@ -51,3 +51,30 @@ fn a_run_that_has_ended_is_gone_everywhere_too() {
         eventually("it is gone at the other", || one.get(&path).status == 404);
     }
 }
+
+#[test]
+fn whoever_waits_for_a_run_is_told_that_it_was_deleted() {
+    let cluster = Cluster::start(2, 3, &[]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let order = |server: &Server| {
+        let body = json!({"type": "username", "query": "alice", "wait": true});
+        let request = server.request("POST", "/v1/searches").key(&server.key).header("Prefer", "wait=50");
+        request.header("Idempotency-Key", "the-one").json(&body).send()
+    };
+    let waits = |server: &Server| {
+        let load = server.request("GET", "/v1/health").send().json()["load"].clone();
+        load["streams_open"].as_u64().is_some_and(|open| open > 0)
+    };
+    std::thread::scope(|scope| {
+        // At the instance that drives it, and at another one, which is asked for the same.
+        let first = scope.spawn(|| order(one));
+        cluster.site.wait_for("one", "m0");
+        let second = scope.spawn(|| order(two));
+        eventually("both wait", || waits(one) && waits(two));
+        let run = two.get("/v1/searches").json()["searches"][0]["run_id"].as_str().unwrap().to_owned();
+        assert_eq!(two.request("DELETE", &format!("/v1/searches/{run}")).key(&two.key).send().status, 204);
+        for answer in [first, second] {
+            answer.join().unwrap().is_error(404, "not_found");
+        }
+    });
+}

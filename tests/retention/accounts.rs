@@ -146,6 +146,31 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
 }
 
 #[test]
+fn a_deletion_that_was_interrupted_is_finished_by_the_next_server() {
+    for database in crate::support::databases::databases() {
+        let setup = || crate::support::server::Setup::new().database(&database.url);
+        let server = setup().start();
+        let key = key_of(&server, EMAIL);
+        let run = search(&server, &key, "everybody");
+        ended(&server, &key, &run);
+        drop(server);
+        // As a command leaves it that is killed right after its first step.
+        database.execute("DELETE FROM idempotency_keys");
+        database.execute(&format!("UPDATE accounts SET plan = '(being deleted)' WHERE email = '{EMAIL}'"));
+        for command in ["create", "set-plan", "export"] {
+            let plan: &[&str] = if command == "export" { &[] } else { &["--plan", "pro"] };
+            let args = [&["account", command, "--email", EMAIL, "--database", &database.url], plan].concat();
+            let why = if command == "create" { "exists" } else { "is being deleted" };
+            ran(&args, &[]).code_is(3).err_has(why);
+        }
+        let server = setup().start();
+        wait_until("it is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
+        assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
+        assert_eq!(status(&server, &key, "/v1/me"), 401);
+    }
+}
+
+#[test]
 fn live_runs_of_a_deleted_account_stop() {
     for database in crate::support::databases::databases() {
         let server = crate::support::server::Setup::new()

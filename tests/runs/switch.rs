@@ -1,6 +1,6 @@
 //! A journal that can be switched off, around a real one.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -24,6 +24,9 @@ pub(super) struct Switched {
     pub(super) down: AtomicBool,
     /// Checkpoints are lost, as they are when a process dies before its next one.
     pub(super) forgets: AtomicBool,
+    /// No ending is taken.
+    pub(super) refuses_endings: AtomicBool,
+    pub(super) endings_refused: AtomicUsize,
     /// What happens just before the ended modules of a run are read the next time.
     pub(super) before_modules: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -34,6 +37,8 @@ impl Switched {
             inner,
             down: AtomicBool::new(false),
             forgets: AtomicBool::new(false),
+            refuses_endings: AtomicBool::new(false),
+            endings_refused: AtomicUsize::new(0),
             before_modules: Mutex::default(),
         })
     }
@@ -85,6 +90,10 @@ impl Journal for Switched {
         ending: &Ending,
     ) -> Result<Write, StorageError> {
         self.up()?;
+        if self.refuses_endings.load(Ordering::SeqCst) {
+            self.endings_refused.fetch_add(1, Ordering::SeqCst);
+            return Err(StorageError::unavailable("endings are refused"));
+        }
         self.inner.finish(run, lease, at, ending)
     }
     fn release(&self, owner: InstanceId) -> Result<(), StorageError> {

@@ -1,7 +1,26 @@
 //! Runs whose process, store or lease goes away.
 
+use sightline::base::secret::Secret;
+use sightline::runs::suppression::{SuppressKey, Suppressed};
+
 use super::*;
 use crate::support::awaited;
+
+impl Bench {
+    /// Another process with a journal and a configuration of its own.
+    fn another_process_on(&self, journal: Arc<dyn Journal>, config: RunsConfig) -> Arc<Runs> {
+        let file = PathBuf::from(self.folder.path("catalog.json"));
+        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+        Runs::new(journal, catalog, checker(&self.web), Arc::new(SystemClock), config)
+    }
+}
+
+/// A list of what is never searched that names this user.
+fn suppressed(name: &str) -> Suppressed {
+    let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
+    let query = Query::parse(SearchType::Username, name).unwrap();
+    Suppressed::parse(&key.line(&query), key).unwrap()
+}
 
 #[test]
 fn a_stopped_process_leaves_a_run_that_the_next_one_finishes() {
@@ -149,4 +168,40 @@ fn a_run_that_cannot_be_gone_on_with_ends_and_one_that_can_names_what_is_gone() 
     let summary = resumed.summary();
     assert_eq!((summary.progress.modules_completed, summary.progress.modules_total), (3, 3));
     assert_eq!(outcome_of(&resumed, "gate-001"), ("skipped".into(), Some("disabled".into())));
+}
+
+#[test]
+fn a_run_that_is_not_gone_on_with_holds_up_no_housekeeper_while_the_store_is_away() {
+    let first = bench(&[modules("ok", 1), modules("gate", 1)].concat(), config());
+    let run = first.start("alice");
+    eventually("one is found", || run.summary().total_results == 1);
+    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+
+    // The next process has a list that names her, and a store that takes runs over and takes no ending.
+    let journal = Switched::new(Arc::clone(&first.store));
+    journal.refuses_endings.store(true, Ordering::SeqCst);
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let second = first.another_process_on(Arc::clone(&journal) as _, RunsConfig { limits, ..config() });
+    second.suppress(suppressed("alice"));
+    // It comes back each time: nobody waits for the store.
+    for tries in 1..=2 {
+        let housekeeper = std::thread::spawn({
+            let runs = Arc::clone(&second);
+            move || {
+                runs.keep_house();
+            }
+        });
+        eventually("the housekeeper is done", || housekeeper.is_finished());
+        assert_eq!(journal.endings_refused.load(Ordering::SeqCst), tries);
+    }
+    let stored = || first.store.run(run.id(), first.account).unwrap().unwrap();
+    assert_eq!(stored().status, Status::Running);
+    journal.refuses_endings.store(false, Ordering::SeqCst);
+    eventually("it is ended", || {
+        second.keep_house();
+        stored().status == Status::Failed
+    });
+    assert_eq!(stored().error.unwrap().code, "suppressed");
+    assert_eq!(stored().credits_charged, 0);
 }

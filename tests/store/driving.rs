@@ -357,3 +357,21 @@ on_both! {
         assert_eq!(f.used(), 1);
     }
 }
+
+#[test]
+fn leases_that_are_renewed_in_any_order_are_never_in_each_others_way() {
+    let f = Fixture::new(crate::support::databases::postgres());
+    let runs: Vec<_> = (0..200).map(|_| (f.started_at("2026-03-01T12:00:00Z").id, f.me.lease(0))).collect();
+    let outcomes = race(4, |index| {
+        let mut mine = runs.clone();
+        match index {
+            0 => {}
+            1 => mine.reverse(),
+            shift => mine.rotate_left(shift * 60),
+        }
+        (0..25).map(|_| f.store.renew(&mine, HOLDS)).collect::<Result<Vec<_>, _>>()
+    });
+    for outcome in outcomes {
+        assert!(outcome.unwrap().iter().all(Vec::is_empty));
+    }
+}

@@ -1,21 +1,26 @@
 //! What leaves the database for good: old runs, deleted accounts.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use parking_lot::Mutex;
 use sightline::account::account::Account;
 use sightline::account::audit::{AuditFilter, Origin};
-use sightline::account::ledger::Erased;
-use sightline::base::ids::RunId;
+use sightline::account::ledger::{Erased, Erasure};
+use sightline::base::ids::{AccountId, RunId};
 use sightline::runs::journal::{Batch, Ending, NewRun, Started, Write};
-use sightline::runs::retention::{BatchSize, Swept};
+use sightline::runs::news::{Ear, News};
+use sightline::runs::retention::{BATCH, BatchSize, Swept};
+use sightline::store::Store;
 
 use super::ledger::new_key;
 use super::{
-    Fixture, HOLDS, added, at, charge, checkpoint, completed, failed, new_account, race, result, with_key,
+    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, failed, new_account, race, result,
+    with_key,
 };
 use crate::support::databases::{TestDatabase, sqlite};
+use crate::support::eventually;
 
 const LATER: &str = "2026-06-01T00:00:00Z";
 const MOST: BatchSize = BatchSize { runs: 10, results: 100 };
@@ -44,12 +49,19 @@ impl Fixture {
     }
 
     fn erase(&self) -> Option<Erased> {
-        self.store.erase_account(self.account.id, at(LATER), &Origin::CLI).unwrap()
+        erase(&*self.store, self.account.id)
     }
 
     fn count(&self, table: &str) -> i64 {
         self.database.number(&format!("SELECT count(*) FROM {table}"))
     }
+}
+
+/// Deletes an account to the end.
+pub(super) fn erase(store: &Store, account: AccountId) -> Option<Erased> {
+    let erased = store.close_account(account, at(LATER), &Origin::CLI).unwrap();
+    while store.erase_closed(account).unwrap() == Erasure::More {}
+    erased
 }
 
 on_both! {
@@ -128,7 +140,7 @@ on_both! {
         f.erase();
         assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::UnknownAccount);
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
-        assert!(f.store.add_key(&key, &Origin::CLI).is_err());
+        assert!(!f.store.add_key(&key, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
         // Its driver finds out, and gives nothing back to nobody.
         assert_eq!(f.store.add_results(live.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
@@ -136,6 +148,47 @@ on_both! {
         assert_eq!(lost, Write::LeaseLost);
         assert_eq!(f.finish(&live, &failed()), Write::LeaseLost);
         assert_eq!((f.count("runs"), f.count("charges"), f.used()), (0, 1, 1));
+    }
+
+    fn an_account_is_removed_bit_by_bit_and_can_do_nothing_meanwhile(f) {
+        let ended: Vec<_> = (0..BATCH.runs as i64 + 2).map(|_| f.ended(1, 1)).collect();
+        let live = f.started();
+        let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
+        assert!(f.store.add_key(&key, &Origin::CLI).unwrap());
+        // Nobody closed it: nothing of it goes.
+        assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
+        assert_eq!(f.count("runs"), ended.len() as i64 + 1);
+
+        let whole = Erased { keys: 1, runs: ended.len() as u64 + 1 };
+        assert_eq!(f.store.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap(), Some(whole));
+        assert_eq!((f.count("runs"), f.count("api_keys")), (ended.len() as i64 + 1, 0));
+        assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::UnknownAccount);
+        let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
+        assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
+        assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
+        assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
+
+        // The live run goes first, on its own; then so many of the others; and each part is there to see.
+        assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
+        assert_eq!((f.is_there(live.id), f.count("runs")), (false, ended.len() as i64));
+        assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
+        assert_eq!((f.count("runs"), f.count("results")), (2, 2));
+        assert!(f.store.account(f.account.id).unwrap().unwrap().is_being_deleted());
+
+        // It stopped here. Whoever comes next sees it through, and the audit tells of it once.
+        let another = f.another();
+        assert_eq!(another.closed_accounts().unwrap(), [f.account.id]);
+        let rest = another.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
+        assert_eq!(rest, Some(Erased { keys: 0, runs: 2 }));
+        assert_eq!(erase(&*another, f.account.id), rest);
+        assert_eq!((f.count("runs"), f.count("accounts")), (0, 0));
+        assert!(another.closed_accounts().unwrap().is_empty());
+        let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
+        let deeds = f.store.audit(&filter, 1000).unwrap();
+        let deletions: Vec<_> = deeds.iter().filter(|deed| deed.action == "account.deleted").collect();
+        assert_eq!(deletions.len(), 1);
+        assert_eq!((&deletions[0].detail["keys"], &deletions[0].detail["runs"]), (&1.into(), &whole.runs.into()));
     }
 
     fn the_email_address_of_a_deleted_account_is_free(f) {
@@ -158,7 +211,7 @@ on_both! {
             while !stop.load(Ordering::SeqCst) {
                 outcomes.push(f.store.start(&f.new_run(), &charge(1, None)).unwrap());
                 let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
-                drop(f.store.add_key(&key, &Origin::CLI));
+                f.store.add_key(&key, &Origin::CLI).unwrap();
             }
             outcomes
         });
@@ -184,7 +237,7 @@ on_both! {
         let kept = ["audit", "charges", "credit_usage"];
         known.extend(kept);
         known.sort_unstable();
-        assert_eq!(f.database.texts(sql), known, "see erase_account, and `account export`");
+        assert_eq!(f.database.texts(sql), known, "see close_account, and `account export`");
     }
 }
 
@@ -245,6 +298,34 @@ fn a_run_that_is_just_being_deleted_is_passed_over() {
     assert_eq!(f.sweep(LATER, MOST), 1);
 }
 
+#[derive(Default)]
+struct Heard(Mutex<Vec<News>>);
+
+impl Ear for Heard {
+    fn hear(&self, news: News) {
+        self.0.lock().push(news);
+    }
+}
+
+impl Heard {
+    fn has(&self, news: News) -> bool {
+        self.0.lock().contains(&news)
+    }
+}
+
+#[test]
+fn others_hear_of_a_deletion_before_anything_is_removed() {
+    let f = Fixture::new(crate::support::databases::postgres());
+    let heard = Arc::new(Heard::default());
+    let ear: Arc<dyn Ear> = Arc::clone(&heard) as _;
+    assert!(f.store.listen(Arc::downgrade(&ear)).unwrap());
+    eventually("it hears", || heard.has(News::Hearing));
+    let (live, ended) = (f.started(), f.ended(1, 1));
+    f.another().close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
+    eventually("it is told", || heard.has(News::Deleted(live.id)) && heard.has(News::Access));
+    assert!(f.is_there(live.id) && f.is_there(ended));
+}
+
 /// Whether a text stands in the file or in its log of writes.
 fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
     let file = database.path();
@@ -266,8 +347,7 @@ fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     assert!(stands_on_disk(&f.database, "a-query-to-forget"));
     // By a command, beside the server that has the file open.
     let command = f.another();
-    let now: Timestamp = at(LATER);
-    assert!(command.erase_account(f.account.id, now, &Origin::CLI).unwrap().is_some());
+    assert!(erase(&*command, f.account.id).is_some());
     for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
         assert!(!stands_on_disk(&f.database, text), "{text}");
     }

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use sightline::runs::journal::Write;
 use sightline::store::Options;
 
-use super::{Fixture, charge, open, race};
+use super::{Fixture, charge, checkpoint, completed, open, race};
 use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 use crate::support::relay::Relay;
@@ -70,6 +71,23 @@ fn a_statement_that_is_stuck_is_given_up() {
     lock.rollback().unwrap();
     store.start(&f.new_run(), &charge(1, None)).unwrap();
     assert_eq!(f.used(), 1);
+}
+
+#[test]
+fn a_write_that_waited_for_a_lock_in_vain_is_no_sign_of_illness() {
+    let f = Fixture::new(postgres());
+    let hasty = format!("{}?options=-c%20lock_timeout%3D100ms", f.database.url);
+    let store = open(&hasty, Options::server()).unwrap();
+    let run = f.started();
+    let mut blocker = f.database.client();
+    let mut lock = blocker.transaction().unwrap();
+    lock.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&run.id.0]).unwrap();
+    let error = store.finish(run.id, f.me.lease(0), &checkpoint(), &completed()).unwrap_err();
+    assert!(error.is_unavailable() && error.is_contended() && !error.is_in_doubt(), "{error:?}");
+    assert!(error.to_string().contains("55P03"), "{error}");
+    store.ping().unwrap();
+    lock.rollback().unwrap();
+    assert_eq!(store.finish(run.id, f.me.lease(0), &checkpoint(), &completed()).unwrap(), Write::Done);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use sightline::base::ids::AccountId;
 
 use super::{Fixture, race};
 use crate::support::databases::{postgres, sqlite};
+use crate::support::eventually;
 
 fn ask(account: AccountId, limit: u32) -> Ask {
     Ask { account, policy: Policy::Search, limit, wanted: 1, counts_for: Duration::from_secs(60) }
@@ -15,7 +16,7 @@ fn ask(account: AccountId, limit: u32) -> Ask {
 
 impl Fixture {
     fn take(&self, ask: &Ask) -> Taken {
-        self.store.quota().unwrap().take(ask).unwrap()
+        self.store.quota().unwrap().take(ask).unwrap().unwrap()
     }
 
     fn give_back(&self, grant: Grant, unused: u32) {
@@ -35,7 +36,7 @@ fn instances_that_race_are_granted_exactly_the_limit() {
     let ask = ask(f.account.id, 25);
     let taken = race(8, |index| {
         let store = if index % 2 == 0 { &f.store } else { &another };
-        (0..10).map(|_| store.quota().unwrap().take(&ask).unwrap()).collect::<Vec<_>>()
+        (0..10).map(|_| store.quota().unwrap().take(&ask).unwrap().unwrap()).collect::<Vec<_>>()
     });
     let (granted, refused): (Vec<Taken>, Vec<Taken>) =
         taken.into_iter().flatten().partition(|taken| taken.grant.is_some());
@@ -63,7 +64,7 @@ fn no_window_ever_holds_more_than_the_limit_and_each_is_filled() {
         let ask = Ask { wanted, counts_for: WINDOW, ..ask(f.account.id, LIMIT) };
         let mut granted = Vec::new();
         while Instant::now() < end {
-            granted.extend(store.quota().unwrap().take(&ask).unwrap().grant);
+            granted.extend(store.quota().unwrap().take(&ask).unwrap().unwrap().grant);
         }
         granted
     });
@@ -131,4 +132,36 @@ fn accounts_and_policies_are_granted_apart() {
     assert_eq!(f.take(&ask(f.account.id, 1)).used, 1);
     assert_eq!(f.take(&Ask { policy: Policy::Read, ..ask(f.account.id, 1) }).used, 1);
     assert_eq!(f.take(&ask(f.account.id, 1)).grant, None);
+}
+
+#[test]
+fn nothing_is_granted_to_an_account_that_is_gone() {
+    let f = Fixture::new(postgres());
+    let nobody = ask(AccountId::new(), 5);
+    assert_eq!(f.store.quota().unwrap().take(&nobody).unwrap(), None);
+    // Neither to one that goes meanwhile.
+    let mut other = f.database.client();
+    let mut deletion = other.transaction().unwrap();
+    deletion.execute("DELETE FROM accounts WHERE id = $1", &[&f.account.id.0]).unwrap();
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| f.store.quota().unwrap().take(&ask(f.account.id, 5)));
+        eventually("it waits for the deletion", || {
+            f.database.number("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0
+        });
+        deletion.commit().unwrap();
+        assert_eq!(asking.join().unwrap().unwrap(), None);
+    });
+}
+
+#[test]
+fn whoever_loses_the_race_for_the_first_grant_is_granted_the_next() {
+    let f = Fixture::new(postgres());
+    let stores = [f.another(), f.another(), f.another()];
+    for policy in [Policy::Search, Policy::Stream, Policy::Read] {
+        let ask = Ask { policy, ..ask(f.account.id, 1000) };
+        let taken = race(6, |index| stores[index % 3].quota().unwrap().take(&ask).unwrap().unwrap());
+        let mut used: Vec<u32> = taken.iter().map(|taken| taken.used).collect();
+        used.sort_unstable();
+        assert_eq!(used, [1, 2, 3, 4, 5, 6], "{taken:?}");
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use sightline::account::account::Account;
-use sightline::account::audit::{Action, Actor, AuditFilter, Origin};
+use sightline::account::audit::{Action, Actor, AuditFilter};
 use sightline::account::credits::Cycle;
 use sightline::account::records::Booking;
 use sightline::base::ids::{AccountId, RunId};
@@ -16,7 +16,8 @@ use sightline::runs::run::Status;
 use sightline::store::{self, OpenError, Options, Store};
 
 use super::{at, checkpoint, claim, completed, new_instance, open};
-use crate::support::databases::{TestDatabase, databases};
+use crate::support::databases::{TestDatabase, databases, postgres};
+use crate::support::eventually;
 
 const RELEASED: usize = 3;
 
@@ -63,7 +64,7 @@ fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
             // What every table promised, it still promises.
             assert_eq!(database.number("SELECT count(*) FROM charges"), 4, "{seen:?}");
             let owner: AccountId = id("0a");
-            assert!(store.erase_account(owner, at("2026-04-01T00:00:00Z"), &Origin::CLI).unwrap().is_some());
+            assert!(super::erasing::erase(&*store, owner).is_some());
             assert_eq!(database.number("SELECT count(*) FROM charges"), 4, "{seen:?}");
             assert_eq!(database.number("SELECT count(*) FROM results"), 0, "{seen:?}");
         }
@@ -199,4 +200,25 @@ fn a_changed_migration_is_refused_and_named() {
             open(&database.url, Options::server()).unwrap();
         }
     }
+}
+
+/// A server of the version before is in the middle of something.
+#[test]
+fn a_migration_steps_back_from_tables_that_others_use_and_tries_again() {
+    let database = postgres();
+    load(&database, 3);
+    let mut other = database.client();
+    let mut busy = other.transaction().unwrap();
+    busy.batch_execute("LOCK TABLE charges IN ROW EXCLUSIVE MODE").unwrap();
+    let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'";
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| open(&database.url, Options::server()));
+        for _ in 0..2 {
+            eventually("it waits for the table", || database.number(waits) == 1);
+            eventually("it steps back", || database.number(waits) == 0);
+        }
+        assert!(!opening.is_finished());
+        busy.commit().unwrap();
+        accounts_are_whole(&*opening.join().unwrap().unwrap());
+    });
 }

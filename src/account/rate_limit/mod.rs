@@ -93,6 +93,8 @@ pub struct Standing {
 pub enum Uncounted {
     /// This policy is used up; its `reset_secs` is the time to wait.
     UsedUp(Standing),
+    /// The account was deleted a moment ago.
+    UnknownAccount,
     /// The store that all instances count in failed.
     Storage(StorageError),
 }

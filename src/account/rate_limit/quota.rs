@@ -43,8 +43,8 @@ pub struct Taken {
 
 /// Grants requests to instances, each of which may answer as many. Times are those of the database's clock.
 pub trait Quota: Send + Sync {
-    /// Grants what there is of what is wanted.
-    fn take(&self, ask: &Ask) -> Result<Taken, StorageError>;
+    /// Grants what there is of what is wanted. `None`: there is no such account, any more.
+    fn take(&self, ask: &Ask) -> Result<Option<Taken>, StorageError>;
 
     /// Takes back `unused` requests of a grant.
     fn give_back(

@@ -18,8 +18,9 @@ use utoipa::openapi::{OpenApi, OpenApiBuilder, Ref, RefOr, Schema};
 use super::doc::{Answer, Doc, Schemas, Tag, named};
 use super::tidy::tidy;
 use super::{failures, headers, parameters};
+use crate::account::rate_limit::Policy;
 use crate::api::failure::Failure;
-use crate::api::routes::{self, Access, ROUTES, Route};
+use crate::api::routes::{self, Access, Counts, ROUTES, Route};
 use crate::api::wire::error::{ErrorBody, Problem};
 use crate::report::Format;
 use crate::runs::entity::merge::Source;
@@ -77,7 +78,7 @@ impl Parts {
             .operation_id(Some(doc.id))
             .tag(doc.tag.name())
             .summary(Some(doc.summary))
-            .description(Some(doc.text.as_str()).filter(|text| !text.is_empty()))
+            .description(Some(text(route, &doc)).filter(|text| !text.is_empty()))
             .securities(Some(security(route.access)))
             .responses(self.responses(route, &doc));
         if route.path.contains("{run_id}") {
@@ -147,6 +148,18 @@ impl Parts {
             components = components.security_scheme(name, scheme);
         }
         components.build()
+    }
+}
+
+/// The operation's words, and what it counts as. Those that count as anything but reads say so themselves, in their
+/// place.
+fn text(route: &Route, doc: &Doc) -> String {
+    match route.access {
+        Access::Key(Counts::As(Policy::Read)) => {
+            let text = doc.text.trim_end();
+            format!("{text}{}Counts as `read`.", if text.is_empty() { "" } else { " " })
+        }
+        Access::Key(_) | Access::Public => doc.text.clone(),
     }
 }
 

@@ -151,11 +151,12 @@ fn error_schema(failures: &[Failure]) -> RefOr<Schema> {
 }
 
 fn problem_schema(failures: &[Failure]) -> RefOr<Schema> {
-    let status = failures.first().map_or(0, |failure| failure.row().status);
-    let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([status]));
+    let row = failures.first().map(|failure| failure.row());
+    let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(row.map(|row| [row.status]));
+    let title = ObjectBuilder::new().schema_type(Type::String).enum_values(row.map(|row| [row.phrase()]));
     let mut narrowed = ObjectBuilder::new()
         .property("error", codes(failures))
-        .property("title", codes(failures))
+        .property("title", title)
         .property("status", status);
     for fact in facts(failures) {
         narrowed = narrowed.required(fact);

@@ -44,8 +44,9 @@ pub struct Problem<'a> {
     #[serde(rename = "type")]
     #[schema(pattern = "^about:blank$", examples("about:blank"))]
     pub kind: &'static str,
-    /// For programs: the same as `error`.
-    pub title: Code,
+    /// The status in words, as RFC 9457 has it for `about:blank` (section 4.2.1); `error` tells more.
+    #[schema(examples("Bad Request"))]
+    pub title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599, examples(400))]
     pub status: u16,
@@ -104,7 +105,7 @@ pub struct Facts {
     pub policy: Option<&'static str>,
     /// Whole seconds to wait before the request is tried again, as in `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, examples(41))]
+    #[schema(nullable = false, minimum = 1, examples(41))]
     pub retry_after: Option<u64>,
 }
 

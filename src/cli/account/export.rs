@@ -105,6 +105,9 @@ pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure>
     let store = open_store(&args.storage)?;
     let email = args.email.trim().to_lowercase();
     let account = store.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)?;
+    if account.is_being_deleted() {
+        return Err(AccountError::BeingDeleted.into());
+    }
     let Some(path) = &args.output else { return Export::new(&*store, &account, out).write() };
     let failed = |error: io::Error| {
         let shown = path.display().to_string();

@@ -89,8 +89,9 @@ struct SetPlanArgs {
 
 /// Delete an account: its email address, keys, searches and their results
 ///
-/// All of it goes in one transaction. What was booked stays, under the account's id, which leads to nobody
-/// any more. Running servers refuse its keys within 2 seconds, and its searches under way stop.
+/// It is closed first: running servers refuse its keys within 2 seconds, and its searches under way stop. Then all of
+/// it is removed, bit by bit, so that servers can go on meanwhile; where that is interrupted, a running server goes on
+/// with it, and so does the same command. What was booked stays, under the account's id, which leads to nobody any more.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

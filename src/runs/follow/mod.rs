@@ -1,5 +1,6 @@
 //! Readers of a run: of one that is live here, or of one that only the store knows.
 
+mod look;
 mod stored;
 
 use std::sync::Arc;
@@ -7,9 +8,12 @@ use std::time::Instant;
 
 use super::event::{self, Frame, RunData};
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
+use super::news::Watch;
 use super::run::{RunSummary, Status};
 use super::service::Runs;
 use crate::base::storage::StorageError;
+use look::Look;
+pub(super) use look::Looks;
 use stored::{Eagerness, StoredCursor};
 
 /// What a follower gets.
@@ -107,7 +111,7 @@ impl Follower {
             if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
                 return self.go_live(run, until);
             }
-            match self.read_patiently()? {
+            match self.read_patiently(&watch, seen)? {
                 None => return Ok(Step::Gone),
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
                 Some(_) => {}
@@ -125,26 +129,41 @@ impl Follower {
     /// The run was taken over by this very process. What was written before that is read from the store: the
     /// live run knows only what has changed since.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
-        let Some(frames) = self.read_stored(Eagerness::AtOnce)? else { return Ok(Step::Gone) };
+        let look = self.ask()?.map(|summary| Arc::new(Look::new(summary)));
+        let Some(frames) = self.read_stored(look, Eagerness::AtOnce)? else { return Ok(Step::Gone) };
         if let Source::Stored(StoredCursor { place, done: false, .. }) = &self.source {
             self.source = Source::Live(run, Cursor::at(*place));
         }
         if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
     }
 
-    /// What the store has beyond the cursor. `None`: the run is gone.
-    fn read_stored(&mut self, eagerness: Eagerness) -> Result<Option<Vec<Frame>>, StorageError> {
-        let Source::Stored(cursor) = &mut self.source else { return Ok(Some(Vec::new())) };
-        let journal = self.runs.journal();
-        // The summary first: it says up to which write results are read, and the end is not seen before them.
-        let Some(summary) = journal.run(self.summary.id, self.summary.account)? else { return Ok(None) };
-        self.summary = summary;
-        cursor.read(journal, &self.summary, eagerness).map(Some)
+    fn ask(&self) -> Result<Option<RunSummary>, StorageError> {
+        self.runs.journal().run(self.summary.id, self.summary.account)
     }
 
-    /// The same; nothing while the store is away for a short time.
-    fn read_patiently(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
-        let read = self.read_stored(Eagerness::WithProgress);
+    /// The number of the last look.
+    fn seen(&self) -> u64 {
+        if let Source::Stored(cursor) = &self.source { cursor.look } else { 0 }
+    }
+
+    /// What the store has beyond the cursor. `None`: the run is gone.
+    fn read_stored(
+        &mut self,
+        look: Option<Arc<Look>>,
+        eagerness: Eagerness,
+    ) -> Result<Option<Vec<Frame>>, StorageError> {
+        let Source::Stored(cursor) = &mut self.source else { return Ok(Some(Vec::new())) };
+        // The summary was read first: it says up to which write results are read, and the end is not seen before them.
+        let Some(look) = look else { return Ok(None) };
+        self.summary = look.summary.clone();
+        cursor.look = look.number;
+        cursor.read(self.runs.journal(), &look, eagerness).map(Some)
+    }
+
+    /// The same, together with other readers that heard so many news; nothing while the store is away for a short time.
+    fn read_patiently(&mut self, watch: &Watch, heard: u64) -> Result<Option<Vec<Frame>>, StorageError> {
+        let look = watch.look(heard, self.seen(), Instant::now(), || self.ask());
+        let read = look.and_then(|look| self.read_stored(look, Eagerness::WithProgress));
         let Source::Stored(cursor) = &mut self.source else { return read };
         if cursor.bears_with(&read) { Ok(Some(Vec::new())) } else { read }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::look::Look;
 use crate::base::storage::StorageError;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
 use crate::runs::journal::{Changes, Journal};
@@ -12,7 +13,7 @@ use crate::runs::news::Watch;
 use crate::runs::run::RunSummary;
 
 /// Results read from the store at once.
-const PAGE: usize = 500;
+pub(super) const PAGE: usize = 500;
 /// How long a reader of the store bears with one that does not answer: readers of live runs see nothing new
 /// in that time either.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,6 +36,8 @@ pub(super) struct StoredCursor {
     /// The `done` frame has been read.
     pub(super) done: bool,
     pub(super) watch: Arc<Watch>,
+    /// The number of the last look.
+    pub(super) look: u64,
     /// New results that were read since all changes were, as they were then.
     ahead: HashMap<u32, Frame>,
     /// The store has not answered since.
@@ -52,23 +55,23 @@ struct Found {
 
 impl StoredCursor {
     pub(super) fn at(place: Place, watch: Arc<Watch>) -> Self {
-        Self { place, done: false, watch, ahead: HashMap::new(), silent_since: None }
+        Self { place, done: false, watch, look: 0, ahead: HashMap::new(), silent_since: None }
     }
 
     /// What comes next; the cursor moves on only where all of it could be read.
     pub(super) fn read(
         &mut self,
         journal: &dyn Journal,
-        summary: &RunSummary,
+        look: &Look,
         eagerness: Eagerness,
     ) -> Result<Vec<Frame>, StorageError> {
         let mut next = self.clone();
-        let Found { mut frames, again } = next.results(journal, summary, eagerness)?;
-        frames.extend(next.progress(journal, summary)?);
+        let Found { mut frames, again } = next.results(journal, look, eagerness)?;
+        frames.extend(next.progress(journal, look)?);
         frames.extend(again);
-        if summary.status.is_terminal() {
+        if look.summary.status.is_terminal() {
             next.done = true;
-            frames.push(done(summary));
+            frames.push(done(&look.summary));
         }
         *self = next;
         Ok(frames)
@@ -88,18 +91,19 @@ impl StoredCursor {
     fn results(
         &mut self,
         journal: &dyn Journal,
-        summary: &RunSummary,
+        look: &Look,
         eagerness: Eagerness,
     ) -> Result<Found, StorageError> {
+        let summary = &look.summary;
         let is_first = self.place.revision.is_none();
         if eagerness == Eagerness::AtOnce
             || is_first
             || self.has_progress(summary)
             || summary.status.is_terminal()
         {
-            self.all_changes(journal, summary)
+            self.all_changes(journal, look)
         } else if self.known() < summary.total_results {
-            self.new_results(journal, summary)
+            self.new_results(journal, look)
         } else {
             Ok(Found::default())
         }
@@ -114,7 +118,8 @@ impl StoredCursor {
     }
 
     /// Frames of the results that were written since the reader looked last, up to the summary's revision.
-    fn all_changes(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Found, StorageError> {
+    fn all_changes(&mut self, journal: &dyn Journal, look: &Look) -> Result<Found, StorageError> {
+        let summary = &look.summary;
         let known = self.known();
         let (since, until) = (self.place.revision, summary.revision);
         let is_new = since.is_none_or(|seen| seen < until) || known < summary.total_results;
@@ -124,8 +129,8 @@ impl StoredCursor {
         }
         let mut changes = Changes { since, known, until, after: self.place.left_out };
         loop {
-            let page = journal.changes(summary.id, changes, PAGE)?;
-            for record in &page {
+            let page = look.changes(journal, changes)?;
+            for record in page.iter() {
                 let frame = event::result_frame(record);
                 if record.id > known {
                     found.frames.push(frame);
@@ -147,13 +152,13 @@ impl StoredCursor {
 
     /// Frames of the results that the reader does not have. Which of them change before all changes are read
     /// is known by what they were `ahead` of that.
-    fn new_results(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Found, StorageError> {
+    fn new_results(&mut self, journal: &dyn Journal, look: &Look) -> Result<Found, StorageError> {
         let mut frames = Vec::new();
         loop {
             let known = self.known();
             let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
-            let page = journal.changes(summary.id, changes, PAGE)?;
-            for record in &page {
+            let page = look.changes(journal, changes)?;
+            for record in page.iter() {
                 let frame = event::result_frame(record);
                 self.ahead.insert(record.id, Arc::clone(&frame));
                 self.place.last_result = self.place.last_result.max(record.id);
@@ -165,17 +170,15 @@ impl StoredCursor {
         }
     }
 
-    fn progress(
-        &mut self,
-        journal: &dyn Journal,
-        summary: &RunSummary,
-    ) -> Result<Option<Frame>, StorageError> {
+    fn progress(&mut self, journal: &dyn Journal, look: &Look) -> Result<Option<Frame>, StorageError> {
+        let summary = &look.summary;
         if !self.has_progress(summary) {
             return Ok(None);
         }
         // Read later than the summary: what ended meanwhile comes with the next one, and its results.
-        let mut reports = journal.modules(summary.id)?;
-        reports.truncate(summary.progress.modules_completed as usize);
+        let reports = look.modules(journal)?;
+        let ended = reports.len().min(summary.progress.modules_completed as usize);
+        let reports = &reports[..ended];
         let since = self.place.reports.min(reports.len());
         self.place.reports = reports.len();
         Ok(Some(event::progress_frame(&ProgressData {

@@ -1,29 +1,36 @@
-//! `Ledger::erase_account` and `Retention::sweep`: what leaves the database for good.
+//! `Retention::sweep`, and what removes an account: what leaves the database for good.
+//!
+//! An account is closed in one short transaction, which tells everyone, and removed in as many more as it takes: one
+//! long transaction would let all drivers of its runs wait for it, each with a connection of the pool.
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::audit::note;
 use super::error::storage;
-use super::session::Work;
+use super::session::{Values, Work};
 use super::{Database, at, herald};
+use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, Deed, Origin};
-use crate::account::ledger::Erased;
+use crate::account::ledger::{Erased, Erasure};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::news::News;
-use crate::runs::retention::{BatchSize, Retention, Swept};
-use crate::store::limits::LONG_WORK;
+use crate::runs::retention::{BATCH, BatchSize, Retention, Swept};
 use crate::store::retention::{first_batch, swept};
-use crate::store::row::limit;
+use crate::store::row::{limit, number};
 
 /// Rows are locked in the order of their ids, as by everyone who locks several.
 const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
      (SELECT id FROM api_keys WHERE account = $1 ORDER BY id FOR UPDATE)";
-const ERASE_RUNS: &str =
-    "DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE account = $1 ORDER BY id FOR UPDATE)";
+const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = $1";
 
 const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = $1 AND status = 'running'";
+/// What others just write to or remove is passed over, not waited for: it comes with a later part.
+const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = $1 AND status = 'running' ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED";
+const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = $1 ORDER BY created_at DESC, id DESC LIMIT $2 FOR UPDATE SKIP LOCKED";
 
 /// Held to the end of a batch: one instance removes old runs at a time.
 const TURN: &str = "SELECT pg_try_advisory_xact_lock(1397507139, hashtext(current_schema()))";
@@ -32,34 +39,76 @@ const OLD_RUNS: &str = "SELECT id, total_results FROM runs \
      WHERE completed_at < $1 AND status <> 'running' ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED";
 
 impl Database {
-    pub(super) fn erase(
+    pub(super) fn close(
         &self,
         id: AccountId,
         moment: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError> {
         self.write(|work| {
-            for setting in LONG_WORK {
-                work.execute(setting, &[])?;
+            // Whoever is just starting a run or adding a key is not waited for: see `erase_rest`.
+            let rows = work.query("SELECT plan FROM accounts WHERE id = $1 FOR NO KEY UPDATE", &[&id.0])?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let runs = count_runs(work, id)?;
+            if row.try_get::<_, &str>(0).map_err(storage)? == BEING_DELETED {
+                return Ok(Some(Erased { keys: 0, runs }));
             }
-            // Whoever is about to start a run or add a key for it waits for the end, and finds no account.
-            if work.query("SELECT 1 FROM accounts WHERE id = $1 FOR UPDATE", &[&id.0])?.is_empty() {
-                return Ok(None);
-            }
-            // Nothing is started for it from here on; what ends by itself meanwhile is told of in vain.
+            work.execute("UPDATE accounts SET plan = $2 WHERE id = $1", &[&id.0, &BEING_DELETED])?;
+            work.execute(ERASE_REQUESTS, &[&id.0])?;
+            let keys = work.execute(ERASE_KEYS, &[&id.0])?;
+            let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
+            note(work, &deed, moment, by)?;
             for row in work.query(LIVE_RUNS, &[&id.0])? {
                 herald::announce(work, News::Deleted(RunId(row.try_get(0).map_err(storage)?)))?;
             }
-            let runs = work.execute(ERASE_RUNS, &[&id.0])?;
-            work.execute("DELETE FROM idempotency_keys WHERE account = $1", &[&id.0])?;
-            let keys = work.execute(ERASE_KEYS, &[&id.0])?;
-            work.execute("DELETE FROM accounts WHERE id = $1", &[&id.0])?;
-            let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
-            note(work, &deed, moment, by)?;
             herald::announce(work, News::Access)?;
             Ok(Some(Erased { keys, runs }))
         })
     }
+
+    pub(super) fn erase_part(&self, id: AccountId) -> Result<Erasure, StorageError> {
+        self.write(|work| {
+            let closed = "SELECT 1 FROM accounts WHERE id = $1 AND plan = $2";
+            if work.query(closed, &[&id.0, &BEING_DELETED])?.is_empty() {
+                return Ok(Erasure::Done);
+            }
+            let mut runs = batch(work, SOME_LIVE_RUNS, &[&id.0, &limit(BATCH.runs)], BATCH)?;
+            for run in &runs {
+                // Whoever began to follow it since the account was closed looks again.
+                herald::announce(work, News::Deleted(RunId(*run)))?;
+            }
+            if runs.is_empty() {
+                runs = batch(work, SOME_RUNS, &[&id.0, &limit(BATCH.runs)], BATCH)?;
+            }
+            if remove_runs(work, &runs)? > 0 { Ok(Erasure::More) } else { erase_rest(work, id) }
+        })
+    }
+
+    pub(super) fn closed(&self) -> Result<Vec<AccountId>, StorageError> {
+        let rows = self
+            .session()?
+            .query("SELECT id FROM accounts WHERE plan = $1 ORDER BY id", &[&BEING_DELETED])?;
+        rows.iter().map(|row| row.try_get(0).map(AccountId).map_err(storage)).collect()
+    }
+}
+
+fn count_runs(work: &mut Work<'_>, id: AccountId) -> Result<u64, StorageError> {
+    let rows = work.query("SELECT count(*) FROM runs WHERE account = $1", &[&id.0])?;
+    rows.first().map_or(Ok(0), |row| number(row.try_get(0).map_err(storage)?))
+}
+
+/// The account itself, unless there are runs of it still.
+fn erase_rest(work: &mut Work<'_>, id: AccountId) -> Result<Erasure, StorageError> {
+    // Waits for those who began to start a run or to add a key before the account was closed.
+    work.query("SELECT 1 FROM accounts WHERE id = $1 FOR UPDATE", &[&id.0])?;
+    if count_runs(work, id)? > 0 {
+        return Ok(Erasure::More);
+    }
+    work.execute(ERASE_REQUESTS, &[&id.0])?;
+    work.execute(ERASE_KEYS, &[&id.0])?;
+    work.execute("DELETE FROM accounts WHERE id = $1", &[&id.0])?;
+    herald::announce(work, News::Access)?;
+    Ok(Erasure::Done)
 }
 
 impl Retention for Database {
@@ -74,7 +123,7 @@ impl Retention for Database {
             if !is_our_turn(work)? {
                 return Ok(Swept::Busy);
             }
-            let old = old_runs(work, ended_before, most)?;
+            let old = batch(work, OLD_RUNS, &[&at(ended_before), &limit(most.runs)], most)?;
             let runs = remove_runs(work, &old)?;
             if runs > 0 {
                 note(work, &swept(runs, ended_before), moment, by)?;
@@ -88,12 +137,14 @@ fn is_our_turn(work: &mut Work<'_>) -> Result<bool, StorageError> {
     work.query(TURN, &[])?.first().map_or(Ok(false), |row| row.try_get(0).map_err(storage))
 }
 
-fn old_runs(
+/// The first of the runs that `sql` gives with the number of their results.
+fn batch(
     work: &mut Work<'_>,
-    ended_before: Timestamp,
+    sql: &'static str,
+    values: Values<'_>,
     most: BatchSize,
 ) -> Result<Vec<Uuid>, StorageError> {
-    let rows = work.query(OLD_RUNS, &[&at(ended_before), &limit(most.runs)])?;
+    let rows = work.query(sql, values)?;
     let read = |row: &postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
     let rows = rows.iter().map(read).collect::<Result<Vec<(Uuid, i64)>, _>>().map_err(storage)?;
     first_batch(&rows, most)

@@ -45,6 +45,9 @@ pub(super) fn worded(error: &postgres::Error) -> PostgresError {
 /// A driver's error as ours.
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
 pub(super) fn storage(error: postgres::Error) -> StorageError {
+    if error.code().is_some_and(|code| is_contended(code.code())) {
+        return StorageError::contended(worded(&error));
+    }
     let passing = match error.code() {
         Some(code) => is_passing(code.code()),
         None => is_transport(&error),
@@ -56,6 +59,11 @@ pub(super) fn storage(error: postgres::Error) -> StorageError {
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
 pub(super) fn pool_error(error: r2d2::Error) -> StorageError {
     StorageError::unavailable(PostgresError(error.to_string()))
+}
+
+/// Whether an SQLSTATE tells that another transaction was in the way: serialization failure, deadlock, lock timeout.
+fn is_contended(code: &str) -> bool {
+    ["40001", "40P01", "55P03"].contains(&code)
 }
 
 /// Whether an SQLSTATE tells of the server's state (full, stopping, locked, read-only, not letting us in)

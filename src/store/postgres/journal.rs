@@ -10,9 +10,10 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::read::{CHANGES, RESULTS, result, summary, text};
-use super::session::Work;
+use super::session::{Values, Work};
 use super::start::refund;
 use super::{Database, at, herald};
+use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -43,10 +44,12 @@ macro_rules! list {
         )
     };
 }
-/// A run that another instance is just taking is passed over, not waited for.
+/// A run that another instance is just taking is passed over, not waited for. One whose account is being deleted goes
+/// with it.
 const TAKE_OVER: &str = concat!(
     "WITH due AS (SELECT id AS due_id FROM runs WHERE status = 'running' \
          AND (owner IS NULL OR lease_until <= now()) AND simulated = $2 AND id <> ALL ($3) \
+         AND NOT EXISTS (SELECT FROM accounts a WHERE a.id = runs.account AND a.plan = $6) \
          ORDER BY created_at, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED), \
      taken AS (UPDATE runs SET owner = $1, epoch = epoch + 1, lease_until = now() + make_interval(secs => $5) \
          FROM due WHERE id = due_id RETURNING runs.*) \
@@ -54,11 +57,16 @@ const TAKE_OVER: &str = concat!(
     run_columns!(),
     ", planned::text, reports::text, epoch FROM taken AS runs ORDER BY created_at, id"
 );
-/// Gives the runs whose lease could not be renewed.
+/// Gives the runs whose lease could not be renewed. Rows are locked in the order of their ids, as by everyone who locks
+/// several.
 const RENEW: &str = "WITH held AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS h(id, owner, epoch)), \
-     renewed AS (UPDATE runs r SET lease_until = now() + make_interval(secs => $4) FROM held h \
-         WHERE r.id = h.id AND r.owner = h.owner AND r.epoch = h.epoch AND r.status = 'running' RETURNING r.id) \
+     locked AS (SELECT r.id FROM runs r JOIN held h ON r.id = h.id AND r.owner = h.owner AND r.epoch = h.epoch \
+         WHERE r.status = 'running' ORDER BY r.id FOR NO KEY UPDATE OF r), \
+     renewed AS (UPDATE runs r SET lease_until = now() + make_interval(secs => $4) FROM locked l \
+         WHERE r.id = l.id RETURNING r.id) \
      SELECT id FROM held WHERE id NOT IN (SELECT id FROM renewed)";
+const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
+     (SELECT id FROM runs WHERE status = 'running' AND owner = $1 ORDER BY id FOR NO KEY UPDATE)";
 /// What every write of a driver is bound to; `$1` is the run, `$2` and `$3` its lease.
 macro_rules! driven {
     () => {
@@ -116,10 +124,8 @@ impl Journal for Database {
         let owners: Vec<Uuid> = leases.iter().map(|(_, lease)| lease.owner.0).collect();
         let epochs: Vec<i64> =
             leases.iter().map(|(_, lease)| bigint(lease.epoch)).collect::<Result<_, _>>()?;
-        self.write(|work| {
-            let lost = work.query(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
-            lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
-        })
+        let lost = self.session()?.change(RENEW, &[&runs, &owners, &epochs, &holds.as_secs_f64()])?;
+        lost.iter().map(|row| row.try_get(0).map(RunId).map_err(storage)).collect()
     }
 
     fn finish(
@@ -162,9 +168,8 @@ impl Journal for Database {
     }
 
     fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
-        let sql = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE status = 'running' AND owner = $1";
         self.write(|work| {
-            if work.execute(sql, &[&owner.0])? > 0 {
+            if work.execute(RELEASE, &[&owner.0])? > 0 {
                 herald::announce(work, News::Released)?;
             }
             Ok(())
@@ -175,7 +180,9 @@ impl Journal for Database {
         let except: Vec<Uuid> = claim.except.iter().map(|run| run.0).collect();
         let (limit, holds) = (limit(claim.limit), claim.holds.as_secs_f64());
         let taken = self.write(|work| {
-            let rows = work.query(TAKE_OVER, &[&claim.owner.0, &claim.simulated, &except, &limit, &holds])?;
+            let values: Values<'_> =
+                &[&claim.owner.0, &claim.simulated, &except, &limit, &holds, &BEING_DELETED];
+            let rows = work.query(TAKE_OVER, values)?;
             let mut taken = Vec::new();
             for row in &rows {
                 match resumable(work, row, claim.owner) {

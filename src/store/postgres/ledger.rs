@@ -8,11 +8,11 @@ use super::audit::note;
 use super::error::storage;
 use super::session::Values;
 use super::{Database, at, herald};
-use crate::account::account::Account;
+use crate::account::account::{Account, BEING_DELETED};
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::{Erased, Ledger};
+use crate::account::ledger::{Erased, Erasure, Ledger};
 use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
@@ -39,6 +39,11 @@ const TOUCH: &str = "WITH seen AS ( \
          ORDER BY k.id FOR NO KEY UPDATE OF k \
      ), latest AS (SELECT id, max(at) AS at FROM seen GROUP BY id) \
      UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, l.at) FROM latest l WHERE k.id = l.id";
+
+/// The account's deletion waits for this transaction, or this one for its deletion.
+const ADD_KEY: &str = "INSERT INTO api_keys \
+     (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
+     SELECT $1, id, $3, $4, $5, $6, $7, $8 FROM accounts WHERE id = $2 AND plan <> $9 FOR KEY SHARE";
 
 impl Ledger for Database {
     fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
@@ -89,6 +94,9 @@ impl Ledger for Database {
             let rows = work.query(known, &[&id.0])?;
             let Some(row) = rows.first() else { return Ok(false) };
             let before: String = row.try_get(0).map_err(storage)?;
+            if before == BEING_DELETED {
+                return Ok(false);
+            }
             if before != plan {
                 work.execute("UPDATE accounts SET plan = $2 WHERE id = $1", &[&id.0, &plain(plan)])?;
                 let deed = Deed::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
@@ -99,21 +107,27 @@ impl Ledger for Database {
         })
     }
 
-    fn erase_account(
+    fn close_account(
         &self,
         id: AccountId,
         moment: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError> {
-        self.erase(id, moment, by)
+        self.close(id, moment, by)
     }
 
-    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError> {
+    fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
+        self.erase_part(id)
+    }
+
+    fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
+        self.closed()
+    }
+
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
         self.write(|work| {
-            work.execute(
-                "INSERT INTO api_keys \
-                 (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            let added = work.execute(
+                ADD_KEY,
                 &[
                     &key.id.0,
                     &key.account.0,
@@ -123,9 +137,14 @@ impl Ledger for Database {
                     &at(key.created_at),
                     &key.last_used_at.map(at),
                     &key.revoked_at.map(at),
+                    &BEING_DELETED,
                 ],
             )?;
-            note(work, &Deed::of_object(Action::KeyCreated, key.account, key.id), key.created_at, by)
+            if added == 1 {
+                let deed = Deed::of_object(Action::KeyCreated, key.account, key.id);
+                note(work, &deed, key.created_at, by)?;
+            }
+            Ok(added == 1)
         })
     }
 

@@ -43,7 +43,7 @@ impl Listener {
     fn run(&self) {
         let mut failures = 0;
         while self.ear.strong_count() > 0 {
-            match self.manager.client().and_then(|client| self.attend(client, &mut failures)) {
+            match self.client().and_then(|client| self.attend(client, &mut failures)) {
                 Ok(()) => return,
                 Err(error) if failures > 0 => debug!("still no news of other instances: {error}"),
                 Err(error) => warn!("no news of other instances, the connection is made anew: {error}"),
@@ -54,6 +54,11 @@ impl Listener {
         }
     }
 
+    /// A connection that is told of everything from now on.
+    fn client(&self) -> Result<Client, PostgresError> {
+        self.manager.client_after(|client| client.batch_execute(&format!("LISTEN {CHANNEL}")))
+    }
+
     /// Hears until the connection breaks; `Ok` when nobody wants to hear any more.
     fn attend(&self, mut client: Client, failures: &mut u32) -> Result<(), PostgresError> {
         let heard = self.listen(&mut client, failures);
@@ -62,7 +67,6 @@ impl Listener {
     }
 
     fn listen(&self, client: &mut Client, failures: &mut u32) -> Result<(), PostgresError> {
-        client.batch_execute(&format!("LISTEN {CHANNEL}")).map_err(|error| worded(&error))?;
         if std::mem::take(failures) > 0 {
             info!("news of other instances are heard again");
         }

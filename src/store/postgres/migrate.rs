@@ -1,5 +1,7 @@
 //! Brings the schema up to date.
 
+use std::thread;
+
 use jiff::Timestamp;
 use postgres::{Client, Transaction};
 
@@ -11,7 +13,7 @@ use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
 use crate::store::audit::{Columns, migrated};
 use crate::store::error::OpenError;
-use crate::store::limits::LONG_WORK;
+use crate::store::limits::{LONG_WORK, MIGRATION_LOCK, MIGRATION_PAUSE, MIGRATION_TRIES};
 use crate::store::schema::{self, Applied, Dialect, Migration, Step};
 
 const VERSION_TABLE: &str = "CREATE TABLE schema_version (
@@ -37,7 +39,7 @@ pub(super) fn run(
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
     let failed = failed(target);
-    let (mut is_locked, mut done) = (false, Vec::new());
+    let (mut is_locked, mut done, mut tries) = (false, Vec::new(), Tries::default());
     loop {
         let mut transaction = client.transaction().map_err(|error| failed(storage(error)))?;
         if is_locked {
@@ -51,11 +53,35 @@ pub(super) fn run(
             is_locked = true;
             continue;
         }
-        apply(&mut transaction, step, applied.is_none(), by)
-            .and_then(|()| transaction.commit().map_err(storage))
-            .map_err(|cause| OpenError::Migration { name: step.1.name, cause })?;
+        let outcome = apply(&mut transaction, step, applied.is_none(), by)
+            .and_then(|()| transaction.commit().map_err(storage));
+        if let Err(cause) = outcome {
+            tries.failed(step.1.name, cause)?;
+            continue;
+        }
+        tries = Tries::default();
         log::info!("migrated the database to schema version {} ({})", step.0, step.1.name);
         done.push(step.1);
+    }
+}
+
+/// How often a migration was tried.
+#[derive(Default)]
+struct Tries(u32);
+
+impl Tries {
+    /// Nothing of it was done. Waits for the next try, where others were in the way and may go out of it.
+    fn failed(&mut self, name: &'static str, cause: StorageError) -> Result<(), OpenError> {
+        self.0 += 1;
+        if !cause.is_contended() {
+            return Err(OpenError::Migration { name, cause });
+        }
+        if self.0 >= MIGRATION_TRIES {
+            return Err(OpenError::MigrationBlocked { name, tries: self.0, cause });
+        }
+        log::warn!("migration {name}: others use its tables, it is tried again: {cause}");
+        thread::sleep(MIGRATION_PAUSE);
+        Ok(())
     }
 }
 
@@ -101,6 +127,7 @@ fn apply(
     by: &Origin,
 ) -> Result<(), StorageError> {
     let now = at(Timestamp::now());
+    transaction.batch_execute(MIGRATION_LOCK).map_err(storage)?;
     if is_first {
         transaction.batch_execute(VERSION_TABLE).map_err(storage)?;
     }

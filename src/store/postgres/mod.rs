@@ -2,20 +2,24 @@
 //!
 //! Transactions run at `READ COMMITTED`: each statement sees what was committed before it, and a row that
 //! is updated is locked and looked at again. Every promise of the traits rests on a row lock or a unique
-//! index, so nothing is ever retried. Rows are locked in one order (run, idempotency key, credits), so two
-//! transactions never wait for each other.
+//! index, so no write is ever retried here (a driver tries its own again). Rows are locked in one order (account, run,
+//! idempotency key, credits; several of one table by id), so two transactions never wait for each other. Migrations,
+//! which lock whole tables, step back from others and try again.
+//!
+//! What is one statement is sent as one: it commits by itself, in one round trip.
 //!
 //! # Time
 //! Waiting for a connection, connecting, the check before each use and the wait for each answer are bounded here
 //! (`limits`, [`session`]); a statement, a lock and an idle transaction by the server (`statement_timeout`,
 //! `lock_timeout`, `idle_in_transaction_session_timeout`); a machine or a network that vanished by TCP
 //! (`tcp_user_timeout`, keep-alive). While the server is away only one caller at a time waits ([`breaker`]).
-//! Migrations alone are bounded by the server and by TCP only: they run before anything is served.
+//! Migrations alone are bounded by the server and by TCP only: they run before anything is served. What may be much (an
+//! account's runs, old runs) is removed in parts, each of them short.
 //!
 //! # News
 //! `LISTEN` and `NOTIFY` wake those who wait for what another instance does; the data are read from the tables.
 //! What is rare and must not be missed (a deletion, a key that was revoked, runs that were let go of) is told
-//! by the transaction that does it. What a driver writes is told right after, by one thread for all runs
+//! by the transaction that does it, or, of an account's deletion, that begins it. What a driver writes is told right after, by one thread for all runs
 //! ([`Herald`]): a transaction that notifies holds a lock of the whole server's until its commit is on the
 //! disk, and would make all others wait in line.
 //!

@@ -106,12 +106,17 @@ impl Session {
         self.ask(move |client| client.query(&statement, &Encoded::refs(&values)))
     }
 
-    /// Does one thing, in a transaction of its own; gives the number of rows.
+    /// Does one thing, in a transaction of its own and in one round trip; gives the number of rows.
     pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
-        let mut work = self.begin()?;
-        let rows = work.execute(sql, values)?;
-        work.commit()?;
-        Ok(rows)
+        let (statement, values) = self.bound(sql, values)?;
+        let done = self.ask(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        self.writes.note(done.map_err(StorageError::in_doubt))
+    }
+
+    /// The same; gives the rows that it returns.
+    pub(super) fn change(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
+        let done = self.query(sql, values);
+        self.writes.note(done.map_err(StorageError::in_doubt))
     }
 
     /// A statement with its values, ready for another thread.

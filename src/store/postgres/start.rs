@@ -8,6 +8,7 @@ use super::audit::note;
 use super::error::storage;
 use super::session::Work;
 use super::{Database, at};
+use crate::account::account::BEING_DELETED;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -58,8 +59,8 @@ impl Database {
 
 fn begin(work: &mut Work<'_>, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
     // Its deletion waits for this transaction, or this one for its deletion.
-    let known = "SELECT 1 FROM accounts WHERE id = $1 FOR KEY SHARE";
-    if work.query(known, &[&run.account.0])?.is_empty() {
+    let known = "SELECT 1 FROM accounts WHERE id = $1 AND plan <> $2 FOR KEY SHARE";
+    if work.query(known, &[&run.account.0, &BEING_DELETED])?.is_empty() {
         return Ok(Started::UnknownAccount);
     }
     if let Some(idempotency) = &run.idempotency

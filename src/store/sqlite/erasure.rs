@@ -1,47 +1,101 @@
-//! `Ledger::erase_account` and `Retention::sweep`: what leaves the database for good.
+//! `Retention::sweep`, and what removes an account: what leaves the database for good.
+//!
+//! SQLite has one writer at a time, and everyone waits for it: an account is closed in one short transaction and removed
+//! in as many more as it takes.
 
 use jiff::Timestamp;
 use log::warn;
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 use uuid::Uuid;
 
 use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
+use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, Deed, Origin};
-use crate::account::ledger::Erased;
+use crate::account::ledger::{Erased, Erasure};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
-use crate::runs::retention::{BatchSize, Retention, Swept};
+use crate::runs::retention::{BATCH, BatchSize, Retention, Swept};
 use crate::store::retention::{first_batch, swept};
-use crate::store::row::limit;
+use crate::store::row::{limit, number};
 
 const OLD_RUNS: &str = "SELECT id, total_results FROM runs \
      WHERE completed_at < ?1 AND status <> 'running' ORDER BY completed_at LIMIT ?2";
 
+const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE account = ?1";
+const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
+
+const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = ?1 AND status = 'running' ORDER BY id LIMIT ?2";
+const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2";
+
 impl Database {
-    pub(super) fn erase(
+    pub(super) fn close(
         &self,
         id: AccountId,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError> {
-        let erased = self.write(Durability::Full, |tx| {
-            let remove = |sql: &str| tx.execute(sql, [id.0]).map(|rows| rows as u64).map_err(storage);
-            let keys = remove("DELETE FROM api_keys WHERE account = ?1")?;
-            remove("DELETE FROM idempotency_keys WHERE account = ?1")?;
-            let runs = remove("DELETE FROM runs WHERE account = ?1")?;
-            if remove("DELETE FROM accounts WHERE id = ?1")? == 0 {
-                return Ok(None);
+        self.write(Durability::Full, |tx| {
+            let plan: Option<String> = tx
+                .query_row("SELECT plan FROM accounts WHERE id = ?1", [id.0], |row| row.get(0))
+                .optional()
+                .map_err(storage)?;
+            let Some(plan) = plan else { return Ok(None) };
+            let runs: i64 = tx
+                .query_row("SELECT count(*) FROM runs WHERE account = ?1", [id.0], |row| row.get(0))
+                .map_err(storage)?;
+            let runs = number(runs)?;
+            if plan == BEING_DELETED {
+                return Ok(Some(Erased { keys: 0, runs }));
             }
+            tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", params![id.0, BEING_DELETED])
+                .map_err(storage)?;
+            remove(tx, ERASE_REQUESTS, id)?;
+            let keys = remove(tx, ERASE_KEYS, id)?;
             let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
             note(tx, &deed, at, by)?;
             Ok(Some(Erased { keys, runs }))
+        })
+    }
+
+    pub(super) fn erase_part(&self, id: AccountId) -> Result<Erasure, StorageError> {
+        let removed = self.write(Durability::Process, |tx| {
+            if !is_closed(tx, id)? {
+                return Ok(0);
+            }
+            let mut runs = batch(tx, SOME_LIVE_RUNS, params![id.0, limit(BATCH.runs)], BATCH)?;
+            if runs.is_empty() {
+                runs = batch(tx, SOME_RUNS, params![id.0, limit(BATCH.runs)], BATCH)?;
+            }
+            remove_runs(tx, &runs)
         })?;
-        if erased.is_some() {
+        if removed > 0 {
+            return Ok(Erasure::More);
+        }
+        let accounts = self.write(Durability::Full, |tx| {
+            if !is_closed(tx, id)? {
+                return Ok(0);
+            }
+            // A command of an earlier version may have added some since.
+            remove(tx, ERASE_REQUESTS, id)?;
+            remove(tx, ERASE_KEYS, id)?;
+            remove(tx, "DELETE FROM accounts WHERE id = ?1", id)
+        })?;
+        if accounts > 0 {
             self.empty_log();
         }
-        Ok(erased)
+        Ok(Erasure::Done)
+    }
+
+    pub(super) fn closed(&self) -> Result<Vec<AccountId>, StorageError> {
+        let reader = self.reader()?;
+        let mut statement =
+            reader.prepare_cached("SELECT id FROM accounts WHERE plan = ?1 ORDER BY id").map_err(storage)?;
+        let rows = statement.query_map([BEING_DELETED], |row| row.get(0).map(AccountId)).map_err(storage)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(storage)
     }
 
     /// What was removed still stands in the log of writes until it is written over. Where a reader is in
@@ -66,12 +120,14 @@ impl Retention for Database {
         by: &Origin,
     ) -> Result<Swept, StorageError> {
         // Looked at first without the turn to write: most of the time there is nothing to do.
-        if old_runs(&*self.reader()?, ended_before, most)?.is_empty() {
+        let old = |connection: &rusqlite::Connection| {
+            batch(connection, OLD_RUNS, params![At(ended_before), limit(most.runs)], most)
+        };
+        if old(&*self.reader()?)?.is_empty() {
             return Ok(Swept::Runs(0));
         }
         self.write(Durability::Process, |tx| {
-            let old = old_runs(tx, ended_before, most)?;
-            let runs = remove_runs(tx, &old)?;
+            let runs = remove_runs(tx, &old(tx)?)?;
             if runs > 0 {
                 note(tx, &swept(runs, ended_before), at, by)?;
             }
@@ -80,15 +136,25 @@ impl Retention for Database {
     }
 }
 
-fn old_runs(
+fn is_closed(tx: &Transaction<'_>, id: AccountId) -> Result<bool, StorageError> {
+    tx.prepare_cached("SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2")
+        .and_then(|mut statement| statement.exists(params![id.0, BEING_DELETED]))
+        .map_err(storage)
+}
+
+fn remove(tx: &Transaction<'_>, sql: &str, id: AccountId) -> Result<u64, StorageError> {
+    tx.execute(sql, [id.0]).map(|rows| rows as u64).map_err(storage)
+}
+
+/// The first of the runs that `sql` gives with the number of their results.
+fn batch(
     connection: &rusqlite::Connection,
-    ended_before: Timestamp,
+    sql: &str,
+    values: impl rusqlite::Params,
     most: BatchSize,
 ) -> Result<Vec<Uuid>, StorageError> {
-    let mut statement = connection.prepare_cached(OLD_RUNS).map_err(storage)?;
-    let rows = statement
-        .query_map(params![At(ended_before), limit(most.runs)], |row| Ok((row.get(0)?, row.get(1)?)))
-        .map_err(storage)?;
+    let mut statement = connection.prepare_cached(sql).map_err(storage)?;
+    let rows = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?))).map_err(storage)?;
     let rows: Vec<(Uuid, i64)> = rows.collect::<rusqlite::Result<_>>().map_err(storage)?;
     first_batch(&rows, most)
 }

@@ -11,6 +11,7 @@ use super::audit::note;
 use super::error::storage;
 use super::start::refund;
 use super::{At, Database, Durability, read};
+use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -264,16 +265,18 @@ fn taken(rows: usize) -> Write {
     if rows == 1 { Write::Done } else { Write::LeaseLost }
 }
 
-/// Running runs that nobody drives, oldest first.
+/// Running runs that nobody drives, oldest first. One whose account is being deleted goes with it.
 fn due(tx: &Transaction<'_>, claim: &Claim<'_>) -> Result<Vec<RunId>, StorageError> {
     let mut statement = tx
         .prepare_cached(concat!(
             "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR lease_until <= ",
             now!(),
-            ") AND simulated = ?1 ORDER BY created_at, id"
+            ") AND simulated = ?1 AND account NOT IN (SELECT id FROM accounts WHERE plan = ?2) \
+             ORDER BY created_at, id"
         ))
         .map_err(storage)?;
-    let rows = statement.query_map([claim.simulated], |row| row.get(0).map(RunId)).map_err(storage)?;
+    let values = params![claim.simulated, BEING_DELETED];
+    let rows = statement.query_map(values, |row| row.get(0).map(RunId)).map_err(storage)?;
     let others = rows.filter(|run| run.as_ref().map_or(true, |run| !claim.except.contains(run)));
     others.take(claim.limit).collect::<rusqlite::Result<_>>().map_err(storage)
 }

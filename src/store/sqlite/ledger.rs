@@ -7,11 +7,11 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
-use crate::account::account::Account;
+use crate::account::account::{Account, BEING_DELETED};
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
-use crate::account::ledger::{Erased, Ledger};
+use crate::account::ledger::{Erased, Erasure, Ledger};
 use crate::account::rate_limit::quota::Quota;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
@@ -69,7 +69,7 @@ impl Ledger for Database {
             let known = "SELECT plan FROM accounts WHERE id = ?1";
             let before: Option<String> =
                 tx.query_row(known, [id.0], |row| row.get(0)).optional().map_err(storage)?;
-            let Some(before) = before else { return Ok(false) };
+            let Some(before) = before.filter(|plan| plan != BEING_DELETED) else { return Ok(false) };
             if before != plan {
                 tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", params![id.0, plain(plan)])
                     .map_err(storage)?;
@@ -80,34 +80,48 @@ impl Ledger for Database {
         })
     }
 
-    fn erase_account(
+    fn close_account(
         &self,
         id: AccountId,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Option<Erased>, StorageError> {
-        self.erase(id, at, by)
+        self.close(id, at, by)
     }
 
-    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<(), StorageError> {
+    fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
+        self.erase_part(id)
+    }
+
+    fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
+        self.closed()
+    }
+
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
-            tx.execute(
-                "INSERT INTO api_keys \
-                 (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![
-                    key.id.0,
-                    key.account.0,
-                    key.hash.0,
-                    plain(&key.last_four),
-                    plain(&key.label),
-                    At(key.created_at),
-                    key.last_used_at.map(At),
-                    key.revoked_at.map(At)
-                ],
-            )
-            .map_err(storage)?;
-            note(tx, &Deed::of_object(Action::KeyCreated, key.account, key.id), key.created_at, by)
+            let added = tx
+                .execute(
+                    "INSERT INTO api_keys \
+                     (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
+                     SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9",
+                    params![
+                        key.id.0,
+                        key.account.0,
+                        key.hash.0,
+                        plain(&key.last_four),
+                        plain(&key.label),
+                        At(key.created_at),
+                        key.last_used_at.map(At),
+                        key.revoked_at.map(At),
+                        BEING_DELETED
+                    ],
+                )
+                .map_err(storage)?;
+            if added == 1 {
+                let deed = Deed::of_object(Action::KeyCreated, key.account, key.id);
+                note(tx, &deed, key.created_at, by)?;
+            }
+            Ok(added == 1)
         })
     }
 

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
+use crate::account::account::BEING_DELETED;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
@@ -27,9 +28,10 @@ impl Database {
     pub(super) fn start_run(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         // The write lock is held from here on: what is read stays true until the commit.
         self.write(Durability::Full, |tx| {
-            let known = "SELECT 1 FROM accounts WHERE id = ?1";
-            let is_known =
-                tx.prepare_cached(known).and_then(|mut statement| statement.exists([run.account.0]));
+            let known = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2";
+            let is_known = tx
+                .prepare_cached(known)
+                .and_then(|mut statement| statement.exists(params![run.account.0, BEING_DELETED]));
             if !is_known.map_err(storage)? {
                 return Ok(Started::UnknownAccount);
             }

@@ -1,6 +1,7 @@
 //! `/openapi.json`, held against what is served, both ways.
 
 mod document;
+mod examples;
 mod request;
 mod routes;
 mod schemas;

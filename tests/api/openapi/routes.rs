@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sightline::api::error::ApiError;
 use sightline::api::failure::Failure;
-use sightline::api::routes::{Access, ROUTES};
+use sightline::api::routes::{Access, Counts, ROUTES};
 
 use super::schemas::Schemas;
 use super::{DOCUMENT, ask, operation, operations, resolve};
@@ -29,6 +29,17 @@ fn the_table_of_routes_and_the_document_say_the_same() {
         let needs_key = !operation["security"].as_array().unwrap().is_empty();
         assert_eq!(needs_key, route.access != Access::Public, "{}", route.path);
         assert_eq!(!operation["responses"]["401"].is_null(), needs_key, "{}", route.path);
+        // Under which limit it counts: the one that the answer's headers name.
+        let text = operation["description"].as_str().unwrap_or_default().to_lowercase();
+        let policy = match route.access {
+            Access::Public => None,
+            Access::Key(Counts::SearchOrStream) => Some("search"),
+            Access::Key(Counts::As(policy)) => Some(policy.as_str()),
+        };
+        let said = ["search", "stream", "read"]
+            .into_iter()
+            .find(|name| text.contains(&format!("counts as `{name}`")));
+        assert_eq!(said, policy, "{} {}", route.method, route.path);
     }
 }
 
