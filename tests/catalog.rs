@@ -56,4 +56,11 @@ fn assert_faults(cases: &[(Value, &str)]) {
     }
 }
 
+/// With rules for a page that a browser has drawn.
+fn drawn(mut changes: Value) -> Value {
+    changes["hit"] = json!([{"css": ["h1"]}]);
+    changes["miss"] = json!([{"text": ["Nobody"]}]);
+    changes
+}
+
 const URL: &str = "https://site.example/{query}";

@@ -17,6 +17,7 @@ mod layers;
 mod net;
 mod operating;
 mod outages;
+mod premium;
 mod retention;
 mod runs;
 mod sandbox;

@@ -149,7 +149,7 @@ impl ApiError {
         Self::new(Failure::Unavailable, "the service cannot reach its database").retry_after(2)
     }
 
-    /// 503: a premium search where no browser is configured.
+    /// 503: a premium search where no browser answers.
     pub fn premium_unavailable() -> Self {
         let message = "premium searches are not available here now; nothing was charged";
         Self::new(Failure::PremiumUnavailable, message).retry_after(60)

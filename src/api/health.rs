@@ -51,6 +51,7 @@ pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let ok = api.has_store();
     let (runs_driven, runs_waiting) = api.runs.counts();
     let (check_workers_busy, check_workers) = api.runs.workers();
+    let (browser_sessions_busy, browser_sessions) = api.runs.browsers();
     let server = api.gauge.get().map(|gauge| gauge.load().into());
     Ok(ok_json(&Health {
         status: if ok { HealthStatus::Ok } else { HealthStatus::Degraded },
@@ -60,7 +61,15 @@ pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        load: HealthLoad { runs_driven, runs_waiting, check_workers_busy, check_workers, server },
+        load: HealthLoad {
+            runs_driven,
+            runs_waiting,
+            check_workers_busy,
+            check_workers,
+            browser_sessions_busy,
+            browser_sessions,
+            server,
+        },
         sandbox: api.config.sandbox,
     }))
 }

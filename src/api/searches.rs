@@ -69,7 +69,7 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     })))
 }
 
-/// 403 and 503 come before anything is charged.
+/// 403 comes before anything is charged; so does 503, from [`Runs::start`](crate::runs::service::Runs::start).
 fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiError> {
     if !premium {
         return Ok(());
@@ -78,7 +78,7 @@ fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiE
         let plans = api.accounts.plans().names_where(|plan| plan.premium);
         return Err(ApiError::plan_required("premium searches are not part of this account's plan", &plans));
     }
-    if api.config.premium_available { Ok(()) } else { Err(ApiError::premium_unavailable()) }
+    Ok(())
 }
 
 /// A valid search, about to be charged.
@@ -137,6 +137,7 @@ impl Search {
             Err(OrderError::Suppressed) => Err(ApiError::suppressed()),
             Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
             Err(OrderError::Choice(error)) => Err(error.into()),
+            Err(OrderError::NoBrowser) => Err(ApiError::premium_unavailable()),
             Err(OrderError::Storage(error)) => Err(error.into()),
         }
     }

@@ -37,8 +37,6 @@ pub struct ApiConfig {
     pub keep_alive: Duration,
     /// Answers come from the simulated web: every one says so.
     pub sandbox: bool,
-    /// Whether premium searches can be run (a browser is configured, or the web is simulated).
-    pub premium_available: bool,
     /// Origins that browsers may call from; `*` is any.
     pub cors_origins: Vec<String>,
 }

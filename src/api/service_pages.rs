@@ -36,7 +36,7 @@ pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
             applies_to: SearchType::Username,
             credits: PREMIUM_COST,
             module_count: counts.premium,
-            available: api.config.premium_available,
+            available: api.runs.can_browse(),
             plan_required: plans.names_where(|plan| plan.premium),
         },
         modules: counts.standard,

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
+//! | `browsers` | browsers, as they are configured |
 //! | `serve` | the server, from its start to its end |
 //! | `search` | one search without a server |
 //! | `proof` | a catalogue proved |
@@ -15,6 +16,7 @@
 //! | `housekeeper` | what has to be done every now and then |
 
 mod admin;
+mod browsers;
 mod ears;
 mod housekeeper;
 mod keys;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use log::{debug, info, warn};
 
-use super::AppError;
+use super::{AppError, browsers};
 use crate::base::clock::Clock;
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
@@ -13,11 +13,12 @@ use crate::modules::check::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
-use crate::net::{HttpProber, NetConfig};
+use crate::modules::probe::{Browsers, NoBrowser, Prober};
+use crate::net::{Carriers, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::journal::Journal;
 use crate::runs::service::{Runs, RunsConfig};
 use crate::runs::workshop::Limits;
-use crate::sandbox::{Sandbox, SandboxOptions};
+use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 
 /// Runs that may wait for a driver: at the usual length of a search, some ten minutes' worth.
 const MAX_WAITING_RUNS: usize = 1000;
@@ -27,19 +28,11 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
 const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
 
-/// Whether premium searches can be run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Premium {
-    /// The web is simulated, browsers included.
-    Available,
-    /// No browser is configured.
-    Unavailable,
-}
-
 /// The engine of searches.
 pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
-    pub(super) premium: Premium,
+    /// They end with the engine; before the simulated web that they may look at.
+    pub(super) browsers: Option<Arc<RealBrowsers>>,
     /// The simulated web lives as long as those who ask it.
     pub(super) sandbox: Option<Sandbox>,
 }
@@ -59,13 +52,19 @@ impl Engine {
             None => None,
             Some(options) => Some(start_sandbox(catalog.modules(), options)?),
         };
-        let premium = if sandbox.is_some() { Premium::Available } else { Premium::Unavailable };
+        let (prober, real) = prober(config, sandbox.as_ref())?;
+        let browsers: Arc<dyn Browsers> = match (&real, &sandbox) {
+            (Some(real), _) => Arc::clone(real) as _,
+            (None, Some(_)) => Arc::new(SimulatedBrowsers::default()),
+            (None, None) => Arc::new(NoBrowser),
+        };
         let keys = config.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let checker = checker(config, sandbox.as_ref(), OperatorKeys::new(keys))?;
+        let checker = checker(config, prober, OperatorKeys::new(keys));
         let runs = Runs::new(
             journal,
             catalog,
             checker,
+            browsers,
             clock,
             RunsConfig {
                 check_workers: config.check_workers,
@@ -83,7 +82,16 @@ impl Engine {
                 simulated: sandbox.is_some(),
             },
         );
-        Ok(Self { runs, premium, sandbox })
+        Ok(Self { runs, browsers: real, sandbox })
+    }
+}
+
+impl Drop for Engine {
+    /// Whoever else knows the browsers, they end.
+    fn drop(&mut self) {
+        if let Some(browsers) = &self.browsers {
+            browsers.stop();
+        }
     }
 }
 
@@ -125,20 +133,40 @@ pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) ->
         .map_err(|error| AppError::Failed(format!("the simulated web could not be started: {error}")))
 }
 
-/// Checks through real sockets: of the simulated web, if there is one.
-pub(super) fn checker(
+/// Who sends requests, and the browsers that it has.
+pub(super) type Senders = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
+
+/// Who sends requests; with browsers where some are configured.
+pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<Senders, AppError> {
+    let http = http_prober(config, sandbox)?;
+    let simulated = sandbox.map(|_| Arc::clone(&http));
+    let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox), simulated)? else {
+        return Ok((http, None));
+    };
+    let browser = browsers.prober();
+    Ok((Arc::new(Carriers { http, browser }), Some(Arc::new(browsers))))
+}
+
+/// Who sends requests through real sockets: to the simulated web, if there is one.
+pub(super) fn http_prober(
     config: &EngineConfig,
     sandbox: Option<&Sandbox>,
-    keys: OperatorKeys,
-) -> Result<Arc<Checker>, AppError> {
-    let prober = HttpProber::new(NetConfig {
+) -> Result<Arc<dyn Prober>, AppError> {
+    let prober = HttpProber::new(net_config(config, sandbox));
+    Ok(Arc::new(prober.map_err(|error| AppError::Config(error.to_string()))?))
+}
+
+fn net_config(config: &EngineConfig, sandbox: Option<&Sandbox>) -> NetConfig {
+    NetConfig {
         user_agent: config.user_agent.clone(),
         allow_private_targets: config.allow_private_targets,
         outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
         sandbox: sandbox.map(Sandbox::addr),
         ..NetConfig::default()
-    })
-    .map_err(|error| AppError::Config(error.to_string()))?;
-    let checker = Checker::new(Arc::new(prober), keys, config.user_agent.clone(), config.control_ttl);
-    Ok(Arc::new(checker))
+    }
+}
+
+/// Checks whose requests `prober` sends.
+pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: OperatorKeys) -> Arc<Checker> {
+    Arc::new(Checker::new(prober, keys, config.user_agent.clone(), config.control_ttl))
 }

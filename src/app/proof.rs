@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::AppError;
-use super::parts::{checker, sandbox_options, start_sandbox};
+use super::parts::{checker, http_prober, prober, sandbox_options, start_sandbox};
 use crate::config::EngineConfig;
 use crate::modules::check::Checker;
 use crate::modules::definition::Contact;
@@ -64,9 +64,12 @@ pub fn prove_modules(
             return Err(AppError::Config("troubles are simulated: --faults needs --sandbox".to_owned()));
         }
         let keys = engine.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        let checker = checker(engine, None, OperatorKeys::new(keys))?;
+        // The browsers live as long as they are asked.
+        let (prober, _browsers) = prober(engine, None)?;
+        let checker = checker(engine, prober, OperatorKeys::new(keys));
         let seed = RandomState::new().hash_one(request.modules.len());
-        let options = options_of(engine, checker, seed);
+        let browser_jobs = engine.browsers.browser_sessions;
+        let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
         return Ok(prove(&request.modules, &options, stop, progress));
     };
     let (web, checker) = simulated(request, options.clone())?;
@@ -93,6 +96,8 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
         simulated: false,
         troubles: Vec::new(),
         jobs: engine.check_workers,
+        // The simulated web is as many browsers as it takes.
+        browser_jobs: engine.check_workers,
         timeout: engine.check_timeout,
         seed,
     }
@@ -103,8 +108,9 @@ fn simulated(request: &ProofRequest, options: SandboxOptions) -> Result<(Sandbox
     let web = start_sandbox(&request.modules, options)?;
     let needs = request.modules.iter().flat_map(|module| &module.entry().needs);
     let keys = needs.map(|need| (need.trim_start_matches("config.").to_owned(), "simulated".to_owned()));
-    let checker = checker(&request.engine, Some(&web), OperatorKeys::new(keys))?;
-    Ok((web, checker))
+    // The simulated web renders its pages itself: a browser for each web would be many.
+    let prober = http_prober(&request.engine, Some(&web))?;
+    Ok((web, checker(&request.engine, prober, OperatorKeys::new(keys))))
 }
 
 /// Where the simulated web can make no answers, the module's rules tell hit and miss not apart.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::parts::{Engine, Premium, load_catalog};
+use super::parts::{Engine, load_catalog};
 use super::{AppError, suppression};
 use crate::account::audit::Origin;
 use crate::account::credits::{Charge, Cycle};
@@ -71,9 +71,6 @@ pub fn search(
     if engine.runs.is_suppressed(&request.query) {
         return Err(AppError::Config(SUPPRESSED.to_owned()));
     }
-    if request.premium && engine.premium == Premium::Unavailable {
-        return Err(AppError::Config("premium searches need a browser, and none is configured".to_owned()));
-    }
     let now = clock.now();
     let order = Order {
         account: AccountId::new(),
@@ -87,6 +84,7 @@ pub fn search(
     let run = match engine.runs.start(order) {
         Ok(Receipt::Started(run)) => run,
         Err(OrderError::Choice(error)) => return Err(AppError::Config(error.to_string())),
+        Err(OrderError::NoBrowser) => return Err(no_browser(&engine)),
         Ok(_) | Err(_) => return Err(AppError::Failed("the search could not be started".to_owned())),
     };
     follow(&engine.runs, &run, &mut sink);
@@ -94,6 +92,18 @@ pub fn search(
     // A run that has ended lets its driver go at once; one that was broken off needs a moment.
     engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
     Ok(record)
+}
+
+/// A premium search without a browser: none is configured, or none answers.
+fn no_browser(engine: &Engine) -> AppError {
+    match engine.runs.browsers() {
+        (_, 0) => AppError::Config(
+            "premium searches need a browser, and none is configured (--webdriver)".to_owned(),
+        ),
+        _ => AppError::Failed(
+            "premium searches need a browser, and none that is configured answers".to_owned(),
+        ),
+    }
 }
 
 /// Hands on what the run publishes, until it ends or the sink has had enough.

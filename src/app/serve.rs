@@ -12,7 +12,7 @@ use signal_hook::iterator::Signals;
 use super::admin::AdminSide;
 use super::ears::Ears;
 use super::housekeeper::House;
-use super::parts::{Engine, Premium, load_catalog};
+use super::parts::{Engine, load_catalog};
 use super::{AppError, housekeeper, notify, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
@@ -160,7 +160,6 @@ fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiCon
         stream_timeout: config.server.stream_timeout,
         keep_alive: config.server.keep_alive,
         sandbox: engine.sandbox.is_some(),
-        premium_available: engine.premium == Premium::Available,
         cors_origins: config.server.cors_origins.clone(),
     }
 }

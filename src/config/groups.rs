@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use log::LevelFilter;
 
+use super::browsers::BrowserSettings;
 use super::checked::{checked, secret};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{self, DatabaseAddress};
@@ -188,6 +189,9 @@ pub struct EngineConfig {
     /// Keys of modules, from both sources.
     #[arg(skip)]
     pub keys: ModuleKeys,
+    /// Browsers, for premium searches.
+    #[command(flatten)]
+    pub browsers: BrowserSettings,
 }
 
 impl EngineConfig {

@@ -7,6 +7,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `groups` | the options, one struct a group |
+//! | `browsers` | the options of browsers |
 //! | `value` | kinds of values: what each allows |
 //! | `keys` | keys that modules need |
 //! | `checked` | the refusal's wording, for clap |
@@ -14,6 +15,7 @@
 //! To add an option: a field in `groups`, a line in `tests/cli.rs`' table of refusals; the README's table
 //! is held against the fields by a test there.
 
+mod browsers;
 mod checked;
 mod groups;
 mod keys;
@@ -25,6 +27,7 @@ use std::fmt;
 use clap::builder::TypedValueParser;
 use clap::{Args, Command, FromArgMatches};
 
+pub use browsers::{BrowserSettings, GuardSetting, WebdriverSetting};
 pub(crate) use checked::checked;
 pub(crate) use checked::secret;
 pub use groups::{
@@ -116,6 +119,7 @@ impl EngineConfig {
                 value::show_duration(self.run_timeout)
             )));
         }
+        self.browsers.check()?;
         self.catalog.check()
     }
 }

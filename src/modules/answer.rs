@@ -27,6 +27,7 @@ pub(crate) struct Answer<'r> {
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
     page: OnceCell<Page>,
+    visible: OnceCell<String>,
     json_ld: OnceCell<Vec<Value>>,
     scripts: OnceCell<Documents>,
     digests: [OnceCell<Value>; 4],
@@ -52,6 +53,7 @@ impl<'r> Answer<'r> {
             lower: OnceCell::new(),
             json: OnceCell::new(),
             page: OnceCell::new(),
+            visible: OnceCell::new(),
             json_ld: OnceCell::new(),
             scripts: OnceCell::new(),
             digests: Default::default(),
@@ -121,6 +123,12 @@ impl<'r> Answer<'r> {
             let read = if self.is_xml() { Page::read_xml } else { Page::read };
             read(self.text(), self.selectors)
         })
+    }
+
+    /// The text that the page shows, white space squeezed. Rules that ask for it say so when they are
+    /// compiled: see [`Selectors::want_visibility`].
+    pub(crate) fn visible(&self) -> &str {
+        self.visible.get_or_init(|| self.page().visible_text())
     }
 
     fn is_xml(&self) -> bool {

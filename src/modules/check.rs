@@ -19,7 +19,7 @@ use super::plan::Plan;
 use super::probe::{Prober, Trace};
 use super::query::Query;
 use super::template::{Saved, Values};
-use super::terms::{PausedHosts, Terms};
+use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, PausedHosts, Terms};
 
 /// Runs checks. Shared by all check workers.
 pub struct Checker {
@@ -156,7 +156,8 @@ impl Checker {
         if !module.is_controlled() {
             return None;
         }
-        let terms = terms.of_control(Instant::now());
+        let least = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
+        let terms = terms.of_control(Instant::now(), least);
         let controlled = self.controls.verdict(&control::key(module, query), terms.deadline, || {
             let seed = RandomState::new().hash_one(module.id());
             let Some(name) = made_up(module, query, seed) else {

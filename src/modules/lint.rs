@@ -4,11 +4,12 @@ use serde_json::Value;
 use url::Url;
 
 use super::control::two_made_up;
-use super::definition::{Entry, MatcherEntry, Method, Scripts, StatusRule, Via};
+use super::definition::{Entry, MatcherEntry, Method, Scripts, StatusRule};
 use super::mistake::Mistakes;
 use super::module::{MAX_PROBES, Module, rules_on};
 use super::plan::KEY_IS_TOLD;
 use super::query::{Query, SearchType};
+use super::render;
 use super::rule::implication::{implies, on_any_answer};
 use super::template::{Saved, Values, is_name};
 
@@ -33,10 +34,7 @@ pub(super) fn entry(entry: &Entry, mistakes: &mut Mistakes) {
     }
     order(entry, mistakes);
     redirects(entry, mistakes);
-    let is_premium = entry.probes.iter().any(|probe| probe.via == Via::Browser);
-    if is_premium && entry.search_type != SearchType::Username {
-        mistakes.add_in("probes", "`\"via\": \"browser\"` is for username modules only");
-    }
+    render::lint(entry, mistakes);
 }
 
 /// Rules that others never let come to a verdict.
@@ -80,7 +78,7 @@ fn redirects(entry: &Entry, mistakes: &mut Mistakes) {
         for (index, rule) in rules.iter().enumerate() {
             let mut probes = entry.probes.iter().enumerate();
             let is_about = |at: usize| rule.probe.is_none_or(|probe| probe == at);
-            let are_followed = probes.all(|(at, probe)| probe.follow || !is_about(at));
+            let are_followed = probes.all(|(at, probe)| probe.follows() || !is_about(at));
             let is_redirect =
                 |rule: &StatusRule| matches!(rule, StatusRule::Code(301 | 302 | 303 | 307 | 308));
             if are_followed && !rule.status.is_empty() && rule.status.iter().all(is_redirect) {

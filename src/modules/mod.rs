@@ -28,7 +28,7 @@
 //! streaming pass), `script_json` (JSON in scripts), `json_size` (what JSON costs), `digest`, `pointer`, `rule` (matchers), `extract`
 //! (extractors), `barrier` (the global list), `plan` (a compiled probe), `inquiry` (its probes sent in
 //! order), `sender` (cookies, deadline, one retry), [`feed`] (lists that all checks share), `pages`
-//! (further pages of a hit), `memo` (found out once, shared), `scope` and `lint` (what makes no sense).
+//! (further pages of a hit), `render` (what a browser waits for), `memo` (found out once, shared), `scope` and `lint` (what makes no sense).
 //!
 //! # To add
 //! - **a condition** to rules: its field in [`definition`], its line in `catalog::shape`, its test in
@@ -66,6 +66,7 @@ mod plan;
 mod pointer;
 pub mod probe;
 pub mod query;
+mod render;
 mod rule;
 pub mod sample;
 mod scope;

@@ -17,6 +17,7 @@ use super::pattern;
 use super::plan::Plan;
 use super::probe::MAX_BODY_BYTES;
 use super::query::{Query, SearchType};
+use super::render::Waiting;
 use super::rule::matcher::Matcher;
 use super::scope::Scope;
 use super::template::{Host, Saved, Template, Values, Variable};
@@ -249,6 +250,7 @@ fn compile(entry: Entry, mistakes: &mut Mistakes) -> Option<Module> {
         let (body_limit, wants_json) = (body_limit(&module, index), wants_json(&module, index));
         module.plans[index].body_limit = body_limit;
         module.plans[index].wants_json = wants_json;
+        module.plans[index].waiting = Waiting::compile(&module.entry, index, &scope, mistakes);
     }
     Some(module)
 }

@@ -27,8 +27,34 @@ pub struct Request {
     pub max_redirects: u8,
     /// How much of the (decoded) body is read at the most, in bytes; the rest is left unread.
     pub body_limit: usize,
+    /// For [`Via::Browser`]: what shows that the page is ready to be judged. Without it a page is ready
+    /// once it has loaded.
+    pub render: Option<Render>,
     /// Who asks, for logs and the sandbox; never sent to a real site.
     pub trace: Trace,
+}
+
+/// What a browser waits for before it hands a page over: ready as soon as any mark fits. A page on which
+/// none ever does is handed over as it stands shortly before the deadline, for walls to be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Render {
+    /// Never empty.
+    pub until: Vec<Mark>,
+}
+
+/// Something that a rendered page shows. Texts are compared as they are, case included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mark {
+    /// An element that this selector finds; only selectors that a browser understands alike.
+    Css(String),
+    /// Part of the visible text, white space squeezed: of no script, style, template or hidden element.
+    Text(String),
+    /// Part of the rendered document's HTML.
+    Source(String),
+    /// Part of the title.
+    Title(String),
+    /// Part of the address in the end.
+    Url(String),
 }
 
 /// Where a request comes from.
@@ -128,6 +154,9 @@ pub enum ProbeError {
     Body(String),
     /// No prober is configured for this request (a browser module without a browser).
     Unavailable(String),
+    /// A browser is configured, and failed: no session was to be had, or it, its driver or its page died on
+    /// the way. Worth one retry.
+    Browser(String),
 }
 
 impl ProbeError {
@@ -146,12 +175,13 @@ impl ProbeError {
             Self::Protocol(_) => "protocol",
             Self::Body(_) => "body",
             Self::Unavailable(_) => "unavailable",
+            Self::Browser(_) => "browser",
         }
     }
 
     /// Whether one more try inside the deadline makes sense.
     pub fn is_connection_error(&self) -> bool {
-        matches!(self, Self::Connect(_))
+        matches!(self, Self::Connect(_) | Self::Browser(_))
     }
 }
 
@@ -166,7 +196,8 @@ impl fmt::Display for ProbeError {
             | Self::Redirect(why)
             | Self::Protocol(why)
             | Self::Body(why)
-            | Self::Unavailable(why) => write!(f, "{}: {why}", self.reason()),
+            | Self::Unavailable(why)
+            | Self::Browser(why) => write!(f, "{}: {why}", self.reason()),
         }
     }
 }
@@ -182,6 +213,31 @@ pub trait Prober: Send + Sync {
     /// When no usable answer came; any HTTP status is an answer.
     fn send(&self, request: &Request, jar: &mut CookieJar, deadline: Instant)
     -> Result<Response, ProbeError>;
+}
+
+/// The browsers behind [`Via::Browser`]: what must be known of them before a check is made.
+pub trait Browsers: Send + Sync {
+    /// How many pages can be open at once: as many checks are under way in browsers. 0: no browser is
+    /// configured.
+    fn sessions(&self) -> usize;
+
+    /// Whether a page could be opened now: some configured endpoint answers. Takes a second or two at the
+    /// most; asked before each premium search is charged.
+    fn is_available(&self) -> bool;
+}
+
+/// Where no browser is configured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoBrowser;
+
+impl Browsers for NoBrowser {
+    fn sessions(&self) -> usize {
+        0
+    }
+
+    fn is_available(&self) -> bool {
+        false
+    }
 }
 
 /// The cookies of one check: kept by exact host, never shared between checks.

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 /// says yes to everyone is worth finding out.
 pub const CONTROL_TIME: Duration = Duration::from_secs(3);
 
+/// The same for a control check in a browser: a page is drawn there, a session perhaps made anew.
+pub const BROWSER_CONTROL_TIME: Duration = Duration::from_secs(8);
+
 /// Knows which hosts asked to be left alone for now.
 pub trait PausedHosts: Sync {
     /// Whether `host`, a name as in [`Pause::host`](super::outcome::Pause), is not to be asked now.
@@ -26,17 +29,17 @@ impl PausedHosts for NoHost {
 pub struct Terms<'t> {
     /// When the check must have its answers.
     pub deadline: Instant,
-    /// When its control check must be done at the latest, which may take [`CONTROL_TIME`] even where the
-    /// deadline is nearer. Not before the deadline.
+    /// When its control check must be done at the latest, which may take [`CONTROL_TIME`] (in a browser
+    /// [`BROWSER_CONTROL_TIME`]) even where the deadline is nearer. Not before the deadline.
     pub ceiling: Instant,
     /// Whom it must not ask.
     pub paused: &'t dyn PausedHosts,
 }
 
 impl Terms<'_> {
-    /// Those of a control check that begins `now`.
-    pub(super) fn of_control(&self, now: Instant) -> Self {
-        Self { deadline: self.deadline.max(self.ceiling.min(now + CONTROL_TIME)), ..*self }
+    /// Those of a control check that begins `now` and may take `least` in any case.
+    pub(super) fn of_control(&self, now: Instant, least: Duration) -> Self {
+        Self { deadline: self.deadline.max(self.ceiling.min(now + least)), ..*self }
     }
 }
 
@@ -57,7 +60,7 @@ mod tests {
         let at = |secs| now + Duration::from_secs(secs);
         for (deadline, ceiling, want) in [(10, 60, 10), (1, 60, 3), (1, 2, 2), (1, 1, 1)] {
             let terms = Terms { ceiling: at(ceiling), ..Terms::from(at(deadline)) };
-            assert_eq!(terms.of_control(now).deadline, at(want), "{deadline} {ceiling}");
+            assert_eq!(terms.of_control(now, CONTROL_TIME).deadline, at(want), "{deadline} {ceiling}");
         }
     }
 }

@@ -141,7 +141,7 @@ fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, NetError> 
     Ok(Some(Secret::new((user, password))))
 }
 
-fn percent_decode(text: &str) -> Option<String> {
+pub(super) fn percent_decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

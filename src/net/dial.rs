@@ -2,6 +2,7 @@
 //! made for each hop, so that it carries what belongs to the hop: addresses in, times out.
 
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -31,8 +32,8 @@ pub(super) struct Approved {
 }
 
 /// An address list of ureq's kind.
-pub(super) fn address_list(addrs: impl IntoIterator<Item = std::net::SocketAddr>) -> ResolvedSocketAddrs {
-    let mut list = ArrayVec::from_fn(|_| std::net::SocketAddr::from(([0, 0, 0, 0], 0)));
+pub(super) fn address_list(addrs: impl IntoIterator<Item = SocketAddr>) -> ResolvedSocketAddrs {
+    let mut list = ArrayVec::from_fn(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
     for addr in addrs {
         if list.try_push(addr).is_err() {
             break;
@@ -117,17 +118,7 @@ impl HopConnector {
         timeout.after = UreqDuration::from(timeout.after.saturating_sub(started.elapsed()));
         stream.set_timeout(timeout);
         let target = self.approved.target.first().ok_or(Error::HostNotFound)?;
-        let authorization = match &proxy.credentials {
-            Some(credentials) => {
-                let (user, password) = credentials.expose();
-                format!(
-                    "Proxy-Authorization: Basic {}\r\n",
-                    BASE64_STANDARD.encode(format!("{user}:{password}"))
-                )
-            }
-            None => String::new(),
-        };
-        write!(stream, "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n")?;
+        stream.write_all(connect_head(proxy, target).as_bytes())?;
         let status = read_connect_status(&mut stream)?;
         if !(200..300).contains(&status) {
             return Err(Error::ConnectProxyFailed(format!("the outbound proxy answered {status}")));
@@ -136,8 +127,20 @@ impl HopConnector {
     }
 }
 
+/// What asks an HTTP proxy for a tunnel to `target`.
+pub(super) fn connect_head(proxy: &OutboundProxy, target: &SocketAddr) -> String {
+    let authorization = match &proxy.credentials {
+        Some(credentials) => {
+            let (user, password) = credentials.expose();
+            format!("Proxy-Authorization: Basic {}\r\n", BASE64_STANDARD.encode(format!("{user}:{password}")))
+        }
+        None => String::new(),
+    };
+    format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n")
+}
+
 /// Reads a head byte by byte, so that nothing of what follows is taken, and gives its status.
-fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> {
+pub(super) fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {

@@ -7,6 +7,7 @@ use ureq::http::header::{
 use url::Url;
 
 use super::body;
+use crate::modules::definition::Via;
 use crate::modules::probe::{ProbeError, Request};
 
 const DEFAULT_ACCEPT: HeaderValue =
@@ -105,6 +106,9 @@ pub(super) fn add_sandbox_marks(
         ("x-sightline-hop", hop.to_string()),
         ("x-sightline-url", url.to_string()),
     ];
+    if request.via == Via::Browser {
+        marks.push(("x-sightline-via", "browser".into()));
+    }
     if trace.control {
         marks.push(("x-sightline-control", "1".into()));
     }

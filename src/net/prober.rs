@@ -8,14 +8,14 @@ use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::unversioned::transport::RustlsConnector;
 use ureq::{Agent, Body, Proxy};
-use url::{Host, Url};
+use url::Url;
 
+use super::approve::{Approver, as_str};
 use super::config::{NetConfig, NetError, OutboundProxy, ProxyKind, root_certs};
 use super::dial::{Approved, Connected, HopConnector, address_list, socks_setting};
 use super::failure::probe_error;
 use super::redirect::{Hop, MAX_URL_BYTES};
-use super::resolver::Resolver;
-use super::{body, guard, headers, redirect};
+use super::{body, headers, redirect};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
 
@@ -36,13 +36,12 @@ const OUTPUT_BUFFER_BYTES: usize = 16 * 1024;
 pub struct HttpProber {
     user_agent: HeaderValue,
     connect_timeout: Duration,
-    allow_private_targets: bool,
     sandbox: Option<SocketAddr>,
     proxy: Option<Arc<OutboundProxy>>,
     socks: Option<Proxy>,
     roots: RootCerts,
     tls: Arc<RustlsConnector>,
-    resolver: Resolver,
+    approver: Approver,
 }
 
 /// The head of an answer, its body unread.
@@ -75,14 +74,13 @@ impl HttpProber {
         Ok(Self {
             user_agent,
             connect_timeout,
-            allow_private_targets,
             sandbox,
             // The sandbox is in this process: no proxy on the way.
             proxy: proxy.filter(|_| sandbox.is_none()),
             socks: socks.filter(|_| sandbox.is_none()),
             roots,
             tls: Arc::default(),
-            resolver: Resolver::new(),
+            approver: Approver::new(allow_private_targets),
         })
     }
 
@@ -145,35 +143,14 @@ impl HttpProber {
             return Ok(Approved { target: address_list([sandbox]), proxy: address_list([]) });
         }
         let proxy = match self.proxy.as_deref() {
-            Some(proxy) => self.resolve(&as_str(&proxy.host), proxy.port, deadline)?,
+            Some(proxy) => self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?,
             None => Vec::new(),
         };
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(ProbeError::Protocol("the request's address has no host".into()));
         };
-        let mut target = self.resolve(&host, port, deadline)?;
-        if !self.allow_private_targets {
-            target.retain(|addr| guard::is_public(addr.ip()));
-            if target.is_empty() {
-                return Err(ProbeError::ForbiddenAddress);
-            }
-        }
+        let target = self.approver.approve(&host, port, deadline)?;
         Ok(Approved { target: address_list(target), proxy: address_list(proxy) })
-    }
-
-    fn resolve(
-        &self,
-        host: &Host<&str>,
-        port: u16,
-        deadline: Instant,
-    ) -> Result<Vec<SocketAddr>, ProbeError> {
-        Ok(match host {
-            Host::Ipv4(ip) => vec![(*ip, port).into()],
-            Host::Ipv6(ip) => vec![(*ip, port).into()],
-            Host::Domain(name) => {
-                self.resolver.resolve(name, deadline)?.iter().map(|ip| (*ip, port).into()).collect()
-            }
-        })
     }
 
     /// The hop's request as ureq takes it.
@@ -236,7 +213,7 @@ impl Prober for HttpProber {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        // The simulated web draws nothing by scripts: its pages are what a browser would come to see.
+        // The simulated web hands over its pages as a browser would, once they are drawn.
         if request.via == Via::Browser && self.sandbox.is_none() {
             return Err(ProbeError::Unavailable("no browser is configured".into()));
         }
@@ -251,14 +228,6 @@ impl Prober for HttpProber {
                 None => return read_answer(answer, hop.url, request.body_limit, timing),
             }
         }
-    }
-}
-
-fn as_str(host: &Host<String>) -> Host<&str> {
-    match host {
-        Host::Domain(name) => Host::Domain(name),
-        Host::Ipv4(ip) => Host::Ipv4(*ip),
-        Host::Ipv6(ip) => Host::Ipv6(*ip),
     }
 }
 

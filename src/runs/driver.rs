@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use log::{error, warn};
 
+use super::browsing::Share;
 use super::courtesy::{Admission, Permit, Waker};
 use super::ending::{self, Retry};
 use super::findings::Findings;
@@ -29,6 +30,8 @@ use crate::modules::terms::Terms;
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// Why a module was not asked any more, or not to the end: the run's ceiling had come.
 pub(super) const RUN_DEADLINE: &str = "run_deadline";
+/// Why a module was not asked: no browser is configured.
+const NO_BROWSER: &str = "unavailable";
 /// How long checks may outlive the run's ceiling before they are given up.
 const CEILING_GRACE: Duration = Duration::from_secs(5);
 /// Drives a run to its end, or until it is stopped.
@@ -62,6 +65,9 @@ struct Driver<'a> {
     lanes: Lanes,
     under_way: HashMap<usize, UnderWay>,
     in_tail: usize,
+    in_browser: usize,
+    /// This run's share of the browsers, as long as it has checks for them.
+    share: Option<Share<'a>>,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
     waker: Waker,
@@ -105,13 +111,16 @@ impl<'a> Driver<'a> {
         run.set_driver(Arc::clone(&waker));
         let now = Instant::now();
         let coverage = run.summary().coverage;
+        let lanes = Lanes::new(job.modules.clone(), &workshop.health);
         Self {
             workshop,
             run,
             query: Arc::new(job.query.clone()),
-            lanes: Lanes::new(job.modules.clone(), &workshop.health),
+            share: lanes.has_browser().then(|| workshop.browsing.share()),
+            lanes,
             under_way: HashMap::new(),
             in_tail: 0,
+            in_browser: 0,
             sender,
             receiver,
             waker,
@@ -144,13 +153,19 @@ impl<'a> Driver<'a> {
             http_status: None,
             elapsed_ms: 0,
         }));
-        for (place, module) in self.lanes.waiting(Lane::Front) {
-            if let Some(reason) = module.why_skipped(&self.query, self.workshop.checker.keys()) {
+        for (place, module) in self.lanes.all() {
+            if let Some(reason) = self.why_skipped(&module) {
                 self.lanes.take(place);
                 self.note(&module, bare_report(Outcome::Skipped, reason), Duration::ZERO);
             }
         }
         self.record();
+    }
+
+    fn why_skipped(&self, module: &Module) -> Option<&'static str> {
+        let reason = module.why_skipped(&self.query, self.workshop.checker.keys());
+        let lacks_browser = module.is_premium() && !self.workshop.browsing.is_configured();
+        reason.or_else(|| lacks_browser.then_some(NO_BROWSER))
     }
 
     fn dispatch(&mut self) {
@@ -164,13 +179,23 @@ impl<'a> Driver<'a> {
         let window = self.workshop.window();
         self.fill(Lane::Tail, window, window / 4);
         self.fill(Lane::Front, window, window);
+        self.fill(Lane::Browser, window, self.workshop.browsing.window());
+        if self.in_browser == 0 && !self.lanes.has_browser() {
+            self.share = None;
+        }
+    }
+
+    fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
+        let in_window = self.under_way.len() - self.in_browser;
+        match lane {
+            Lane::Front => in_window >= window,
+            Lane::Tail => in_window >= window || self.in_tail >= share,
+            Lane::Browser => self.in_browser >= share,
+        }
     }
 
     fn fill(&mut self, lane: Lane, window: usize, share: usize) {
-        let is_full = |driver: &Self| {
-            driver.under_way.len() >= window || (lane == Lane::Tail && driver.in_tail >= share)
-        };
-        if is_full(self) || self.lanes.left() == 0 {
+        if self.is_full(lane, window, share) || self.lanes.left() == 0 {
             return;
         }
         for (place, module) in self.lanes.waiting(lane) {
@@ -183,7 +208,7 @@ impl<'a> Driver<'a> {
                 Admission::DailyLimit => self.pass_over(place, &module, Outcome::Skipped, "daily_limit"),
                 Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, RETRY_AFTER),
             }
-            if is_full(self) {
+            if self.is_full(lane, window, share) {
                 return;
             }
         }
@@ -201,10 +226,11 @@ impl<'a> Driver<'a> {
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
         self.lanes.take(place);
         self.in_tail += usize::from(lane == Lane::Tail);
+        self.in_browser += usize::from(lane == Lane::Browser);
         self.under_way.insert(place, UnderWay { module: Arc::clone(&module), lane, since: Instant::now() });
         let (workshop, query) = (Arc::clone(self.workshop), Arc::clone(&self.query));
         let (sender, ceiling, run) = (self.sender.clone(), self.ceiling, Arc::clone(self.run));
-        self.workshop.pool.execute(move || {
+        let job = move || {
             if run.stopped().is_some() {
                 // It waited for a worker meanwhile; nobody wants to know any more.
                 return;
@@ -219,7 +245,11 @@ impl<'a> Driver<'a> {
             // The driver may have given the check up.
             let (took, at) = (began.elapsed(), workshop.clock.now());
             let _ = sender.send(Message::Ended { place, report, took, at });
-        });
+        };
+        match lane {
+            Lane::Browser => self.workshop.browsing.execute(job),
+            Lane::Front | Lane::Tail => self.workshop.pool.execute(job),
+        }
     }
 
     /// Waits for something to do, then takes all that has come.
@@ -259,6 +289,7 @@ impl<'a> Driver<'a> {
     fn end_of(&mut self, place: usize) -> Option<UnderWay> {
         let check = self.under_way.remove(&place)?;
         self.in_tail -= usize::from(check.lane == Lane::Tail);
+        self.in_browser -= usize::from(check.lane == Lane::Browser);
         Some(check)
     }
 

@@ -18,6 +18,7 @@
 //! | [`health`] | what real runs teach about each module |
 //! | [`figures`] | what a process has done, counted |
 //! | [`lanes`] | in which order a run asks its modules |
+//! | [`browsing`] | checks in browsers: workers of their own, shared fairly |
 //! | [`pool`] | the check workers that all runs share |
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
@@ -35,6 +36,7 @@
 //! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
 //! them, so that an id once shown never changes. A result may be shown again, with more sources.
 
+pub mod browsing;
 pub mod courtesy;
 mod doubt;
 pub mod driver;

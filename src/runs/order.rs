@@ -56,6 +56,8 @@ pub enum OrderError {
     Overloaded,
     /// No modules can be chosen so.
     Choice(ChoiceError),
+    /// A premium search, and no browser answers.
+    NoBrowser,
     /// The store failed: nothing was charged, as far as it can tell.
     Storage(StorageError),
 }

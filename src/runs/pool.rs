@@ -15,10 +15,15 @@ pub struct CheckPool {
 impl CheckPool {
     /// Starts `workers` threads (at least one).
     pub fn new(workers: usize) -> Self {
+        Self::of("check", workers)
+    }
+
+    /// The same with another name for the threads.
+    pub fn of(name: &str, workers: usize) -> Self {
         let workers = workers.max(1);
         let threads = threadpool::Builder::new()
             .num_threads(workers)
-            .thread_name("check".to_owned())
+            .thread_name(name.to_owned())
             .thread_stack_size(WORKER_STACK_BYTES)
             .build();
         Self { threads, workers }

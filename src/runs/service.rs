@@ -9,6 +9,7 @@ use jiff::{Timestamp, ToSpan};
 use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
+use super::browsing::Browsing;
 use super::courtesy::Courtesy;
 use super::doubt::{Doubt, Doubts};
 use super::figures::Figures;
@@ -32,6 +33,7 @@ use crate::base::storage::StorageError;
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::check::Checker;
 use crate::modules::module::Module;
+use crate::modules::probe::Browsers;
 use crate::modules::query::{Query, SearchType};
 
 /// Results read from the store at once.
@@ -115,6 +117,7 @@ impl Runs {
         journal: Arc<dyn Journal>,
         catalog: Arc<Catalog>,
         checker: Arc<Checker>,
+        browsers: Arc<dyn Browsers>,
         clock: Arc<dyn Clock>,
         config: RunsConfig,
     ) -> Arc<Self> {
@@ -122,6 +125,7 @@ impl Runs {
             journal,
             checker,
             pool: CheckPool::new(config.check_workers),
+            browsing: Browsing::new(browsers),
             courtesy: Courtesy::default(),
             health: Arc::new(HealthTable::default()),
             figures: Figures::default(),
@@ -184,7 +188,7 @@ impl Runs {
     ///
     /// # Errors
     /// [`OrderError::Suppressed`] before anything is looked at;
-    /// [`OrderError::Overloaded`] and [`OrderError::Choice`] before anything is charged; the store's failure.
+    /// [`OrderError::Overloaded`], [`OrderError::Choice`] and [`OrderError::NoBrowser`] before anything is charged; the store's failure.
     pub fn start(&self, order: Order) -> Result<Receipt, OrderError> {
         if self.is_suppressed(&order.query) {
             return Err(OrderError::Suppressed);
@@ -194,8 +198,11 @@ impl Runs {
         }
         let modules = match self.modules_for(&order.query, order.premium, &order.choice) {
             Ok(modules) => modules,
-            Err(error) => return self.known_order(&order, error),
+            Err(error) => return self.known_order(&order, OrderError::Choice(error)),
         };
+        if order.premium && !self.can_browse() {
+            return self.known_order(&order, OrderError::NoBrowser);
+        }
         let ids: Vec<String> = modules.iter().map(|module| module.id().to_string()).collect();
         let now = self.workshop.clock.now();
         let new = NewRun {
@@ -246,13 +253,13 @@ impl Runs {
         })
     }
 
-    /// What cannot be chosen any more may have been ordered before, from another catalogue.
-    fn known_order(&self, order: &Order, error: ChoiceError) -> Result<Receipt, OrderError> {
-        let Some(idempotency) = &order.idempotency else { return Err(OrderError::Choice(error)) };
+    /// What cannot be had any more may have been ordered before: from another catalogue, with a browser there.
+    fn known_order(&self, order: &Order, error: OrderError) -> Result<Receipt, OrderError> {
+        let Some(idempotency) = &order.idempotency else { return Err(error) };
         match self.workshop.journal.known_request(order.account, idempotency).map_err(OrderError::Storage)? {
             Some(Started::Repeated(id)) => Ok(Receipt::Repeated(id)),
             Some(Started::Mismatch) => Ok(Receipt::Mismatch),
-            _ => Err(OrderError::Choice(error)),
+            _ => Err(error),
         }
     }
 
@@ -410,6 +417,16 @@ impl Runs {
     /// Checks that wait for a worker.
     pub fn checks_waiting(&self) -> usize {
         self.workshop.pool.waiting()
+    }
+
+    /// Whether premium searches can be run now: a browser answers.
+    pub fn can_browse(&self) -> bool {
+        self.workshop.browsing.is_available()
+    }
+
+    /// Checks that are under way in browsers, and how many can be at once.
+    pub fn browsers(&self) -> (usize, usize) {
+        self.workshop.browsing.load()
     }
 
     /// Check workers that work now, and all there are.

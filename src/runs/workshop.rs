@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use super::browsing::Browsing;
 use super::courtesy::Courtesy;
 use super::figures::Figures;
 use super::health::HealthTable;
@@ -19,7 +20,8 @@ const LEAST_WINDOW: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// One check, all its probes and retries; its control check has at least
-    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), inside the run's time.
+    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), inside the run's time. A check in a browser has as much, counted from when a worker
+    /// of theirs takes it up.
     pub check_timeout: Duration,
     /// A whole run; what has not been asked by then is `timeout`.
     pub run_timeout: Duration,
@@ -37,6 +39,8 @@ pub struct Workshop {
     pub checker: Arc<Checker>,
     /// Check workers.
     pub pool: CheckPool,
+    /// Checks in browsers, and their workers.
+    pub browsing: Browsing,
     /// Places at hosts.
     pub courtesy: Courtesy,
     /// What is known of each module.

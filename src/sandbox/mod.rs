@@ -10,6 +10,7 @@
 //! | `world` | who exists where, how each site behaves, how long it takes; names to rely on |
 //! | `web` | from a request to what comes of it |
 //! | `stage/` | answers that make a module hit or miss, from its own rules, tried out on them |
+//! | `browsers`, `script` | premium modules: pages as a browser would hand them over, or as it gets them |
 //! | `trouble` | challenge pages, login walls and other trouble |
 //! | `server`, `wire` | the little HTTP server |
 //!
@@ -29,8 +30,10 @@ use std::sync::Arc;
 
 use crate::modules::module::Module;
 
+mod browsers;
 mod draw;
 mod options;
+mod script;
 mod server;
 mod stage;
 mod trouble;
@@ -38,6 +41,7 @@ mod web;
 mod wire;
 mod world;
 
+pub use browsers::SimulatedBrowsers;
 pub use options::{Mood, SandboxOptions, Shares};
 pub use stage::Problem;
 pub use web::Requests;

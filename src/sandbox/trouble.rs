@@ -7,6 +7,9 @@ use super::wire::Answer;
 /// How long a site that is asked too often wants to be left alone, in seconds.
 const RETRY_AFTER_SECS: u64 = 30;
 
+/// Where a site with a login wall leads to.
+pub(super) const LOGIN_PATH: &str = "/login";
+
 /// What comes of a request to a site in that mood; `None`: an answer as the module expects it.
 /// `first_hop`: the request is not one that a redirect led to. `dice`: a number that belongs to the site.
 pub(super) fn act(mood: Mood, first_hop: bool, dice: u64) -> Option<Act> {
@@ -55,7 +58,7 @@ fn too_many() -> Answer {
 }
 
 fn to_login() -> Answer {
-    page(302, "Found", "Please sign in.").with_header("Location", "/login?next=%2F")
+    page(302, "Found", "Please sign in.").with_header("Location", format!("{LOGIN_PATH}?next=%2F"))
 }
 
 fn login() -> Answer {

@@ -9,11 +9,13 @@ use url::Url;
 
 use super::draw::draw;
 use super::options::{Mood, SandboxOptions};
+use super::script;
 use super::server::{Act, Host, Reaction};
 use super::stage::{Aim, Site};
 use super::trouble;
 use super::wire::{Answer, Asked};
 use super::world::{Question, World};
+use crate::modules::definition::Via;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 
@@ -47,6 +49,18 @@ struct Call<'a> {
     control: bool,
     hop: &'a str,
     url: Url,
+    page: PageOf,
+}
+
+/// What a page is to its probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PageOf {
+    /// What the site sends.
+    Site,
+    /// What a browser hands over once it is drawn: the simulated web is the browser, too.
+    Browser,
+    /// What a real browser gets, and draws itself.
+    Script,
 }
 
 impl Web {
@@ -75,20 +89,25 @@ impl Web {
     fn call<'a>(&'a self, asked: &'a Asked) -> Option<Call<'a>> {
         let asking = self.sites.get(asked.header("x-sightline-module")?)?;
         let entry = asking.site.entry();
-        let probe = asked.header("x-sightline-probe")?.parse().ok()?;
+        let probe: usize = asked.header("x-sightline-probe")?.parse().ok()?;
         let text = percent_decoded(asked.header("x-sightline-query")?)?;
         let query = Query::parse(entry.search_type, &text).ok()?;
         let control = asked.header("x-sightline-control") == Some("1");
         let hop = asked.header("x-sightline-hop")?;
         let url = Url::parse(asked.header("x-sightline-url")?).ok()?;
-        (probe < entry.probes.len()).then_some(Call { asking, probe, query, control, hop, url })
+        let page = match (entry.probes.get(probe)?.via, asked.header("x-sightline-via")) {
+            (Via::Http, _) => PageOf::Site,
+            (Via::Browser, Some("browser")) => PageOf::Browser,
+            (Via::Browser, _) => PageOf::Script,
+        };
+        Some(Call { asking, probe, query, control, hop, url, page })
     }
 
     fn act(&self, call: &Call<'_>, mood: Mood) -> Act {
         let site = &call.asking.site;
         let question = call.question();
         let dice = draw(self.world.seed(), &["dice", &site.entry().id]);
-        if let Some(act) = trouble::act(mood, call.hop == "0", dice) {
+        if let Some(act) = trouble::act(mood, call.is_first_hop(), dice) {
             return act;
         }
         let listed = site.lists(&call.query);
@@ -97,6 +116,9 @@ impl Web {
         match site.page(aim, &call.query, call.probe, &call.url) {
             Some(page) => Act::Answer(match page.moved_to {
                 Some(to) => Answer { status: 302, ..Answer::default() }.with_header("Location", to.as_str()),
+                None if call.page == PageOf::Script => {
+                    script::drawn_later(page.answer, self.world.drawing(question, mood))
+                }
                 None => page.answer,
             }),
             // `Sandbox::problems` says why.
@@ -106,6 +128,14 @@ impl Web {
 }
 
 impl Call<'_> {
+    /// Whether this is no request that a redirect led to. A browser does not say so: the address does.
+    fn is_first_hop(&self) -> bool {
+        match self.page {
+            PageOf::Script => self.url.path() != trouble::LOGIN_PATH,
+            PageOf::Site | PageOf::Browser => self.hop == "0",
+        }
+    }
+
     fn question(&self) -> Question<'_> {
         let entry = self.asking.site.entry();
         let is_feed = entry.probes.get(self.probe).is_some_and(|probe| probe.feed.is_some());
@@ -123,10 +153,13 @@ impl Host for Web {
         };
         call.asking.count.fetch_add(1, Ordering::Relaxed);
         let mood = self.world.mood(call.question());
-        let after = match mood {
+        let after = match (mood, call.page) {
             // Silence begins at once.
-            Mood::Silent => Duration::ZERO,
-            _ => self.world.delay(call.question(), mood, &call.probe.to_string(), call.hop),
+            (Mood::Silent, _) => Duration::ZERO,
+            // Once for all hops.
+            (_, PageOf::Browser) if call.is_first_hop() => self.world.drawing(call.question(), mood),
+            (_, PageOf::Browser | PageOf::Script) => Duration::ZERO,
+            (_, PageOf::Site) => self.world.delay(call.question(), mood, &call.probe.to_string(), call.hop),
         };
         Reaction { after, act: self.act(&call, mood) }
     }

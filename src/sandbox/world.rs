@@ -36,6 +36,10 @@ const DELAY_SIGMA: f64 = 0.6;
 /// No delay is longer at a scale of 1.0, in milliseconds.
 const MAX_DELAY_MS: f64 = 8_000.0;
 
+/// How long a page's scripts take to draw it at a scale of 1.0, in milliseconds: on a usual site, on a slow one.
+const DRAWING_MS: (f64, f64) = (500.0, 3_000.0);
+const SLOW_DRAWING_MS: (f64, f64) = (4_000.0, 7_000.0);
+
 /// What a query's first part asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Special {
@@ -138,6 +142,15 @@ impl World {
         };
         let delay_ms = (MEDIAN_DELAY_MS * pace * (DELAY_SIGMA * normal).exp()).min(MAX_DELAY_MS);
         Duration::from_secs_f64(delay_ms * self.options.delay_scale / 1000.0)
+    }
+}
+
+impl World {
+    /// How long the scripts of a page take to draw it, once it has come.
+    pub(super) fn drawing(&self, question: Question<'_>, mood: Mood) -> Duration {
+        let (least, most) = if mood == Mood::Slow { SLOW_DRAWING_MS } else { DRAWING_MS };
+        let share = fraction(self.options.seed, &["drawing", &question.entry.id, question.query]);
+        Duration::from_secs_f64((least + (most - least) * share) * self.options.delay_scale / 1000.0)
     }
 }
 

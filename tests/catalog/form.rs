@@ -34,7 +34,7 @@ pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
         ),
         (
             json!({"hit": [{"stats": [200]}]}),
-            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, ignore_case, body_is, regex, shows_query, json, css, script, body_hash",
+            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, text, title, title_is, ignore_case, body_is, regex, shows_query, json, css, script, body_hash",
         ),
         (
             json!({"hit": [{"json": [{"equals": 1}]}]}),
@@ -222,7 +222,7 @@ fn mistakes_of_probes() {
             "f.json: site: probes[0].json.a[0]: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
-            probe(json!({"via": "browser", "method": "HEAD"})),
+            drawn(probe(json!({"via": "browser", "method": "HEAD"}))),
             "f.json: site: probes[0].via: a browser opens pages: method GET, no body",
         ),
         (
@@ -234,7 +234,7 @@ fn mistakes_of_probes() {
             "f.json: site: probes[0].save.a: `titel:` is no extractor here; there are json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr",
         ),
         (
-            json!({"type": "email", "probes": [{"url": URL, "via": "browser"}]}),
+            drawn(json!({"type": "email", "probes": [{"url": URL, "via": "browser"}]})),
             "f.json: site: probes: `\"via\": \"browser\"` is for username modules only",
         ),
         (

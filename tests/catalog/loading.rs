@@ -47,7 +47,11 @@ fn selections_leave_out_what_was_not_asked_for() {
         module("off", json!({"enabled": false})),
         module("adult", json!({"nsfw": true})),
         module("signin", json!({"discovery": true})),
-        module("browser", json!({"probes": [{"url": "https://a.example/{query}", "via": "browser"}]})),
+        module(
+            "browser",
+            json!({"probes": [{"url": "https://a.example/{query}", "via": "browser"}],
+                "hit": [{"css": ["h1"]}], "miss": [{"text": ["Nobody"]}]}),
+        ),
         module("mail", json!({"type": "email"})),
     ]);
     let catalog = Catalog::from_text("list.json", &list.to_string()).unwrap();

@@ -94,7 +94,7 @@ fn mistakes_of_feeds() {
             "f.json: site: probes[0].feed: a feed is fetched with GET over HTTP, without a body",
         ),
         (
-            feed(json!({"via": "browser"})),
+            drawn(feed(json!({"via": "browser"}))),
             "f.json: site: probes[0].feed: a feed is fetched with GET over HTTP, without a body",
         ),
         (

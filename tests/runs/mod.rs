@@ -16,7 +16,7 @@ use sightline::base::ids::AccountId;
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::check::Checker;
 use sightline::modules::keys::OperatorKeys;
-use sightline::modules::probe::Prober;
+use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
 use sightline::runs::journal::{Claim, Ending, InstanceId, Journal, Write};
@@ -100,7 +100,7 @@ fn bench_with(
     let account = new_account(&*store);
     let web = Arc::new(PlayedWeb::default());
     let checker = checker(&web);
-    let runs = Runs::new(journal(Arc::clone(&store)), catalog, checker, clock, config);
+    let runs = Runs::new(journal(Arc::clone(&store)), catalog, checker, Arc::new(NoBrowser), clock, config);
     Bench { runs, web, store, account, folder }
 }
 
@@ -135,7 +135,7 @@ impl Bench {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
         let journal: Arc<dyn Journal> = self.store.clone();
-        Runs::new(journal, catalog, checker(web), Arc::new(SystemClock), config())
+        Runs::new(journal, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config())
     }
 
     fn order(&self, query: &str) -> Order {
@@ -369,6 +369,7 @@ fn a_proof_leaves_alone_whoever_asked_for_it_and_asks_a_second_source() {
         checker: checker(&web),
         simulated: false,
         troubles: Vec::new(),
+        browser_jobs: 2,
         jobs: 1,
         timeout: Duration::from_secs(10),
         seed: 1,

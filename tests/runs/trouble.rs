@@ -11,7 +11,7 @@ impl Bench {
     fn another_process_on(&self, journal: Arc<dyn Journal>, config: RunsConfig) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
-        Runs::new(journal, catalog, checker(&self.web), Arc::new(SystemClock), config)
+        Runs::new(journal, catalog, checker(&self.web), Arc::new(NoBrowser), Arc::new(SystemClock), config)
     }
 }
 

@@ -79,6 +79,12 @@ pub struct HealthLoad {
     /// Checks that can be under way at once.
     #[schema(examples(512))]
     pub check_workers: usize,
+    /// Pages that are open in browsers, for premium searches.
+    #[schema(examples(2))]
+    pub browser_sessions_busy: usize,
+    /// Pages that can be open at once; 0: no browser is configured.
+    #[schema(examples(2))]
+    pub browser_sessions: usize,
     /// The server's own figures.
     #[serde(flatten)]
     #[schema(value_type = ServerLoad)]

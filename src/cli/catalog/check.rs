@@ -32,7 +32,7 @@ use crate::runs::proof::{Standing, Stop};
 /// yes to a made-up name); `blocked`, `timeout`, `error` (the site gave no usable answer); `unproven` (no
 /// known name, or it needs a key or a browser). Ctrl-C ends with a report of what is known by then. Modules
 /// that are switched off are asked only where `--module` names them, those that touch a sign-in page only
-/// with `--discovery`.
+/// with `--discovery`, those that need a browser only with `--premium`. A simulated web draws their pages itself.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 no module is broken or unreliable (with --sandbox: all are ok), 1 some are, 2 usage, 3 failed:
@@ -42,6 +42,7 @@ Examples:
   sightline catalog check --module github --module gitlab
   sightline catalog check --type domain --format json --output report.json
   sightline catalog check --no-builtin --catalog my-sites.json
+  sightline catalog check --premium --webdriver auto --tag premium
   sightline catalog check --sandbox --faults     nothing outside is asked")]
 pub(super) struct CheckArgs {
     /// Only the module of this id (repeatable)
@@ -59,6 +60,9 @@ pub(super) struct CheckArgs {
     /// silence, a yes to every name), which must prove nothing; with --sandbox only
     #[arg(long)]
     faults: bool,
+    /// Ask the modules that need a browser too: see --webdriver
+    #[arg(long)]
+    premium: bool,
     #[command(flatten)]
     engine: EngineConfig,
     #[command(flatten)]
@@ -100,6 +104,11 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
             "--faults needs --sandbox: real sites are in no trouble of ours".to_owned(),
         ));
     }
+    if args.premium && args.engine.sandbox == SandboxMode::Off && args.engine.browsers.webdrivers.is_empty() {
+        return Err(Failure::Usage(
+            "--premium needs a browser: say --webdriver auto, or where one is to be had".to_owned(),
+        ));
+    }
     start_log(&args.log)?;
     let catalog = load(&args.engine.catalog)?;
     check_keys(&args.engine, &catalog)?;
@@ -133,10 +142,12 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
 fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<Chosen, Failure> {
     if args.modules.is_empty() {
         let all = args.choice.modules(catalog)?;
+        let is_simulated = args.engine.sandbox != SandboxMode::Off;
         let is_asked = |module: &Module| {
             let entry = module.entry();
             entry.enabled
-                && (args.engine.discovery || !entry.discovery || args.engine.sandbox != SandboxMode::Off)
+                && (args.engine.discovery || !entry.discovery || is_simulated)
+                && (args.premium || !module.is_premium() || is_simulated)
         };
         let modules: Vec<Arc<Module>> =
             all.iter().filter(|it| is_asked(it)).map(|it| Arc::clone(it)).collect();

@@ -56,6 +56,20 @@
 //! with one that is blank, no JSON where the first is, or without elements of a list where no rule for a hit
 //! or a miss holds: a rule for a miss that fits an empty list tells an empty last page from an error.
 //!
+//! # Browser modules
+//! A probe with `"via": "browser"` opens its page in a real browser; rules and extractors then read the
+//! document that its scripts have drawn. Such a module is premium. The browser waits until the page shows a
+//! mark: one is taken from each rule of `hit`, `miss` and `barrier` that is about the probe, by its first
+//! condition of these: `css` (the selector), `text`, `title` or `title_is`, `words` or `any_word`,
+//! `final_url` (its longest literal part), `regex` (likewise). `until` names other marks in their place, for a
+//! page that shows one of the rules' before it is drawn. On a page without any mark the rules are tried once
+//! the check's time is nearly up.
+//! - The browser tells neither headers nor a status that could be relied on: rules look at the page, its title
+//!   and its address. Every rule for a hit and a miss has a mark, and there is one of each at the least.
+//! - Each page is opened without cookies; `save` and further probes work, `pages` and `feed` do not.
+//! - A hit's control check opens the page of a made-up name, in the same way and within 8 seconds at the
+//!   least, once an hour for each module as with all others: it cannot be switched off.
+//!
 //! # Extractor texts
 //! A short extractor is one string, `KIND:ARGUMENT`:
 //!
@@ -104,7 +118,7 @@ mod probe;
 mod result;
 mod rule;
 
-pub use probe::{FeedEntry, Method, PagesEntry, ProbeEntry, Via};
+pub use probe::{FeedEntry, Method, PagesEntry, ProbeEntry, UntilEntry, Via};
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
 pub use rule::{BodyHash, CssCondition, CssRule, JsonRule, MatcherEntry, StatusRule};
 

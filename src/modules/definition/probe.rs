@@ -50,6 +50,13 @@ pub enum Via {
     Browser,
 }
 
+impl ProbeEntry {
+    /// Whether redirects are followed: a browser always does.
+    pub fn follows(&self) -> bool {
+        self.follow || self.via == Via::Browser
+    }
+}
+
 impl Via {
     fn is_default(&self) -> bool {
         *self == Self::default()
@@ -65,7 +72,8 @@ pub struct ProbeEntry {
     /// Default GET.
     #[serde(default, skip_serializing_if = "Method::is_default")]
     pub method: Method,
-    /// Default `http`.
+    /// Default `http`. A browser opens the page with GET, follows redirects, and sends no header of the
+    /// entry's.
     #[serde(default, skip_serializing_if = "Via::is_default")]
     pub via: Via,
     /// Header name to template. `User-Agent` replaces the service's own.
@@ -92,12 +100,36 @@ pub struct ProbeEntry {
     /// Sent only when the rules came to no conclusion on the answers so far (a fallback source).
     #[serde(default, skip_serializing_if = "is_false")]
     pub fallback: bool,
+    /// For `"via": "browser"`: what shows that the page is ready to be judged, in place of what the rules tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilEntry>,
     /// A list that is the same for every query: fetched once, shared by all checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedEntry>,
     /// Further pages of the answer, for `results`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesEntry>,
+}
+
+/// What shows that a rendered page is ready to be judged: any one of these. Templates all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UntilEntry {
+    /// Selectors of which one finds an element.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub css: Vec<String>,
+    /// Parts of the visible text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<String>,
+    /// Parts of the title.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub title: Vec<String>,
+    /// Parts of the rendered document's HTML.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source: Vec<String>,
+    /// Parts of the address in the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub url: Vec<String>,
 }
 
 /// A shared list. Its request names no query; rules and extractors read it like any answer.

@@ -37,7 +37,17 @@ pub struct MatcherEntry {
     /// Texts (templates) of which none stands in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_word: Vec<String>,
-    /// `words`, `any_word`, `no_word` and `body_is` ignore ASCII and Unicode case.
+    /// Texts (templates) of which all stand in the visible text of the page, white space squeezed: what
+    /// scripts, styles, templates and hidden elements hold does not count, nor does the title.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<String>,
+    /// A text (template) that stands in the page's title, white space squeezed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The page's whole title, white space squeezed (a template).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title_is: Option<String>,
+    /// `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignore_case: bool,
     /// The whole trimmed body equals this text (a template). `""` means: an empty body.

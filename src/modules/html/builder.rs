@@ -40,6 +40,7 @@ struct Frame {
     tag: Tag,
     is_inline: bool,
     is_foreign: bool,
+    is_hidden: bool,
     inherited: Inherited,
     /// How many captures were open before this element.
     captures: usize,
@@ -57,6 +58,9 @@ pub(super) struct Builder<'s> {
     /// Elements that are open below the deepest frame.
     overflow: usize,
     foreign: usize,
+    /// Open elements that hide what is in them, and where the text of the outermost one starts.
+    hidden: usize,
+    hidden_start: usize,
     captures: Vec<Capture>,
     attribute_bytes: usize,
     /// The tag that is being read.
@@ -79,6 +83,8 @@ impl<'s> Builder<'s> {
             stack: Vec::new(),
             overflow: 0,
             foreign: 0,
+            hidden: 0,
+            hidden_start: 0,
             captures: Vec::new(),
             attribute_bytes: 0,
             in_tag: false,
@@ -126,7 +132,7 @@ impl<'s> Builder<'s> {
             "meta" => matches!(name, "name" | "property" | "itemprop" | "content"),
             "script" => name == "type",
             "link" => matches!(name, "rel" | "href"),
-            _ => false,
+            _ => self.selectors.sees_visibility() && matches!(name, "hidden" | "style"),
         };
         self.expects_value = self.attributes.len() < MAX_ATTRIBUTES
             && (is_special || self.selectors.is_seen(name))
@@ -189,11 +195,29 @@ impl<'s> Builder<'s> {
             self.close_captures(captures);
         } else {
             let is_foreign = is_html && tags::is_foreign(&name);
+            let is_hidden = is_html && self.is_hidden(&name);
+            if is_hidden {
+                self.hide();
+            }
             self.foreign += usize::from(is_foreign);
             let inherited = Inherited { above: inherited.above | matched, parent: matched };
-            self.stack.push(Frame { tag, is_inline, is_foreign, inherited, captures });
+            self.stack.push(Frame { tag, is_inline, is_foreign, is_hidden, inherited, captures });
         }
         self.name = name;
+    }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        self.selectors.sees_visibility()
+            && (tags::is_unseen(name)
+                || self.attribute("hidden").is_some()
+                || self.attribute("style").is_some_and(tags::hides))
+    }
+
+    fn hide(&mut self) {
+        if self.hidden == 0 {
+            self.hidden_start = self.page.text.len();
+        }
+        self.hidden += 1;
     }
 
     fn imply_ends(&mut self, name: &str) {
@@ -248,6 +272,10 @@ impl<'s> Builder<'s> {
         for frame in self.stack.drain(index..) {
             separates |= !frame.is_inline;
             self.foreign -= usize::from(frame.is_foreign);
+            self.hidden -= usize::from(frame.is_hidden);
+            if frame.is_hidden && self.hidden == 0 {
+                self.page.hidden.push(self.hidden_start..self.page.text.len());
+            }
         }
         self.close_captures(captures);
         if separates {
@@ -321,6 +349,9 @@ impl<'s> Builder<'s> {
     pub(super) fn finish(mut self) -> Page {
         self.end_title();
         self.close_captures(0);
+        if self.hidden > 0 {
+            self.page.hidden.push(self.hidden_start..self.page.text.len());
+        }
         self.page
     }
 }

@@ -12,6 +12,8 @@ mod xml;
 
 pub(crate) use selectors::{SelectorId, Selectors};
 
+use std::ops::Range;
+
 use super::text::squeeze;
 
 /// The most bytes of text that one element gives (scripts are not cut: they cannot nest).
@@ -27,8 +29,10 @@ pub(crate) struct Page {
     metas: Vec<(String, String)>,
     /// Where scripts stand in `raw`.
     scripts: Vec<Script>,
-    /// All visible text, in order.
+    /// All text but that of scripts and styles, in order.
     text: String,
+    /// Parts of `text` that nobody sees, in order; told apart where a rule asks for it.
+    hidden: Vec<Range<usize>>,
     /// All text of scripts and styles, in order.
     raw: String,
     found: Vec<Vec<Element>>,
@@ -99,6 +103,17 @@ impl Page {
             end -= 1;
         }
         squeeze(self.text.get(element.start..end).unwrap_or_default())
+    }
+
+    /// The text that is shown, white space squeezed.
+    pub(crate) fn visible_text(&self) -> String {
+        let (mut shown, mut at) = (String::with_capacity(self.text.len()), 0);
+        for hidden in &self.hidden {
+            shown.push_str(self.text.get(at..hidden.start).unwrap_or_default());
+            at = hidden.end;
+        }
+        shown.push_str(self.text.get(at..).unwrap_or_default());
+        squeeze(&shown)
     }
 
     /// Whether the element's text reaches to the end of all that was read.

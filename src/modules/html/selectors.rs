@@ -29,6 +29,8 @@ pub(crate) struct Selectors {
     wanted: Vec<String>,
     /// `wanted` and those that compounds test.
     seen: Vec<String>,
+    /// Whether a rule asks for what is visible.
+    sees_visibility: bool,
 }
 
 /// What a parent passes down.
@@ -45,6 +47,16 @@ impl Selectors {
     pub(crate) fn want(&mut self, attribute: &str) {
         remember(&mut self.seen, attribute);
         remember(&mut self.wanted, attribute);
+    }
+
+    /// Notes that hidden text is to be told from visible text.
+    pub(crate) fn want_visibility(&mut self) {
+        self.sees_visibility = true;
+    }
+
+    /// Whether it is.
+    pub(super) fn sees_visibility(&self) -> bool {
+        self.sees_visibility
     }
 
     /// Adds a selector; `attribute` will be read from the elements that it finds.

@@ -44,6 +44,20 @@ pub(super) fn is_raw(name: &str) -> bool {
     matches!(name, "script" | "style" | "noscript" | "iframe" | "xmp" | "noembed" | "noframe")
 }
 
+/// Elements whose text is never shown, beside the raw ones.
+pub(super) fn is_unseen(name: &str) -> bool {
+    matches!(name, "template" | "title" | "datalist")
+}
+
+/// Whether an inline style hides its element.
+pub(super) fn hides(style: &str) -> bool {
+    let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
+    style.split(';').any(|rule| {
+        let rule = rule.trim_end_matches("!important");
+        matches!(rule, "display:none" | "visibility:hidden" | "visibility:collapse")
+    })
+}
+
 /// Elements in which `/>` closes.
 pub(super) fn is_foreign(name: &str) -> bool {
     matches!(name, "svg" | "math")

@@ -10,6 +10,7 @@ use super::extract::extractor::Extractor;
 use super::html::Selectors;
 use super::mistake::Mistakes;
 use super::probe::{Request, Trace};
+use super::render::Waiting;
 use super::scope::Scope;
 use super::template::{FillError, Host, Kind, Saved, Template, Values, Variable, is_name};
 
@@ -48,6 +49,8 @@ pub(crate) struct Plan {
     /// How long the answer is shared by all checks.
     pub(crate) keep: Option<Duration>,
     pub(crate) pages: Option<Pages>,
+    /// What a browser waits for; `None`: no browser.
+    pub(crate) waiting: Option<Waiting>,
     /// How much of the answer's body the rules need.
     pub(crate) body_limit: usize,
     /// Rules read this answer as JSON.
@@ -55,7 +58,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Compiles a probe; `body_limit` and `wants_json` are set once the rules are known.
+    /// Compiles a probe; `waiting`, `body_limit` and `wants_json` are set once the rules are known.
     pub(crate) fn compile(
         entry: &ProbeEntry,
         selectors: &mut Selectors,
@@ -73,9 +76,6 @@ impl Plan {
         let headers = headers::compile(entry, scope, mistakes);
         let body = body::compile(entry, scope, mistakes);
         let keep = entry.feed.as_ref().and_then(|feed| compile_feed(feed, entry, body.is_some(), mistakes));
-        if entry.via == Via::Browser && (entry.method != Method::Get || body.is_some()) {
-            mistakes.add_in("via", "a browser opens pages: method GET, no body");
-        }
         let save = mistakes.field("save", |mistakes| {
             let saves = entry.save.iter().filter_map(|(name, extractor)| {
                 if !is_name(name) {
@@ -100,11 +100,12 @@ impl Plan {
             via: entry.via,
             headers,
             body,
-            follow: entry.follow,
+            follow: entry.follows(),
             save,
             fallback: entry.fallback,
             keep,
             pages,
+            waiting: None,
             body_limit: 0,
             wants_json: false,
         };
@@ -174,6 +175,7 @@ impl Plan {
             body,
             max_redirects: if self.follow { MAX_REDIRECTS } else { 0 },
             body_limit: self.body_limit,
+            render: self.waiting.as_ref().map(|waiting| waiting.render(values)),
             trace,
         })
     }

@@ -14,7 +14,10 @@ pub(crate) fn on_any_answer(tight: &MatcherEntry, loose: &MatcherEntry) -> bool 
     let has_texts = !loose.words.is_empty()
         || !loose.any_word.is_empty()
         || !loose.no_word.is_empty()
-        || loose.body_is.is_some();
+        || loose.body_is.is_some()
+        || !loose.text.is_empty()
+        || loose.title.is_some()
+        || loose.title_is.is_some();
     // A rule without conditions is told elsewhere.
     !is_empty(loose)
         && (tight.ignore_case == loose.ignore_case || !has_texts)
@@ -26,6 +29,9 @@ pub(crate) fn on_any_answer(tight: &MatcherEntry, loose: &MatcherEntry) -> bool 
         && loose.words.iter().all(|word| tight.words.iter().any(|it| holds(it, word)))
         && loose.no_word.iter().all(|word| tight.no_word.iter().any(|it| holds(word, it)))
         && any_word(tight, loose)
+        && loose.text.iter().all(|text| tight.text.iter().any(|it| holds(it, text)))
+        && title(tight, loose)
+        && same_if_given(tight.title_is.as_ref(), loose.title_is.as_ref())
         && all_in(&loose.json, &tight.json)
         && all_in(&loose.css, &tight.css)
         && all_in(&loose.script, &tight.script)
@@ -80,6 +86,12 @@ fn any_word(tight: &MatcherEntry, loose: &MatcherEntry) -> bool {
         || (!tight.any_word.is_empty() && tight.any_word.iter().all(|word| has_one(&loose.any_word, word)))
 }
 
+/// A part of a title stands in the whole of it, too.
+fn title(tight: &MatcherEntry, loose: &MatcherEntry) -> bool {
+    let has = |known: &Option<String>, part: &str| known.as_deref().is_some_and(|it| holds(it, part));
+    loose.title.as_deref().is_none_or(|part| has(&tight.title, part) || has(&tight.title_is, part))
+}
+
 fn has_one(words: &[String], text: &str) -> bool {
     words.iter().any(|word| holds(text, word))
 }
@@ -118,6 +130,9 @@ mod tests {
                 json!({"json": [{"at": "/a", "exists": true}]}),
             ),
             (json!({"css": ["a", "b"]}), json!({"css": ["a"]})),
+            (json!({"text": ["not found", "b"]}), json!({"text": ["found"]})),
+            (json!({"title_is": "a b"}), json!({"title": "a"})),
+            (json!({"title": "a b"}), json!({"title": "a"})),
             (json!({"status": [200], "shows_query": true}), json!({"status": [200]})),
             (
                 json!({"script": [{"at": "/a", "exists": true}, {"at": "/b", "exists": true}]}),

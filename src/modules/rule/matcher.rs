@@ -9,6 +9,7 @@ use super::contradiction;
 use super::css::CssMatcher;
 use super::head::HeadMatcher;
 use super::json::JsonMatcher;
+use super::shown::ShownMatcher;
 use crate::modules::answer::Answer;
 use crate::modules::definition::{BodyHash, MatcherEntry, StatusRule};
 use crate::modules::digest::Algorithm;
@@ -30,6 +31,7 @@ pub(crate) struct Matcher {
     words: Vec<Template>,
     any_word: Vec<Template>,
     no_word: Vec<Template>,
+    shown: ShownMatcher,
     ignore_case: bool,
     body_is: Option<Template>,
     regex: Option<Pattern>,
@@ -90,6 +92,7 @@ impl Matcher {
             words,
             any_word,
             no_word,
+            shown: ShownMatcher::compile(entry, selectors, scope, mistakes),
             ignore_case: entry.ignore_case,
             body_is: entry.body_is.as_deref().and_then(|text| {
                 mistakes.field("body_is", |mistakes| scope.template(text, Kind::Plain, mistakes))
@@ -123,6 +126,7 @@ impl Matcher {
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         self.head_holds(answer, values)
             && self.text_holds(answer, values)
+            && self.shown.holds(answer, values)
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
             && self.script.iter().all(|rule| rule.holds_in_scripts(answer, values))
@@ -224,6 +228,7 @@ impl Matcher {
             || (!self.any_word.is_empty() && self.any_word.iter().all(shows))
             || regex_shows(&self.regex)
             || regex_shows(&self.final_url)
+            || self.shown.echoes_query()
             || self.body_is.as_ref().is_some_and(shows)
             || self.shows_query.is_some()
             || self.css.iter().any(CssMatcher::echoes_query);
@@ -231,6 +236,7 @@ impl Matcher {
             || !self.any_word.is_empty()
             || self.body_is.is_some()
             || self.regex.is_some()
+            || self.shown.is_asked()
             || !self.body_hash.is_empty();
         let mut documents = self.json.iter().chain(&self.script);
         Clues {
@@ -267,6 +273,9 @@ impl Matcher {
             (!entry.words.is_empty(), "words"),
             (!entry.any_word.is_empty(), "any_word"),
             (!entry.no_word.is_empty(), "no_word"),
+            (!entry.text.is_empty(), "text"),
+            (entry.title.is_some(), "title"),
+            (entry.title_is.is_some(), "title_is"),
             (entry.body_is.is_some(), "body_is"),
             (entry.regex.is_some(), "regex"),
             (entry.shows_query, "shows_query"),

@@ -13,3 +13,4 @@ mod head;
 pub(crate) mod implication;
 pub(crate) mod json;
 pub(crate) mod matcher;
+mod shown;

@@ -38,6 +38,8 @@ pub struct ProofOptions {
     pub troubles: Vec<Trouble>,
     /// Checks at once.
     pub jobs: usize,
+    /// Checks in browsers at once, of those.
+    pub browser_jobs: usize,
     /// The longest that one check may take.
     pub timeout: Duration,
     /// Made-up names are drawn from it.

@@ -13,7 +13,7 @@ use super::verdict::{Hearing, ModuleProof, Verdict};
 use super::{ProofOptions, Standing, Stop};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
-use crate::modules::terms::{CONTROL_TIME, Terms};
+use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
 use crate::runs::courtesy::{Admission, Courtesy, Permit, Waker};
 use crate::runs::driver::bare_report;
 use crate::runs::pool::CheckPool;
@@ -132,6 +132,10 @@ impl<'a> Prover<'a> {
         let mut held = VecDeque::new();
         while self.under_way.len() < self.options.jobs.max(1) {
             let Some(place) = self.ready.pop_front() else { break };
+            if self.lacks_browser(place) {
+                held.push_back(place);
+                continue;
+            }
             let Some(question) = self.cases[place].questions.pop_front() else { continue };
             match self.admit(place, &question) {
                 Admission::Granted(permit) => self.start(place, question, permit),
@@ -148,6 +152,14 @@ impl<'a> Prover<'a> {
         }
         held.append(&mut self.ready);
         self.ready = held;
+    }
+
+    /// Whether all browsers have their hands full. A check that waited for one would wait in vain: its time
+    /// runs from its start.
+    fn lacks_browser(&self, place: usize) -> bool {
+        let needs_browser = |place: usize| self.cases[place].module.is_premium();
+        let busy = || self.under_way.keys().filter(|place| needs_browser(**place)).count();
+        needs_browser(place) && busy() >= self.options.browser_jobs.max(1)
     }
 
     fn admit(&self, place: usize, question: &Question) -> Admission {
@@ -173,12 +185,13 @@ impl<'a> Prover<'a> {
         let (courtesy, is_simulated) = (Arc::clone(&self.courtesy), self.options.simulated);
         let began = Instant::now();
         let number = self.cases[place].questions.len() as u64;
-        let until = began + timeout + CONTROL_TIME + GRACE;
+        let control_time = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
+        let until = began + timeout + control_time + GRACE;
         self.under_way.insert(place, UnderWay { question, began, until, number });
         self.pool.execute(move || {
             let began = Instant::now();
             let deadline = began + timeout;
-            let terms = Terms { deadline, ceiling: deadline + CONTROL_TIME, paused: &*courtesy };
+            let terms = Terms { deadline, ceiling: deadline + control_time, paused: &*courtesy };
             let checked = catch_unwind(AssertUnwindSafe(|| match asks {
                 Asks::MadeUp => checker.check_made_up(&module, &query, terms),
                 _ => checker.check(&module, &query, terms),

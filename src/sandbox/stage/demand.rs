@@ -13,7 +13,7 @@ use super::preimage::preimage;
 use super::rules::fulfil;
 use super::scene::Scene;
 use crate::modules::definition::{
-    CssCondition, CssRule, JsonRule, MatcherEntry, Method, ProbeEntry, StatusRule,
+    CssCondition, CssRule, JsonRule, MatcherEntry, Method, ProbeEntry, StatusRule, Via,
 };
 
 /// Statuses that a probe without a rule on them may answer with, the likeliest first.
@@ -47,8 +47,16 @@ pub(super) fn forms(scene: &Scene<'_>, probe: usize, matcher: &MatcherEntry) -> 
     if entry.probes.get(probe).is_some_and(|probe| probe.method == Method::Head) {
         return vec![Form::Empty];
     }
+    // What a browser hands over is a document.
+    if entry.probes.get(probe).is_some_and(|probe| probe.via == Via::Browser) {
+        return vec![Form::Html];
+    }
     if !matcher.json.is_empty() {
         return vec![Form::Json];
+    }
+    let is_of_page = !matcher.text.is_empty() || matcher.title.is_some() || matcher.title_is.is_some();
+    if is_of_page {
+        return vec![Form::Html];
     }
     if matcher.shows_query || !matcher.script.is_empty() {
         return vec![Form::Html, Form::Text];
@@ -109,8 +117,13 @@ pub(super) fn draft(scene: &Scene<'_>, matcher: &MatcherEntry, form: Form, statu
     draft.page = Page {
         elements: elements(scene, &matcher.css)?,
         state: state(scene, &matcher.script)?,
+        title: title(scene, matcher)?,
         ..Page::default()
     };
+    for text in &matcher.text {
+        let text = scene.text(text)?;
+        draft.page.elements.push(Planting { selector: "p".to_owned(), text, ..Planting::default() });
+    }
     if matcher.shows_query {
         draft.page.elements.push(canonical(scene));
     }
@@ -120,6 +133,14 @@ pub(super) fn draft(scene: &Scene<'_>, matcher: &MatcherEntry, form: Form, statu
         }
     }
     Some(draft)
+}
+
+/// `Some(None)`: no rule asks for a title.
+fn title(scene: &Scene<'_>, matcher: &MatcherEntry) -> Option<Option<String>> {
+    match matcher.title_is.as_ref().or(matcher.title.as_ref()) {
+        Some(title) => scene.text(title).map(Some),
+        None => Some(None),
+    }
 }
 
 /// JSON for a script of the page; null where nothing is asked of it.

@@ -89,7 +89,11 @@ impl Draft {
                 self.page.metas.push((name.clone(), content.clone()));
                 true
             }
-            (Plant::Title(title), Form::Html | Form::Xml) => self.page.title.replace(title.clone()).is_none(),
+            (Plant::Title(title), Form::Html | Form::Xml) => {
+                let is_free = self.page.title.is_none();
+                self.page.title.get_or_insert_with(|| title.clone());
+                is_free
+            }
             (Plant::Element(planting), Form::Html | Form::Xml) => {
                 self.page.elements.push(planting.clone());
                 true

@@ -228,7 +228,7 @@ impl Plan {
                 draft.add(plant);
             }
         }
-        if (300..400).contains(&status) && !entry.follow {
+        if (300..400).contains(&status) && !entry.follows() {
             // What leads to the front page is no hit.
             let value = match self.aim {
                 Aim::Hit => format!("{}/sample", url.path().trim_end_matches('/')),
@@ -259,7 +259,7 @@ fn finish(draft: Draft) -> Option<Answer> {
 /// `Some(None)`: the answer may stay where it is. `None`: it cannot be led to where it belongs.
 fn moved(scene: &Scene<'_>, pattern: &str, entry: &ProbeEntry, from: &Url) -> Option<Option<Url>> {
     let to = demand::destination(scene, pattern, from)?;
-    match (to == *from, entry.follow) {
+    match (to == *from, entry.follows()) {
         (true, _) => Some(None),
         (false, true) => Some(Some(to)),
         (false, false) => None,

@@ -75,7 +75,9 @@ fn without_miss(module: &Module, plans: Vec<Plan>) -> Result<Plan, String> {
 /// The module without what is not about answers: a disabled one is played too, and a rehearsal needs no
 /// control check.
 fn bare(module: &Module) -> Result<Module, String> {
-    let entry = Entry { enabled: true, control: Some(false), ..module.entry().clone() };
+    // That of a browser module cannot be switched off: see `Rehearsal::play`.
+    let control = if module.is_premium() { None } else { Some(false) };
+    let entry = Entry { enabled: true, control, ..module.entry().clone() };
     Module::compile(entry).map_err(|mistakes| {
         mistakes.first().map_or_else(|| "it cannot be compiled".to_owned(), ToString::to_string)
     })
@@ -199,7 +201,11 @@ impl Rehearsal<'_> {
             .map(|need| (need.strip_prefix("config.").unwrap_or(need).to_owned(), "sample".to_owned()));
         let prober = Arc::clone(&actor);
         let checker = Checker::new(prober, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
-        let report = checker.check(self.module, query, Instant::now() + PATIENCE);
+        let until = Instant::now() + PATIENCE;
+        let report = match self.module.is_controlled() {
+            false => checker.check(self.module, query, until),
+            true => checker.check_made_up(self.module, query, until),
+        };
         (report, actor.is_turned.load(Ordering::Relaxed))
     }
 

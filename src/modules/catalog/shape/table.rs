@@ -60,8 +60,17 @@ static PROBE: Shape = Shape::Object(&[
     may("follow", Shape::Flag),
     may("save", Shape::Map(&EXTRACTOR)),
     may("fallback", Shape::Flag),
+    may("until", UNTIL),
     may("feed", FEED),
     may("pages", PAGES),
+]);
+
+const UNTIL: Shape = Shape::Object(&[
+    may("css", TEXTS),
+    may("text", TEXTS),
+    may("title", TEXTS),
+    may("source", TEXTS),
+    may("url", TEXTS),
 ]);
 
 const FEED: Shape = Shape::Object(&[must("keep_s", Shape::Whole(u32::MAX as u64))]);
@@ -81,6 +90,9 @@ static MATCHER: Shape = Shape::Object(&[
     may("words", TEXTS),
     may("any_word", TEXTS),
     may("no_word", TEXTS),
+    may("text", TEXTS),
+    may("title", Shape::Text),
+    may("title_is", Shape::Text),
     may("ignore_case", Shape::Flag),
     may("body_is", Shape::Text),
     may("regex", Shape::Text),

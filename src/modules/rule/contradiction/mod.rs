@@ -14,6 +14,7 @@ pub(super) fn note(entry: &MatcherEntry, mistakes: &mut Mistakes) {
     whole_body(entry, mistakes);
     headers(entry, mistakes);
     css(entry, mistakes);
+    title(entry, mistakes);
     for (field, rules) in [("json", &entry.json), ("script", &entry.script)] {
         for (index, rule) in rules.iter().enumerate() {
             mistakes.field(field, |mistakes| mistakes.element(index, |mistakes| json::alone(rule, mistakes)));
@@ -32,6 +33,9 @@ fn wants_body(entry: &MatcherEntry) -> bool {
         || !entry.json.is_empty()
         || !entry.script.is_empty()
         || entry.shows_query
+        || !entry.text.is_empty()
+        || entry.title.is_some()
+        || entry.title_is.is_some()
         || entry.regex.is_some()
         || entry.css.iter().any(wants_element)
 }
@@ -86,6 +90,21 @@ fn whole_body(entry: &MatcherEntry, mistakes: &mut Mistakes) {
     }
     if let Some(word) = entry.no_word.iter().filter(|word| is_fixed(word)).find(stands) {
         mistakes.add_in("body_is", format!("`{word}` of `no_word` stands in it"));
+    }
+}
+
+/// A part of the title that does not stand in the whole of it; a page in a body that is JSON.
+fn title(entry: &MatcherEntry, mistakes: &mut Mistakes) {
+    if let (Some(part), Some(whole)) = (&entry.title, &entry.title_is)
+        && is_fixed(part)
+        && is_fixed(whole)
+        && !whole.to_lowercase().contains(&part.to_lowercase())
+    {
+        mistakes.add_in("title", format!("`{part}` does not stand in `{whole}` of `title_is`"));
+    }
+    let is_of_page = !entry.text.is_empty() || entry.title.is_some() || entry.title_is.is_some();
+    if is_of_page && !entry.json.is_empty() {
+        mistakes.add_in("json", "a body that is JSON shows no text and has no title");
     }
 }
 

@@ -1,0 +1,348 @@
+//! What a browser waits for before its page is judged; what makes no sense in a browser module.
+//!
+//! A module's own rules say what its pages show: a mark is taken from each, so that an entry states nothing
+//! twice. See the section on browser modules in [`super::definition`].
+
+use regex_syntax::hir::{Hir, HirKind};
+
+use super::definition::{CssRule, Entry, MatcherEntry, Method, ProbeEntry, UntilEntry, Via};
+use super::mistake::Mistakes;
+use super::probe::{Mark, Render};
+use super::query::SearchType;
+use super::scope::Scope;
+use super::template::{self, Template, Values};
+
+/// A shorter part of a regex stands on too many pages.
+const LEAST_LITERAL: usize = 3;
+
+/// Makes a mark of its text.
+type Kind = fn(String) -> Mark;
+
+/// What the browser of one probe waits for.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    until: Vec<(Kind, Text)>,
+}
+
+#[derive(Debug, Clone)]
+enum Text {
+    Fixed(String),
+    Filled(Template),
+}
+
+/// A mark as an entry gives it.
+#[derive(Debug)]
+struct Draft<'e> {
+    kind: Kind,
+    text: Wording<'e>,
+}
+
+#[derive(Debug)]
+enum Wording<'e> {
+    /// As it stands.
+    Plain(String),
+    /// A template.
+    Template(&'e str),
+}
+
+impl Waiting {
+    /// Compiles the marks of a probe; `None` for one that needs no browser.
+    pub(crate) fn compile(
+        entry: &Entry,
+        probe: usize,
+        scope: &Scope,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
+        let sent = entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
+        let drafts = match &sent.until {
+            Some(until) => given(until),
+            None => rules(entry, probe).flat_map(|(_, rule)| marks_of(rule)).collect(),
+        };
+        let mut until = Vec::new();
+        for draft in drafts {
+            let text = match draft.text {
+                Wording::Plain(text) => Text::Fixed(text),
+                Wording::Template(text) => {
+                    Text::Filled(scope.template(text, template::Kind::Plain, mistakes)?)
+                }
+            };
+            until.push((draft.kind, text));
+        }
+        (!until.is_empty()).then_some(Self { until })
+    }
+
+    /// The marks of this check. One that lacks a value is left out.
+    pub(crate) fn render(&self, values: &Values<'_>) -> Render {
+        let mut until: Vec<Mark> = Vec::new();
+        for (kind, text) in &self.until {
+            let text = match text {
+                Text::Fixed(text) => Some(text.clone()),
+                Text::Filled(template) => template.fill(values).ok(),
+            };
+            let mark = text.map(kind);
+            until.extend(mark.filter(|mark| !until.contains(mark)));
+        }
+        Render { until }
+    }
+}
+
+fn given(until: &UntilEntry) -> Vec<Draft<'_>> {
+    let kinds: [(Kind, &[String]); 5] = [
+        (Mark::Css, &until.css),
+        (Mark::Text, &until.text),
+        (Mark::Title, &until.title),
+        (Mark::Source, &until.source),
+        (Mark::Url, &until.url),
+    ];
+    let drafts = kinds.into_iter().flat_map(|(kind, texts)| {
+        texts.iter().map(move |text| Draft { kind, text: Wording::Template(text) })
+    });
+    drafts.collect()
+}
+
+/// The rules that are about the answer of that probe, with their places.
+fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &MatcherEntry)> {
+    let lists = [("hit", &entry.hit), ("miss", &entry.miss), ("barrier", &entry.barrier)];
+    let placed = lists.into_iter().flat_map(|(field, rules)| {
+        rules.iter().enumerate().map(move |(index, rule)| (format!("{field}[{index}]"), rule))
+    });
+    placed.filter(move |(_, rule)| rule.probe.is_none_or(|at| at == probe))
+}
+
+/// What a page shows on which this rule holds: one mark, or one for each text of `any_word`.
+fn marks_of(rule: &MatcherEntry) -> Vec<Draft<'_>> {
+    if let Some(selector) = rule.css.iter().find_map(telling) {
+        return vec![Draft { kind: Mark::Css, text: Wording::Plain(selector.to_owned()) }];
+    }
+    // Marks are compared as they are.
+    let texts = if rule.ignore_case { Vec::new() } else { text_marks(rule) };
+    if !texts.is_empty() {
+        return texts;
+    }
+    let of_regex = |kind, pattern: Option<&String>| {
+        let text = literal(pattern?)?;
+        Some(Draft { kind, text: Wording::Plain(text) })
+    };
+    let found = of_regex(Mark::Url, rule.final_url.as_ref());
+    found.or_else(|| of_regex(Mark::Source, rule.regex.as_ref())).into_iter().collect()
+}
+
+fn text_marks(rule: &MatcherEntry) -> Vec<Draft<'_>> {
+    fn draft(kind: Kind, text: &str) -> Draft<'_> {
+        Draft { kind, text: Wording::Template(text) }
+    }
+    if let Some(text) = rule.text.iter().max_by_key(|text| text.len()) {
+        return vec![draft(Mark::Text, text)];
+    }
+    if let Some(title) = rule.title_is.as_ref().or(rule.title.as_ref()) {
+        return vec![draft(Mark::Title, title)];
+    }
+    if let Some(word) = rule.words.iter().max_by_key(|word| word.len()) {
+        return vec![draft(Mark::Source, word)];
+    }
+    rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect()
+}
+
+/// The selector of a condition that wants an element which not every page has.
+fn telling(rule: &CssRule) -> Option<&str> {
+    let selector = match rule {
+        CssRule::Found(selector) => selector,
+        CssRule::Detailed(condition) if condition.exists => &condition.select,
+        CssRule::Detailed(_) => return None,
+    };
+    (!matches!(selector.trim(), "title" | "head" | "body" | "html" | "*")).then_some(selector)
+}
+
+/// The longest text that stands wherever the regex is found; none with variables, for they may hold
+/// anything.
+fn literal(pattern: &str) -> Option<String> {
+    let pattern = Template::parse(pattern, template::Kind::Regex).ok()?.literal()?;
+    let hir = regex_syntax::parse(&pattern).ok()?;
+    let mut found = Vec::new();
+    required(&hir, &mut found);
+    let is_telling = |text: &String| text.len() >= LEAST_LITERAL && !"https://".contains(text.as_str());
+    found.into_iter().filter(is_telling).max_by_key(String::len)
+}
+
+fn required(hir: &Hir, out: &mut Vec<String>) {
+    match hir.kind() {
+        HirKind::Literal(literal) => out.extend(String::from_utf8(literal.0.to_vec())),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| required(part, out)),
+        HirKind::Capture(capture) => required(&capture.sub, out),
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub, out),
+        _ => {}
+    }
+}
+
+/// Notes what makes no sense with a browser, or without one.
+pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
+    for (index, probe) in entry.probes.iter().enumerate() {
+        let place = |field: &str| format!("probes[{index}].{field}");
+        if probe.via == Via::Browser {
+            browser_probe(probe, place, mistakes);
+            browser_rules(entry, index, mistakes);
+        } else if probe.until.is_some() {
+            mistakes
+                .add_in(&place("until"), "it is for browsers: say `\"via\": \"browser\"`, or leave it out");
+        }
+    }
+    if !entry.probes.iter().any(|probe| probe.via == Via::Browser) {
+        return;
+    }
+    if entry.search_type != SearchType::Username {
+        mistakes.add_in("probes", "`\"via\": \"browser\"` is for username modules only");
+    }
+    if entry.miss.is_empty() {
+        mistakes.add_in("miss", "it is empty; a browser must know when a page says that nobody is there");
+    }
+    if entry.control == Some(false) {
+        mistakes.add_in("control", "a browser's hit is always confirmed; leave it out");
+    }
+}
+
+fn browser_probe(probe: &ProbeEntry, place: impl Fn(&str) -> String, mistakes: &mut Mistakes) {
+    let has_body =
+        probe.form.is_some() || probe.multipart.is_some() || probe.json.is_some() || probe.text.is_some();
+    if probe.method != Method::Get || has_body {
+        mistakes.add_in(&place("via"), "a browser opens pages: method GET, no body");
+    }
+    if !probe.headers.is_empty() {
+        mistakes.add_in(&place("headers"), "a browser sends headers of its own; leave them out");
+    }
+    if probe.until == Some(UntilEntry::default()) {
+        mistakes.add_in(&place("until"), "it is empty; leave it out, and the rules say what is waited for");
+    }
+}
+
+fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
+    let has_until = entry.probes[probe].until.is_some();
+    for (place, rule) in rules(entry, probe) {
+        let before = mistakes.count();
+        // A browser hands over a document and its address.
+        for (field, is_asked) in [
+            ("status", !rule.status.is_empty()),
+            ("header", !rule.header.is_empty()),
+            ("no_header", !rule.no_header.is_empty()),
+            ("json", !rule.json.is_empty()),
+            ("body_is", rule.body_is.is_some()),
+            ("body_hash", !rule.body_hash.is_empty()),
+        ] {
+            if is_asked {
+                let message = "a browser tells nothing of it; ask for `css`, `text`, `title` or `final_url`";
+                mistakes.add_in(&format!("{place}.{field}"), message);
+            }
+        }
+        let is_sound = mistakes.count() == before;
+        if is_sound && !has_until && !place.starts_with("barrier") && marks_of(rule).is_empty() {
+            let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
+                           `words` or `final_url`, or say `until`";
+            mistakes.add_in(&place, message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::modules::keys::OperatorKeys;
+    use crate::modules::module::Module;
+    use crate::modules::probe::Trace;
+    use crate::modules::query::Query;
+    use crate::modules::template::Saved;
+
+    fn entry(changes: &Value) -> Entry {
+        let mut entry = json!({"id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://m.example/{query}", "via": "browser"}],
+            "hit": [{"css": ["h1.name"]}], "miss": [{"text": ["Nobody"]}]});
+        for (name, value) in changes.as_object().unwrap() {
+            entry[name] = value.clone();
+        }
+        serde_json::from_value(entry).unwrap()
+    }
+
+    fn marks(changes: &Value) -> Vec<Mark> {
+        let module =
+            Module::compile(entry(changes)).unwrap_or_else(|mistakes| panic!("{changes}: {mistakes:?}"));
+        let query = Query::parse(SearchType::Username, "bob").unwrap();
+        let (keys, saved) = (OperatorKeys::default(), Saved::new());
+        let values = Values { query: &query, name: "bob", keys: Some(&keys), saved: &saved, value: None };
+        let trace = Trace { module: "m".into(), probe: 0, query: "bob".into(), control: false };
+        let request = module.plans[0].request(&values, "test", trace).unwrap();
+        assert!(request.max_redirects > 0, "a browser follows redirects");
+        request.render.unwrap().until
+    }
+
+    #[test]
+    fn each_rule_gives_the_mark_that_tells_most() {
+        let mark = |kind: Kind, text: &str| kind(text.to_owned());
+        let standard = vec![mark(Mark::Css, "h1.name"), mark(Mark::Text, "Nobody")];
+        assert_eq!(marks(&json!({})), standard);
+        for (rule, wanted) in [
+            (
+                json!({"css": [{"select": "meta[name=a]", "attribute": "content", "matches": "x"}], "text": ["y"]}),
+                mark(Mark::Css, "meta[name=a]"),
+            ),
+            (
+                json!({"css": [{"select": "h2", "exists": false}], "text": ["Hi {query}", "a"]}),
+                mark(Mark::Text, "Hi bob"),
+            ),
+            (
+                json!({"css": [{"select": "title", "matches": "x"}], "title_is": "{query} | M"}),
+                mark(Mark::Title, "bob | M"),
+            ),
+            (json!({"title": "{query} |"}), mark(Mark::Title, "bob |")),
+            (json!({"words": ["a", "\"id\":"], "final_url": "bob"}), mark(Mark::Source, "\"id\":")),
+            (json!({"final_url": "^https?://[^/]+/login(?:[/?#.]|$)"}), mark(Mark::Url, "/login")),
+            (json!({"regex": "\"user\":\\s*\"(?:a|b)"}), mark(Mark::Source, "\"user\":")),
+        ] {
+            assert_eq!(marks(&json!({"hit": [rule]}))[0], wanted, "{rule}");
+        }
+        let any = marks(&json!({"hit": [{"any_word": ["one", "two"]}]}));
+        assert_eq!(any[..2], [mark(Mark::Source, "one"), mark(Mark::Source, "two")]);
+        let walled =
+            marks(&json!({"barrier": [{"text": ["Sign in"]}, {"css": ["h1.name"], "text": ["Sign"]}]}));
+        assert_eq!(walled, [&standard[..], &[mark(Mark::Text, "Sign in")]].concat(), "no mark twice");
+        let probe = json!({"url": "https://m.example/{query}", "via": "browser",
+            "until": {"url": ["/u/{query}"], "css": ["main"]}});
+        assert_eq!(marks(&json!({"probes": [probe]})), [mark(Mark::Css, "main"), mark(Mark::Url, "/u/bob")]);
+    }
+
+    #[test]
+    fn what_a_browser_cannot_do_is_told_at_its_place() {
+        let probe = |more: &Value| {
+            let mut probe = json!({"url": "https://m.example/{query}", "via": "browser"});
+            for (name, value) in more.as_object().unwrap() {
+                probe[name] = value.clone();
+            }
+            json!({"probes": [probe]})
+        };
+        for (changes, place, told) in [
+            (probe(&json!({"method": "POST"})), "probes[0].via", "method GET, no body"),
+            (probe(&json!({"form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
+            (probe(&json!({"headers": {"A": "b"}})), "probes[0].headers", "leave them out"),
+            (probe(&json!({"until": {}})), "probes[0].until", "it is empty"),
+            (probe(&json!({"via": "http", "until": {"css": ["a"]}})), "probes[0].until", "for browsers"),
+            (probe(&json!({"pages": {"next": "css:a@href"}})), "probes[0].pages", ""),
+            (probe(&json!({"feed": {"keep_s": 60}})), "probes[0].feed", ""),
+            (json!({"miss": []}), "miss", "it is empty"),
+            (json!({"control": false}), "control", "always confirmed"),
+            (json!({"hit": [{"status": [200], "css": ["a"]}]}), "hit[0].status", "tells nothing of it"),
+            (json!({"miss": [{"header": {"A": ""}, "css": ["a"]}]}), "miss[0].header", "tells nothing of it"),
+            (
+                json!({"hit": [{"json": [{"at": "/a", "equals_query": true}]}]}),
+                "hit[0].json",
+                "tells nothing",
+            ),
+            (json!({"miss": [{"css": [{"select": "a", "exists": false}]}]}), "miss[0]", "or say `until`"),
+            (json!({"miss": [{"text": ["gone"], "ignore_case": true}]}), "miss[0]", "or say `until`"),
+            (json!({"hit": [{"regex": "{query}"}]}), "hit[0]", "or say `until`"),
+        ] {
+            let mistakes = Module::compile(entry(&changes)).expect_err(&changes.to_string());
+            let texts: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+            let is_told = texts.iter().any(|text| text.contains(place) && text.contains(told));
+            assert!(is_told, "{changes}: {texts:?}");
+        }
+    }
+}

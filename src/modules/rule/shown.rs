@@ -1,0 +1,141 @@
+//! Conditions on what a page shows to people: its visible text and its title.
+
+use crate::modules::answer::Answer;
+use crate::modules::definition::MatcherEntry;
+use crate::modules::html::Selectors;
+use crate::modules::mistake::Mistakes;
+use crate::modules::scope::Scope;
+use crate::modules::template::{Kind, Template, Values};
+use crate::modules::text::squeeze;
+
+/// `text`, `title` and `title_is` of a [`MatcherEntry`].
+#[derive(Debug, Clone)]
+pub(super) struct ShownMatcher {
+    text: Vec<Template>,
+    title: Option<Template>,
+    title_is: Option<Template>,
+    ignore_case: bool,
+}
+
+impl ShownMatcher {
+    /// Compiles the conditions; notes what is wrong.
+    pub(super) fn compile(
+        entry: &MatcherEntry,
+        selectors: &mut Selectors,
+        scope: &Scope,
+        mistakes: &mut Mistakes,
+    ) -> Self {
+        if !entry.text.is_empty() {
+            selectors.want_visibility();
+        }
+        let template = |text: &str, mistakes: &mut Mistakes| {
+            if text.trim().is_empty() {
+                mistakes.add("an empty text stands on every page");
+            }
+            scope.template(text, Kind::Plain, mistakes)
+        };
+        let mut one = |field: &str, text: &Option<String>| {
+            text.as_deref().and_then(|text| mistakes.field(field, |mistakes| template(text, mistakes)))
+        };
+        let (title, title_is) = (one("title", &entry.title), one("title_is", &entry.title_is));
+        let text = mistakes.list("text", &entry.text, |mistakes, text| template(text, mistakes));
+        Self { text, title, title_is, ignore_case: entry.ignore_case }
+    }
+
+    /// Whether every condition holds. The title of a page that was cut off inside it is not known.
+    pub(super) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        (self.text.is_empty() || self.text_holds(answer, values))
+            && (self.title.is_none() && self.title_is.is_none() || self.title_holds(answer, values))
+    }
+
+    fn text_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        let shown = self.cased(answer.visible());
+        self.text
+            .iter()
+            .all(|text| text.fill(values).is_ok_and(|wanted| shown.contains(&self.cased(&squeeze(&wanted)))))
+    }
+
+    fn title_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
+        let Some(title) = &answer.page().title else { return false };
+        let shown = self.cased(title);
+        let wanted =
+            |template: &Template| template.fill(values).ok().map(|wanted| self.cased(&squeeze(&wanted)));
+        let stands = |template: &Template| wanted(template).is_some_and(|wanted| shown.contains(&wanted));
+        let equals = |template: &Template| wanted(template).is_some_and(|wanted| shown == wanted);
+        self.title.as_ref().is_none_or(stands) && self.title_is.as_ref().is_none_or(equals)
+    }
+
+    fn cased(&self, text: &str) -> String {
+        if self.ignore_case { text.to_lowercase() } else { text.to_owned() }
+    }
+
+    /// Whether there is any condition.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.text.is_empty() || self.title.is_some() || self.title_is.is_some()
+    }
+
+    /// Whether it holds only where the page repeats the query.
+    pub(super) fn echoes_query(&self) -> bool {
+        self.text.iter().chain(&self.title).chain(&self.title_is).any(Template::shows_query)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use crate::modules::definition::MatcherEntry;
+    use crate::modules::judge::judge;
+    use crate::modules::module::Module;
+    use crate::modules::probe::{Response, Timing};
+    use crate::modules::query::{Query, SearchType};
+
+    const PAGE: &str = "<html><head><title> Bob\n on\tSite </title><style>secret</style></head><body>\
+        <template><p>secret</p></template><div hidden>secret <b>too</b></div>\
+        <p style='color:red; DISPLAY : none'>secret</p><p style=\"visibility:hidden\">secret</p>\
+        <noscript>secret</noscript><script>secret()</script>\
+        <h1>This&nbsp;account\n  doesn&#39;t <b>exist</b></h1><p hidden>a<p>shown</p></body></html>";
+
+    fn holds(rule: &Value) -> bool {
+        let entry = json!({"id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://m.example/{query}"}], "hit": [rule]});
+        let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
+        let query = Query::parse(SearchType::Username, "Bob").unwrap();
+        let response = Response {
+            status: 200,
+            final_url: url::Url::parse("https://m.example/Bob").unwrap(),
+            headers: vec![("content-type".into(), "text/html; charset=utf-8".into())],
+            body: PAGE.into(),
+            truncated: false,
+            timing: Timing::default(),
+        };
+        judge(&module, &query, &[Some(response)]).outcome == crate::modules::outcome::Outcome::Hit
+    }
+
+    fn entry_is_read(rule: &Value) -> bool {
+        serde_json::from_value::<MatcherEntry>(rule.clone()).is_ok()
+    }
+
+    #[test]
+    fn what_is_shown_counts_and_nothing_else() {
+        for (rule, wanted) in [
+            (json!({"text": ["account doesn't exist"]}), true),
+            (json!({"text": ["account doesn't exist", "shown"]}), true),
+            (json!({"text": ["Account Doesn't"]}), false),
+            (json!({"text": ["Account Doesn't"], "ignore_case": true}), true),
+            (json!({"text": ["secret"]}), false),
+            (json!({"text": ["too"]}), false),
+            (json!({"text": ["on Site"]}), false),
+            (json!({"words": ["secret"]}), true),
+            (json!({"title": "on Site"}), true),
+            (json!({"title": "{query} on"}), true),
+            (json!({"title": "bob"}), false),
+            (json!({"title_is": "Bob on Site"}), true),
+            (json!({"title_is": "{query} ON site", "ignore_case": true}), true),
+            (json!({"title_is": "on Site"}), false),
+        ] {
+            assert!(entry_is_read(&rule), "{rule}");
+            assert_eq!(holds(&rule), wanted, "{rule}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Heads of HTTP/1 requests and answers.
+
+use std::io::{self, Read};
+
+/// The most bytes of a head.
+const MAX_BYTES: usize = 64 * 1024;
+
+/// What belongs to a connection, not to what it carries (RFC 9110, section 7.6.1).
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "upgrade",
+];
+
+/// First line and fields, and what came behind them.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) line: String,
+    /// Lower-case names; values are bytes of the sender's.
+    pub(super) fields: Vec<(String, Vec<u8>)>,
+    pub(super) rest: Vec<u8>,
+}
+
+/// Reads a head. `None`: the other end went without a word.
+///
+/// # Errors
+/// It is no head, or too long, or the connection broke.
+pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Head>> {
+    read_on(stream, Vec::new())
+}
+
+/// The same where its beginning is at hand.
+pub(super) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<Option<Head>> {
+    let mut chunk = [0; 4096];
+    loop {
+        if let Some(end) = end_of(&bytes) {
+            let rest = bytes.split_off(end);
+            return parse(&bytes, rest).map(Some);
+        }
+        if bytes.len() >= MAX_BYTES {
+            return Err(invalid("a head is too long"));
+        }
+        match stream.read(&mut chunk)? {
+            0 if bytes.is_empty() => return Ok(None),
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => bytes.extend_from_slice(&chunk[..count]),
+        }
+    }
+}
+
+/// Behind the empty line; a bare LF ends a line too (RFC 9112, section 2.2).
+fn end_of(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', bytes).find_map(|at| match &bytes[at + 1..] {
+        [b'\n', ..] => Some(at + 2),
+        [b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
+    })
+}
+
+fn parse(bytes: &[u8], rest: Vec<u8>) -> io::Result<Head> {
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let line = lines.next().and_then(|line| std::str::from_utf8(line).ok());
+    let line = line.ok_or_else(|| invalid("a head begins with no text"))?.to_owned();
+    let fields = lines.filter(|line| !line.is_empty()).map(field).collect::<io::Result<_>>()?;
+    Ok(Head { line, fields, rest })
+}
+
+fn field(line: &[u8]) -> io::Result<(String, Vec<u8>)> {
+    let colon = memchr::memchr(b':', line).ok_or_else(|| invalid("a field without a colon"))?;
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
+    let name = std::str::from_utf8(&line[..colon]).ok().filter(|name| is_name(name));
+    let name = name.ok_or_else(|| invalid("a field without a name"))?.to_ascii_lowercase();
+    if line[colon..].contains(&0) || line[colon..].contains(&b'\r') {
+        return Err(invalid("a field with a control character"));
+    }
+    Ok((name, line[colon + 1..].trim_ascii().to_vec()))
+}
+
+impl Head {
+    /// Method and target, if it is a request of HTTP/1.
+    pub(super) fn request_line(&self) -> Option<(&str, &str)> {
+        let mut words = self.line.split(' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some(method), Some(target), Some("HTTP/1.1" | "HTTP/1.0"), None) => Some((method, target)),
+            _ => None,
+        }
+    }
+
+    /// Status, if it is an answer of HTTP/1.
+    pub(super) fn status(&self) -> Option<u16> {
+        let rest = self.line.strip_prefix("HTTP/1.")?;
+        rest.split(' ').nth(1)?.parse().ok().filter(|status| (100..1000).contains(status))
+    }
+
+    pub(super) fn field(&self, name: &str) -> Option<&[u8]> {
+        self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// Length of the body as announced. `Err`: it is announced in another way than by one number.
+    pub(super) fn content_length(&self) -> Result<u64, ()> {
+        if self.field("transfer-encoding").is_some() {
+            return Err(());
+        }
+        let mut lengths = self.fields.iter().filter(|(name, _)| name == "content-length");
+        match (lengths.next(), lengths.next()) {
+            (None, _) => Ok(0),
+            (Some((_, length)), None) if length.iter().all(u8::is_ascii_digit) => {
+                std::str::from_utf8(length).ok().and_then(|length| length.parse().ok()).ok_or(())
+            }
+            _ => Err(()),
+        }
+    }
+
+    /// It as the next one gets it: with that first line, for one exchange.
+    pub(super) fn passed_on(&self, line: &str) -> Vec<u8> {
+        let named = self.field("connection").unwrap_or_default().to_ascii_lowercase();
+        let named = String::from_utf8_lossy(&named);
+        let is_named = |name: &str| named.split(',').any(|word| word.trim() == name);
+        let mut out = format!("{line}\r\n").into_bytes();
+        for (name, value) in &self.fields {
+            if !HOP_BY_HOP.contains(&name.as_str()) && !is_named(name) {
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(b": ");
+                out.extend_from_slice(value);
+                out.extend_from_slice(b"\r\n");
+            }
+        }
+        out.extend_from_slice(b"connection: close\r\n\r\n");
+        out
+    }
+}
+
+pub(super) fn invalid(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(text: &str) -> io::Result<Option<Head>> {
+        read(&mut text.as_bytes())
+    }
+
+    #[test]
+    fn a_head_is_read_to_its_end_and_not_beyond() {
+        let head = of("GET http://a/ HTTP/1.1\r\nHost: a\r\nX-Y:  z \r\n\r\nbody").unwrap().unwrap();
+        assert_eq!(head.request_line(), Some(("GET", "http://a/")));
+        assert_eq!((head.field("host"), head.field("x-y")), (Some(&b"a"[..]), Some(&b"z"[..])));
+        assert_eq!(head.rest, b"body");
+        assert_eq!(of("HTTP/1.1 204 \n\n").unwrap().unwrap().status(), Some(204));
+        assert!(of("").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_no_head_is_refused() {
+        let long = "a".repeat(MAX_BYTES);
+        for text in
+            ["GET", "GET / HTTP/1.1\r\nno colon\r\n\r\n", "G\r\n: x\r\n\r\n", "G\r\nA b: x\r\n\r\n", &long]
+        {
+            assert!(of(text).is_err(), "{text}");
+        }
+        for line in ["GET / HTTP/2", "GET  / HTTP/1.1", "GET /", "GET / HTTP/1.1 x"] {
+            assert!(of(&format!("{line}\r\n\r\n")).unwrap().unwrap().request_line().is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_body_has_one_length() {
+        for (fields, length) in [
+            ("", Ok(0)),
+            ("Content-Length: 5\r\n", Ok(5)),
+            ("Content-Length: 5\r\nContent-Length: 5\r\n", Err(())),
+            ("Content-Length: +5\r\n", Err(())),
+            ("Content-Length: 99999999999999999999\r\n", Err(())),
+            ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", Err(())),
+        ] {
+            let head = of(&format!("POST / HTTP/1.1\r\n{fields}\r\n")).unwrap().unwrap();
+            assert_eq!(head.content_length(), length, "{fields}");
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_the_connection_stays_behind() {
+        let head = of("GET / HTTP/1.1\r\nA: 1\r\nConnection: keep-alive, X-Own\r\nX-Own: 2\r\n\
+                       Proxy-Authorization: Basic eA==\r\nUpgrade: h2c\r\n\r\n");
+        let passed = String::from_utf8(head.unwrap().unwrap().passed_on("GET /x HTTP/1.1")).unwrap();
+        assert_eq!(passed, "GET /x HTTP/1.1\r\na: 1\r\nconnection: close\r\n\r\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            if let Ok(Some(head)) = read(&mut bytes.as_slice()) {
+                let _ = (head.request_line(), head.status(), head.content_length(), head.passed_on("x"));
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How a SOCKS5 proxy is asked for a connection to an address (RFC 1928, RFC 1929).
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+
+const VERSION: u8 = 5;
+const NO_AUTHENTICATION: u8 = 0;
+const USER_AND_PASSWORD: u8 = 2;
+
+/// Asks for a connection to `target`; it stands when this is `Ok`.
+pub(super) fn ask(
+    stream: &mut (impl Read + Write),
+    target: &SocketAddr,
+    credentials: Option<&(String, String)>,
+) -> io::Result<()> {
+    let method = if credentials.is_some() { USER_AND_PASSWORD } else { NO_AUTHENTICATION };
+    stream.write_all(&[VERSION, 1, method])?;
+    if read::<2>(stream)? != [VERSION, method] {
+        return Err(io::Error::other("the outbound proxy wants another authentication"));
+    }
+    if let Some((user, password)) = credentials {
+        authenticate(stream, user, password)?;
+    }
+    stream.write_all(&request(target))?;
+    let [version, reply, _, kind] = read::<4>(stream)?;
+    if (version, reply) != (VERSION, 0) {
+        return Err(io::Error::other(format!("the outbound proxy refuses the connection ({reply})")));
+    }
+    skip_address(stream, kind)
+}
+
+fn authenticate(stream: &mut (impl Read + Write), user: &str, password: &str) -> io::Result<()> {
+    let mut message = vec![1];
+    for text in [user, password] {
+        // The settings were held to this length.
+        message.push(u8::try_from(text.len()).map_err(io::Error::other)?);
+        message.extend_from_slice(text.as_bytes());
+    }
+    stream.write_all(&message)?;
+    match read::<2>(stream)? {
+        [_, 0] => Ok(()),
+        _ => Err(io::Error::other("the outbound proxy refuses the user or password")),
+    }
+}
+
+fn request(target: &SocketAddr) -> Vec<u8> {
+    let mut message = vec![VERSION, 1, 0];
+    match target.ip() {
+        IpAddr::V4(ip) => {
+            message.push(1);
+            message.extend_from_slice(&ip.octets());
+        }
+        IpAddr::V6(ip) => {
+            message.push(4);
+            message.extend_from_slice(&ip.octets());
+        }
+    }
+    message.extend_from_slice(&target.port().to_be_bytes());
+    message
+}
+
+/// The address and port that the proxy connects from.
+fn skip_address(stream: &mut impl Read, kind: u8) -> io::Result<()> {
+    let length = match kind {
+        1 => 4,
+        4 => 16,
+        3 => u64::from(read::<1>(stream)?[0]),
+        _ => return Err(io::Error::other("the outbound proxy's answer is not SOCKS5")),
+    };
+    let skipped = io::copy(&mut stream.take(length + 2), &mut io::sink())?;
+    if skipped == length + 2 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+fn read<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    stream.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,51 @@
+// How far the page is. Arguments: marks, how many characters of HTML are wanted at the most, whether the address is
+// one of a simulated web, whether the HTML is wanted in any case.
+const [marks, limit, isPlayed, isLast] = arguments;
+if (location.href === 'about:blank') return {stage: 'none'};
+const uri = document.documentURI;
+if (uri.startsWith('chrome-error:')) {
+  const raw = typeof loadTimeDataRaw === 'object' ? loadTimeDataRaw : {};
+  return {stage: 'error', why: String(raw.errorCode || 'unknown')};
+}
+if (/^about:(neterror|certerror|httpsonlyerror|blocked)/.test(uri)) {
+  return {stage: 'error', why: String(new URLSearchParams(uri.slice(uri.indexOf('?'))).get('e'))};
+}
+const realAddress = () => isPlayed
+  ? location.href.replace(/^http:\/\/([^/:]*)\.plain\.sandbox(?=[/:])/, 'http://$1')
+    .replace(/^http:\/\/([^/:]*)\.sandbox(?=[/:])/, 'https://$1')
+  : location.href;
+const squeeze = text => String(text).replace(/\s+/g, ' ');
+const seen = {};
+const once = (name, read) => name in seen ? seen[name] : seen[name] = read();
+const html = () => once('html', () => document.documentElement ? document.documentElement.outerHTML : '');
+const shown = () => once('shown', () => squeeze(document.body ? document.body.innerText : ''));
+const written = () => once('written', () => squeeze(document.body ? document.body.textContent : ''));
+// What is shown may be in capitals that are not written so.
+const shows = text => shown().includes(text)
+  || (shown().toLowerCase().includes(text.toLowerCase()) && written().includes(text));
+const fits = ({kind, value}) => {
+  try {
+    switch (kind) {
+      case 'css': return document.querySelector(value) !== null;
+      case 'text': return shows(squeeze(value).trim());
+      case 'source': return html().includes(value);
+      case 'title': return document.title.includes(value);
+      case 'url': return realAddress().includes(value);
+      default: return false;
+    }
+  } catch {
+    return false;
+  }
+};
+const state = document.readyState;
+const navigation = performance.getEntriesByType('navigation')[0];
+const status = (navigation && navigation.responseStatus) || 200;
+const isReady = marks.length ? marks.some(fits) : state === 'complete';
+const answer = {stage: 'page', state, status, isReady, url: location.href};
+if (isReady || (isLast && state !== 'loading')) {
+  const text = html();
+  answer.html = text.slice(0, limit);
+  if (answer.html.toWellFormed) answer.html = answer.html.toWellFormed();
+  answer.isCut = text.length > limit;
+}
+return answer;

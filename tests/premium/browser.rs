@@ -1,0 +1,287 @@
+//! Pages that draw themselves, and pages that misbehave: each costs its own check, and no other.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError};
+
+use super::lab::{self, LONG, css, page, text};
+use crate::net::site::{Site, closed_port, hold, ok, to, with_headers};
+
+/// Draws the rest of its body after a while.
+fn drawn(after_ms: u64, html: &str) -> String {
+    format!(
+        "<!DOCTYPE html><title>Loading</title><body><script>setTimeout(() => {{ document.title = 'Drawn'; \
+         document.body.innerHTML += {}; }}, {after_ms})</script>",
+        serde_json::Value::from(html).to_string().replace("</", "<\\/")
+    )
+}
+
+const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
+
+fn html(status: u16, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("HTTP/1.1 {status} Said\r\n{HTML}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+        .into_bytes()
+}
+
+/// Pages by path.
+fn site() -> Site {
+    Site::start(|stream, request| {
+        let answer = match request.path() {
+            "/hit" => {
+                html(200, &drawn(700, "<h1 class=name>Some Öne</h1><p style='display:none'>secret words</p>"))
+            }
+            "/miss" => html(404, &drawn(300, "<p style='text-transform: uppercase'>Page   not\nfound</p>")),
+            "/wall" => html(403, "<title>Just a moment...</title><body>Checking your browser</body>"),
+            "/moved" => to(302, "/hit?from=moved"),
+            "/pushed" => {
+                html(200, "<script>setTimeout(() => history.pushState({}, '', '/u/someone'), 200)</script>")
+            }
+            "/never" => html(200, "<body>…<script>setInterval(() => document.body.append('.'), 20)</script>"),
+            "/busy" => html(200, "<body>…<script>setTimeout(() => { for (;;); }, 50)</script>"),
+            "/silent" => return hold(stream),
+            "/half" => {
+                let begun = format!("HTTP/1.1 200 Said\r\n{HTML}Content-Length: 100000\r\n\r\n<body>begun");
+                stream.write_all(begun.as_bytes()).unwrap();
+                return hold(stream);
+            }
+            path if path.starts_with("/round") => to(302, &format!("/round{}", path.len() % 7)),
+            "/alert" => html(
+                200,
+                &format!("<script>alert(1); confirm(2); prompt(3)</script>{}", drawn(100, "<b id=x>")),
+            ),
+            "/download" => {
+                with_headers("Content-Type: application/zip\r\nContent-Disposition: attachment\r\n", b"PK")
+            }
+            "/popup" => html(
+                200,
+                &format!(
+                    "<script>window.open('/hit'); window.open('/popup2')</script>{}",
+                    drawn(100, "<b id=x>")
+                ),
+            ),
+            "/closed" => html(200, "<body><script>window.close(); open('', '_self').close()</script>"),
+            "/huge" => html(
+                200,
+                "<body><script>document.body.innerHTML = '<p>many</p>'.repeat(300000) + '<b id=x>'</script>",
+            ),
+            "/bent" => html(
+                200,
+                &format!(
+                    "<script>JSON.stringify = Array.prototype.some = document.querySelector = \
+                () => {{ throw 1 }}; performance.getEntriesByType = () => [{{responseStatus: 'x'}}]</script>{}",
+                    drawn(50, "bent")
+                ),
+            ),
+            _ => html(404, "<title>none</title>"),
+        };
+        let _ = stream.write_all(&answer);
+    })
+}
+
+#[test]
+fn a_page_is_handed_over_once_a_mark_shows() {
+    let (lab, site) = (lab::shared(), site());
+    let seen = lab.see(&page(&site.url("/hit"), &[css("#none"), css("h1.name")])).unwrap();
+    assert_eq!((seen.status, seen.final_url.path(), seen.truncated), (200, "/hit", false));
+    assert_eq!(seen.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(text(&seen).contains("<h1 class=\"name\">Some Öne</h1>"), "{}", text(&seen));
+    assert!(seen.timing.first_byte + seen.timing.body >= Duration::from_millis(600), "{:?}", seen.timing);
+
+    for (path, mark, status) in [
+        ("/miss", Mark::Text("Page not found".into()), 404),
+        ("/miss", Mark::Title("Drawn".into()), 404),
+        ("/hit", Mark::Source("class=\"name\"".into()), 200),
+        ("/pushed", Mark::Url("/u/some".into()), 200),
+        ("/alert", css("#x"), 200),
+        ("/popup", css("#x"), 200),
+    ] {
+        let seen = lab
+            .see(&page(&site.url(path), std::slice::from_ref(&mark)))
+            .unwrap_or_else(|e| panic!("{path} {mark:?}: {e}"));
+        assert_eq!(seen.status, status, "{path} {mark:?}");
+    }
+    let moved = lab.see(&page(&site.url("/moved"), &[css("h1")])).unwrap();
+    assert_eq!(moved.final_url.as_str(), site.url("/hit?from=moved"));
+    // Without marks a page is ready once it has loaded.
+    let loaded = lab.see(&page(&site.url("/hit"), &[])).unwrap();
+    assert!(text(&loaded).contains("<title>Loading</title>"), "{}", text(&loaded));
+    // A hidden text does not show; what there is is handed over in the end.
+    let hidden = page(&site.url("/hit"), &[Mark::Text("secret words".into())]);
+    let seen = lab.see_within(&hidden, Duration::from_secs(6)).unwrap();
+    assert!(seen.timing.body > Duration::from_secs(3), "{:?}", seen.timing);
+}
+
+#[test]
+fn a_wall_is_handed_over_for_the_rules_to_see() {
+    let (lab, site) = (lab::shared(), site());
+    let began = Instant::now();
+    let seen = lab.see(&page(&site.url("/wall"), &[css("#profile")])).unwrap();
+    assert_eq!(seen.status, 403);
+    assert!(text(&seen).contains("Just a moment") && began.elapsed() < LONG / 2);
+}
+
+#[test]
+fn pages_that_come_to_no_end_cost_their_own_check() {
+    let (lab, site) = (lab::shared(), site());
+    let seen = lab.see_within(&page(&site.url("/never"), &[css("#none")]), Duration::from_secs(4));
+    assert_eq!(seen.unwrap().status, 200, "as it stands in the end");
+    for (path, phase) in [("/silent", Phase::FirstByte), ("/busy", Phase::Body), ("/half", Phase::Body)] {
+        let limit = Duration::from_secs(if phase == Phase::Body { 4 } else { 2 });
+        let seen = lab.see_within(&page(&site.url(path), &[css("#none")]), limit);
+        let got = seen.map(|seen| seen.status);
+        assert!(matches!(got, Err(ProbeError::Timeout(at)) if at == phase), "{path}: {got:?}");
+    }
+    let seen = lab.see_within(&page(&site.url("/download"), &[css("#none")]), Duration::from_secs(2));
+    assert!(matches!(seen, Err(ProbeError::Timeout(Phase::FirstByte))), "{seen:?}");
+    let seen = lab.see(&page(&site.url("/round"), &[css("#none")]));
+    assert!(matches!(seen, Err(ProbeError::Redirect(_))), "{seen:?}");
+    let seen = lab.see_within(&page(&site.url("/closed"), &[css("#none")]), Duration::from_secs(4));
+    assert!(seen.is_err() || seen.unwrap().status == 200);
+    lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
+}
+
+#[test]
+fn what_cannot_be_reached_says_why() {
+    let (lab, site) = (lab::shared(), site());
+    let closed = lab.see(&page(&format!("http://127.0.0.1:{}/", closed_port()), &[css("a")]));
+    assert!(matches!(closed, Err(ProbeError::Connect(_))), "{closed:?}");
+    let closed = lab.see(&page(&format!("https://127.0.0.1:{}/", site.addr.port()), &[css("a")]));
+    // The site hangs up on what is no HTTP.
+    assert!(matches!(closed, Err(ProbeError::Tls(_) | ProbeError::Connect(_))), "{closed:?}");
+    let unknown = lab.see(&page("https://no-such-host.invalid/", &[css("a")]));
+    assert!(matches!(unknown, Err(ProbeError::Dns(_))), "{unknown:?}");
+    for url in ["file:///etc/passwd", "chrome://version/", "about:blank", "data:text/html,x"] {
+        assert!(matches!(lab.see(&page(url, &[css("a")])), Err(ProbeError::Protocol(_))), "{url}");
+    }
+}
+
+#[test]
+fn a_huge_or_hostile_page_is_cut_and_told_nothing_else() {
+    let (lab, site) = (lab::shared(), site());
+    let mut request = page(&site.url("/huge"), &[css("#x")]);
+    request.body_limit = 100_001;
+    let seen = lab.see(&request).unwrap();
+    assert!(seen.truncated && seen.body.len() <= 100_001, "{}", seen.body.len());
+    // It has bent what scripts use: no answer, or one that says what it wants, but no harm.
+    let bent =
+        lab.see_within(&page(&site.url("/bent"), &[Mark::Text("bent".into())]), Duration::from_secs(4));
+    assert!(!matches!(bent, Err(ProbeError::Browser(_))), "{bent:?}");
+    lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
+}
+
+/// Leaves something in every place that lasts, and says what it found there.
+const STORING: &str = r#"<!DOCTYPE html><body><script>
+const wait = request => new Promise((done, fail) => { request.onsuccess = () => done(request.result); request.onerror = fail; });
+(async () => {
+  const found = [];
+  if (document.cookie.includes('left=')) found.push('cookie');
+  if (localStorage.getItem('left')) found.push('localStorage');
+  if (sessionStorage.getItem('left')) found.push('sessionStorage');
+  if ((await indexedDB.databases()).length) found.push('indexedDB');
+  if ((await caches.keys()).length) found.push('caches');
+  if ((await navigator.serviceWorker.getRegistrations()).length) found.push('serviceWorker');
+  if (await (await fetch('/cached')).text() !== FRESH) found.push('cache');
+  document.cookie = 'left=1; max-age=9999';
+  localStorage.setItem('left', '1');
+  sessionStorage.setItem('left', '1');
+  await wait(indexedDB.open('left'));
+  await (await caches.open('left')).put('/x', new Response('x'));
+  await navigator.serviceWorker.register('/worker.js');
+  await navigator.serviceWorker.ready;
+  const left = [document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length,
+    (await caches.keys()).length, (await navigator.serviceWorker.getRegistrations()).length];
+  document.body.innerHTML = `<b id=done>${found.join(' ') || 'nothing'} / ${left.join(',')}</b>`;
+})().catch(error => { document.body.innerHTML = `<b id=done>failed: ${error}</b>`; });
+</script>"#;
+
+#[test]
+fn nothing_is_carried_from_one_page_to_the_next() {
+    let cookies = Arc::new(AtomicUsize::new(0));
+    let (seen_cookies, visits) = (Arc::clone(&cookies), AtomicUsize::new(0));
+    let site = Site::start(move |stream, request| {
+        if request.header("cookie").is_some_and(|cookie| cookie.contains("before=")) {
+            seen_cookies.fetch_add(1, Ordering::SeqCst);
+        }
+        let _ = stream.write_all(&match request.path() {
+            "/worker.js" => {
+                with_headers("Content-Type: text/javascript\r\n", b"addEventListener('fetch', () => {})")
+            }
+            "/cached" => {
+                let value = visits.load(Ordering::SeqCst).to_string();
+                with_headers("Cache-Control: max-age=9999\r\n", value.as_bytes())
+            }
+            path if path.starts_with("/first") => {
+                let now = visits.fetch_add(1, Ordering::SeqCst) + 1;
+                let body = STORING.replace("FRESH", &format!("'{now}'"));
+                with_headers(&format!("{HTML}Set-Cookie: before={now}; Max-Age=9999\r\n"), body.as_bytes())
+            }
+            _ => html(404, ""),
+        });
+    });
+    let lab = lab::shared();
+    // Two sessions: with five visits one of them has seen the site before, and more than once.
+    for visit in 0..5 {
+        let url = format!("http://localhost:{}/first?{visit}", site.addr.port());
+        let seen = lab.see(&page(&url, &[css("#done")])).unwrap();
+        let said = text(&seen)
+            .split("<b id=\"done\">")
+            .nth(1)
+            .unwrap_or_default()
+            .split('<')
+            .next()
+            .unwrap()
+            .to_owned();
+        // All of it was kept while the page was there: the test can fail.
+        assert_eq!(
+            said,
+            "nothing / left=1,1,1,1,1,1".replace("left=1,", &format!("before={}; left=1,", visit + 1))
+        );
+    }
+    let first_of_a_page =
+        site.received().iter().filter(|request| request.path().starts_with("/first")).count();
+    assert_eq!(first_of_a_page, 5);
+    // A page's own later requests carry its own cookie; the first request of the next page none of before.
+    let stale: Vec<_> = site
+        .received()
+        .into_iter()
+        .filter(|r| r.path().starts_with("/first") && r.header("cookie").is_some())
+        .collect();
+    assert!(stale.is_empty() && cookies.load(Ordering::SeqCst) > 0, "{stale:?}");
+}
+
+#[test]
+fn images_fonts_and_media_are_not_loaded() {
+    let site = Site::start(|stream, request| {
+        let _ = stream.write_all(&match request.path() {
+            "/" => html(200, "<style>@font-face { font-family: F; src: url(/f.woff2) } b { font-family: F }</style>\
+                <img src=/i.png><b id=x>text</b><video src=/v.mp4 autoplay muted></video><audio src=/a.mp3 preload=auto></audio>\
+                <script>fetch('/api').then(() => { document.body.className = 'ready' })</script>"),
+            _ => ok("x"),
+        });
+    });
+    lab::shared().see(&page(&site.url("/"), &[css("body.ready")])).unwrap();
+    let asked: Vec<String> = site.received().iter().map(|request| request.path().to_owned()).collect();
+    for path in ["/i.png", "/f.woff2", "/v.mp4", "/a.mp3"] {
+        assert!(!asked.iter().any(|asked| asked == path), "{asked:?}");
+    }
+    assert!(asked.contains(&"/api".to_owned()));
+}
+
+#[test]
+fn checks_at_once_share_the_sessions() {
+    let (lab, site) = (lab::shared(), site());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let seen = lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
+                assert!(text(&seen).contains("Some Öne"));
+            });
+        }
+    });
+    let load = lab.browsers.load();
+    assert!(lab.browsers.sessions() == 2 && load.open <= 3, "{load:?}");
+}

@@ -1,0 +1,307 @@
+//! No page reaches an address that may not be asked, whatever it tries.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use sightline::modules::probe::{Mark, ProbeError};
+use sightline::net::{BrowserConfig, NetConfig};
+
+use super::lab::{self, Lab, css, page, text};
+use crate::net::site::{Site, hold, ok, read_request, with_headers};
+
+/// What is private: counts who comes, by TCP on both loopbacks and by UDP.
+struct Vault {
+    port: u16,
+    visits: Arc<AtomicUsize>,
+    datagrams: UdpSocket,
+}
+
+impl Vault {
+    fn start() -> Self {
+        let v4 = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = v4.local_addr().unwrap().port();
+        let visits = Arc::new(AtomicUsize::new(0));
+        let v6 = TcpListener::bind(("::1", port)).ok();
+        for listener in [Some(v4), v6].into_iter().flatten() {
+            let visits = Arc::clone(&visits);
+            std::thread::spawn(move || {
+                for stream in listener.incoming() {
+                    visits.fetch_add(1, Ordering::SeqCst);
+                    let _ = stream.map(|mut stream| {
+                        stream.write_all(&with_headers("Access-Control-Allow-Origin: *\r\n", b"secret"))
+                    });
+                }
+            });
+        }
+        let datagrams = UdpSocket::bind(("127.0.0.1", port)).unwrap();
+        datagrams.set_nonblocking(true).unwrap();
+        Self { port, visits, datagrams }
+    }
+
+    fn visits(&self) -> usize {
+        self.visits.load(Ordering::SeqCst)
+    }
+
+    fn datagrams(&self) -> usize {
+        let mut count = 0;
+        while self.datagrams.recv(&mut [0; 2048]).is_ok() {
+            count += 1;
+        }
+        count
+    }
+}
+
+/// The public web as an outbound proxy plays it: pages by path, at whatever public address.
+fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Site {
+    Site::start(move |stream, connect| {
+        if !connect.line().starts_with("CONNECT ") || stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_err() {
+            return;
+        }
+        if let Some(request) = read_request(stream) {
+            let _ = stream.write_all(&pages(request.path()));
+        }
+    })
+}
+
+fn hosts() -> Vec<String> {
+    let mut hosts: Vec<String> = [
+        "127.0.0.1",
+        "127.1",
+        "localhost",
+        "localhost.",
+        "foo.localhost",
+        "2130706433",
+        "0x7f000001",
+        "017700000001",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "169.254.169.254",
+        "10.0.0.1",
+        "192.168.0.1",
+        "[fd00:ec2::254]",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    // A name of this machine, which most often leads to a private address.
+    let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned();
+    if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.') {
+        hosts.push(name);
+    }
+    hosts
+}
+
+/// Tries to reach each of the targets in every way that a page has; then shows `#done` with what it got.
+const ATTACK: &str = r#"<!DOCTYPE html><head><title>attack</title></head><body><script>
+const got = [];
+const soon = (what, promise) => Promise.race([promise, new Promise(done => setTimeout(done, 4000))])
+  .then(value => { if (value) got.push(what + ':' + value); }, () => {});
+const element = (name, attributes) => {
+  const made = Object.assign(document.createElement(name), attributes);
+  document.body.append(made);
+  return new Promise(done => { made.onload = () => done(name === 'IFRAME' ? '' : 'loaded'); made.onerror = () => done(); });
+};
+const tries = [];
+for (const target of TARGETS) {
+  const http = `http://${target}/`, ws = `ws://${target}/`;
+  tries.push(soon('fetch', fetch(http).then(answer => answer.text())));
+  tries.push(soon('opaque', fetch(http, {mode: 'no-cors'}).then(() => 'answered')));
+  tries.push(soon('https', fetch(`https://${target}/`).then(answer => answer.text())));
+  tries.push(soon('xhr', new Promise((done, fail) => {
+    const asked = new XMLHttpRequest(); asked.open('POST', http); asked.onload = () => done(asked.responseText);
+    asked.onerror = fail; asked.send('x');
+  })));
+  tries.push(soon('socket', new Promise(done => {
+    const socket = new WebSocket(ws); socket.onopen = () => done('open'); socket.onerror = () => done();
+  })));
+  tries.push(soon('events', new Promise(done => {
+    const source = new EventSource(http); source.onopen = () => done('open'); source.onerror = () => { source.close(); done(); };
+  })));
+  tries.push(soon('script', element('script', {src: http})), soon('style', element('link', {rel: 'stylesheet', href: http})));
+  for (const rel of ['prefetch', 'preconnect', 'dns-prefetch', 'preload', 'prerender', 'icon', 'manifest', 'modulepreload'])
+    element('link', {rel, href: http, as: 'fetch'});
+  element('img', {src: http}); element('iframe', {src: http}); element('object', {data: http}); element('embed', {src: http});
+  element('video', {src: http, preload: 'auto'}); element('iframe', {src: `/to?${http}`});
+  navigator.sendBeacon(http, 'x');
+  const form = Object.assign(document.createElement('form'), {action: http, method: 'post', target: '_blank'});
+  document.body.append(form); form.submit(); window.open(http);
+  try { new Worker(http); } catch {}
+  try { navigator.serviceWorker?.register(http).catch(() => {}); } catch {}
+  try { new WebTransport(`https://${target}/`).ready.catch(() => {}); } catch {}
+}
+const rules = document.createElement('script');
+rules.type = 'speculationrules';
+rules.textContent = JSON.stringify({prefetch: [{source: 'list', urls: TARGETS.map(t => `http://${t}/`)}],
+  prerender: [{source: 'list', urls: TARGETS.map(t => `http://${t}/`)}]});
+document.head.append(rules);
+const file = soon('file', fetch('file:///etc/passwd').then(answer => answer.text()));
+element('iframe', {src: 'file:///etc/passwd'}); element('iframe', {src: 'view-source:file:///etc/passwd'});
+try { window.open('file:///etc/passwd'); window.open('chrome://version'); } catch {}
+const rtc = (async () => {
+  const ice = [];
+  for (const server of TARGETS.slice(0, 3).flatMap(t => [{urls: `stun:${t}`}, {urls: `turn:${t}?transport=udp`, username: 'u', credential: 'p'},
+      {urls: `turn:${t}?transport=tcp`, username: 'u', credential: 'p'}])) ice.push(server);
+  const peer = new RTCPeerConnection({iceServers: ice});
+  peer.createDataChannel('x');
+  const candidates = [];
+  peer.onicecandidate = event => { if (event.candidate) candidates.push(event.candidate.candidate); };
+  await peer.setLocalDescription(await peer.createOffer());
+  await new Promise(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState === 'complete' && done(); setTimeout(done, 3000); });
+  return candidates.filter(one => / typ (host|srflx|relay)/.test(one) && !/\.local /.test(one) && !/ 0\.0\.0\.0 /.test(one)).join(';');
+})();
+Promise.all([...tries, file, soon('rtc', rtc)]).then(() => {
+  document.body.innerHTML = '';
+  document.body.append(Object.assign(document.createElement('b'), {id: 'done', textContent: got.join(' | ') || 'nothing'}));
+});
+</script>"#;
+
+const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
+
+fn attack(targets: &[String]) -> Vec<u8> {
+    let targets = serde_json::to_string(targets).unwrap();
+    with_headers(HTML, ATTACK.replace("TARGETS", &targets).as_bytes())
+}
+
+fn said(page: &str) -> &str {
+    page.split("<b id=\"done\">").nth(1).unwrap_or_default().split("</b>").next().unwrap_or_default()
+}
+
+#[test]
+fn no_page_reaches_a_private_address() {
+    let secret = Vault::start();
+    let endpoint = Site::start(|stream, _| hold(stream));
+    let mut targets: Vec<String> = hosts().iter().map(|host| format!("{host}:{}", secret.port)).collect();
+    targets.push(format!("127.0.0.1:{}", endpoint.addr.port()));
+    let (page_of_attack, port) = (attack(&targets), secret.port);
+    let web = public_web(move |path| match path.split_once('?') {
+        Some(("/to", to)) => crate::net::site::to(302, to),
+        Some(("/refresh", to)) => {
+            with_headers(HTML, format!("<meta http-equiv=refresh content='0;url={to}'>").as_bytes())
+        }
+        _ if path == "/attack" => page_of_attack.clone(),
+        _ => with_headers(HTML, b"<b id=x>public</b>"),
+    });
+    let net = NetConfig { outbound_proxy: Some(web.url("")), ..NetConfig::default() };
+    let lab = Lab::start(net, 1);
+    // The public web is there.
+    let seen = lab.see(&page("http://1.2.3.4/", &[css("#x")])).unwrap();
+    assert!(text(&seen).contains("public"));
+
+    let seen = lab.see(&page("http://1.2.3.4/attack", &[css("#done")])).unwrap();
+    assert_eq!(said(text(&seen)), "nothing");
+    // The page itself: at once, over TLS, by redirects of both kinds.
+    for (index, host) in hosts().iter().enumerate() {
+        let url = format!("http://{host}:{port}/");
+        let ways = [
+            url.replace("http:", "https:"),
+            format!("http://1.2.3.4/to?{url}"),
+            format!("http://1.2.3.4/refresh?{url}"),
+        ];
+        for url in [&url, &ways[index % ways.len()]] {
+            let seen = lab.see(&page(url, &[Mark::Text("secret".into())])).map(|seen| seen.status);
+            // A name of loopback that the system's resolver does not know leads nowhere.
+            let leads_nowhere = host.ends_with(".localhost") && matches!(seen, Err(ProbeError::Dns(_)));
+            assert!(seen == Err(ProbeError::ForbiddenAddress) || leads_nowhere, "{url}: {seen:?}");
+        }
+    }
+    assert_eq!((secret.visits(), secret.datagrams(), endpoint.connections()), (0, 0, 0));
+    let asked: BTreeSet<String> = web.received().iter().map(|connect| connect.line().to_owned()).collect();
+    assert!(asked.iter().all(|line| line.starts_with("CONNECT 1.2.3.4:")), "{asked:?}");
+    // They can be reached: the test can fail.
+    drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+    crate::support::eventually("the visit is counted", || secret.visits() == 1);
+}
+
+/// Where loopback may be asked, the drivers' own ports still may not.
+#[test]
+fn no_page_talks_to_a_driver_even_in_a_lab() {
+    let (lab, endpoint) = lab::shared_with_decoy();
+    let target = format!("127.0.0.1:{}", endpoint.addr.port());
+    let body = attack(std::slice::from_ref(&target));
+    let site = Site::start(move |stream, request| {
+        let _ = stream.write_all(&if request.path() == "/attack" { body.clone() } else { ok("") });
+    });
+    let seen = lab.see(&page(&site.url("/attack"), &[css("#done")])).unwrap();
+    assert_eq!(said(text(&seen)), "nothing");
+    let asked: BTreeSet<String> =
+        endpoint.received().iter().map(|request| request.line().to_owned()).collect();
+    assert_eq!(asked, BTreeSet::from(["GET /status HTTP/1.1".to_owned()]));
+}
+
+/// Speaks to a guard as a client of its own.
+fn asked(guard: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(guard).unwrap();
+    stream.set_read_timeout(Some(lab::LONG)).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+/// A guard is open only while a page is looked at, and then for what may be asked.
+#[test]
+fn a_guard_is_no_open_proxy() {
+    let (secret, site) = (Vault::start(), Site::start(|stream, _| hold(stream)));
+    let opened = Arc::new(AtomicBool::new(false));
+    let guard = Arc::new(std::sync::Mutex::new(None));
+    // A driver that tells the test where the guard is.
+    let (told, is_open) = (Arc::clone(&guard), Arc::clone(&opened));
+    let driver = Site::start(move |stream, request| {
+        let value = match request.path() {
+            "/session" => {
+                let wish: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
+                let proxy =
+                    wish["capabilities"]["firstMatch"][0]["proxy"]["httpProxy"].as_str().unwrap().to_owned();
+                *told.lock().unwrap() = Some(proxy.parse::<SocketAddr>().unwrap());
+                r#"{"sessionId": "s", "capabilities": {}}"#
+            }
+            path if path.ends_with("/url") => {
+                is_open.store(true, Ordering::SeqCst);
+                "null"
+            }
+            path if path.ends_with("/execute/sync") => r#"{"stage": "none"}"#,
+            _ => "null",
+        };
+        let _ = stream.write_all(&with_headers("", format!(r#"{{"value": {value}}}"#).as_bytes()));
+    });
+    let endpoints = vec![lab::at(&driver.url(""))];
+    let config = BrowserConfig { endpoints, ..lab::config(NetConfig::default(), 1) };
+    let browsers = sightline::net::RealBrowsers::start(&config).unwrap();
+    let addr = crate::support::awaited("a session is wanted", || guard.lock().unwrap().ok_or("none"));
+    let to_secret = format!("GET http://127.0.0.1:{}/ HTTP/1.1\r\nHost: x\r\n\r\n", secret.port);
+    assert!(addr.ip().is_loopback());
+    assert_eq!(asked(addr, &to_secret), "", "no page is looked at");
+    std::thread::scope(|scope| {
+        let deadline = std::time::Instant::now() + Duration::from_secs(6);
+        let looking = scope.spawn(move || {
+            browsers.prober().send(&page("http://1.2.3.4/", &[css("a")]), &mut Default::default(), deadline)
+        });
+        crate::support::eventually("a page is looked at", || opened.load(Ordering::SeqCst));
+        for (request, want) in [
+            (to_secret.clone(), ""),
+            (format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
+            (format!("CONNECT [::1]:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
+            (format!("CONNECT 2130706433:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
+            (format!("CONNECT localhost:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
+            ("CONNECT localhost HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
+            ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".into(), "HTTP/1.1 400 "),
+            ("GET file:///etc/passwd HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
+            ("GET https://1.2.3.4/ HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
+            ("POST http://1.2.3.4/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".into(), "HTTP/1.1 400 "),
+            ("nonsense\r\n\r\n".into(), "HTTP/1.1 400 "),
+        ] {
+            let answer = asked(addr, &request);
+            assert!(
+                answer.starts_with(want) && (!want.is_empty() || answer.is_empty()),
+                "{request}: {answer}"
+            );
+        }
+        assert!(looking.join().unwrap().is_err());
+    });
+    assert_eq!((secret.visits(), site.connections()), (0, 0));
+}

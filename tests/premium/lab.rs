@@ -1,0 +1,207 @@
+//! Real browsers, and a site for them to look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use sightline::base::secret::Secret;
+use sightline::modules::definition::{Method, Via};
+use sightline::modules::probe::{
+    Browsers, CookieJar, Mark, ProbeError, Prober, Render, Request, Response, Trace,
+};
+use sightline::net::browser::{Guard, Webdriver};
+use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
+
+use crate::net::site::{Site, ok};
+use crate::support::awaited;
+
+/// Longer than any page of a test takes on a busy machine.
+pub(super) const LONG: Duration = Duration::from_secs(60);
+
+/// Browsers with a chromedriver of their own.
+pub(super) struct Lab {
+    pub(super) browsers: RealBrowsers,
+    prober: Arc<dyn Prober>,
+    /// Head of the driver's process group.
+    keeper: AtomicU32,
+}
+
+/// Drivers are told apart by who was there before: they are started one after the other.
+static STARTING: Mutex<()> = Mutex::new(());
+
+impl Lab {
+    pub(super) fn start(net: NetConfig, sessions: usize) -> Self {
+        Self::of(&config(net, sessions))
+    }
+
+    pub(super) fn of(config: &BrowserConfig) -> Self {
+        let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = keepers();
+        let browsers = RealBrowsers::start(config).unwrap();
+        awaited("a browser answers", || {
+            if browsers.is_available() {
+                Ok(())
+            } else {
+                Err("none: are chromium and chromium-driver there?")
+            }
+        });
+        let keeper = (*keepers().difference(&before).next().unwrap()).into();
+        let prober = browsers.prober();
+        Self { browsers, prober, keeper }
+    }
+
+    /// Renders a page with time enough.
+    pub(super) fn see(&self, request: &Request) -> Result<Response, ProbeError> {
+        self.see_within(request, LONG)
+    }
+
+    pub(super) fn see_within(&self, request: &Request, limit: Duration) -> Result<Response, ProbeError> {
+        let began = Instant::now();
+        let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
+        let took = began.elapsed();
+        assert!(took < limit + Duration::from_secs(10), "{took:?} for a limit of {limit:?}: {seen:?}");
+        seen
+    }
+
+    /// The same, and once more after what costs a check, as checks do.
+    pub(super) fn see_at_last(&self, request: &Request) -> Response {
+        awaited("a page is seen again", || self.see(request))
+    }
+
+    /// Processes of the driver and its browsers: id and command line.
+    pub(super) fn processes(&self) -> BTreeMap<u32, String> {
+        let mut found = BTreeMap::new();
+        let all = processes();
+        let mut wanted = BTreeSet::from([self.keeper.load(Ordering::SeqCst)]);
+        // Children come after their parents but for ids that have wrapped round: a second look finds them.
+        for _ in 0..4 {
+            for (id, process) in &all {
+                if wanted.contains(&process.parent) {
+                    wanted.insert(*id);
+                    found.insert(*id, process.command.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// For what makes it start another driver.
+    pub(super) fn with_another_driver(&self, act: impl FnOnce()) {
+        let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = keepers();
+        act();
+        let keeper = *keepers().difference(&before).next().unwrap();
+        self.keeper.store(keeper, Ordering::SeqCst);
+    }
+
+    /// Kills all of them whose command line has that in it; gives how many.
+    pub(super) fn kill(&self, sign: impl Fn(&str) -> bool) -> usize {
+        let targets: Vec<u32> =
+            self.processes().into_iter().filter(|(_, command)| sign(command)).map(|(id, _)| id).collect();
+        for id in &targets {
+            let _ = std::process::Command::new("kill").args(["-KILL", &id.to_string()]).status();
+        }
+        targets.len()
+    }
+}
+
+pub(super) fn is_driver(command: &str) -> bool {
+    command.starts_with("chromedriver")
+}
+
+pub(super) fn is_browser(command: &str) -> bool {
+    command.contains("--headless") && !command.contains("--type=")
+}
+
+pub(super) fn is_renderer(command: &str) -> bool {
+    command.contains("--type=renderer")
+}
+
+pub(super) fn config(net: NetConfig, sessions: usize) -> BrowserConfig {
+    BrowserConfig {
+        endpoints: vec![Webdriver::Auto],
+        sessions,
+        guard: Guard::default(),
+        clients: Arc::new(|_: IpAddr| false),
+        net,
+        simulated: None,
+    }
+}
+
+/// Two browsers that may look at loopback, shared by all tests that leave them as they were. They end with the
+/// process.
+pub(super) fn shared() -> &'static Lab {
+    &shared_with_decoy().0
+}
+
+/// The same, with what was named as a further endpoint and is none.
+pub(super) fn shared_with_decoy() -> &'static (Lab, Site) {
+    static SHARED: OnceLock<(Lab, Site)> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let decoy = Site::saying(ok("no driver"));
+        let endpoints = vec![Webdriver::Auto, at(&decoy.url("/"))];
+        (Lab::of(&BrowserConfig { endpoints, ..config(lab_net(), 2) }), decoy)
+    })
+}
+
+pub(super) fn at(url: &str) -> Webdriver {
+    Webdriver::At(Secret::new(url.parse().unwrap()))
+}
+
+pub(super) fn lab_net() -> NetConfig {
+    NetConfig { allow_private_targets: true, ..NetConfig::default() }
+}
+
+pub(super) fn page(url: &str, until: &[Mark]) -> Request {
+    let render = (!until.is_empty()).then(|| Render { until: until.to_vec() });
+    Request {
+        method: Method::Get,
+        via: Via::Browser,
+        url: url.parse().unwrap(),
+        headers: Vec::new(),
+        body: None,
+        max_redirects: 5,
+        body_limit: 1024 * 1024,
+        render,
+        trace: Trace { module: "site".into(), probe: 0, query: "someone".into(), control: false },
+    }
+}
+
+pub(super) fn css(selector: &str) -> Mark {
+    Mark::Css(selector.to_owned())
+}
+
+pub(super) fn text(response: &Response) -> &str {
+    std::str::from_utf8(&response.body).unwrap()
+}
+
+struct Process {
+    parent: u32,
+    command: String,
+}
+
+fn processes() -> BTreeMap<u32, Process> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
+        let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&read("stat")).into_owned();
+        // "id (name) state parent …": the name may hold anything.
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
+        let command = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
+        if let Some(parent) = parent {
+            found.insert(id, Process { parent, command });
+        }
+    }
+    found
+}
+
+/// Our own children that keep drivers.
+fn keepers() -> BTreeSet<u32> {
+    let is_keeper = |process: &Process| {
+        process.parent == std::process::id() && process.command.contains("chromedriver --port=0")
+    };
+    processes().into_iter().filter(|(_, process)| is_keeper(process)).map(|(id, _)| id).collect()
+}

@@ -1,0 +1,416 @@
+//! Checks in browsers in the run engine: workers of their own, shared fairly, dropped with their run. The web and
+//! the browsers are played; threads, runs and the store are real.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Value, json};
+use sightline::account::account::Account;
+use sightline::account::audit::Origin;
+use sightline::account::credits::{Charge, Cycle};
+use sightline::account::ledger::Ledger;
+use sightline::base::clock::{Clock, SystemClock};
+use sightline::base::ids::AccountId;
+use sightline::modules::catalog::{Catalog, Choice};
+use sightline::modules::check::Checker;
+use sightline::modules::definition::Via;
+use sightline::modules::keys::OperatorKeys;
+use sightline::modules::probe::{
+    Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response, Timing,
+};
+use sightline::modules::query::{Query, SearchType};
+use sightline::runs::journal::Idempotency;
+use sightline::runs::live::LiveRun;
+use sightline::runs::run::Status;
+use sightline::runs::service::{
+    Found, Order, OrderError, Receipt, Runs, RunsConfig, idempotency_valid_since,
+};
+use sightline::runs::workshop::Limits;
+use sightline::store::{self, Store};
+
+use crate::support::databases::databases;
+use crate::support::eventually;
+use crate::support::folder::Folder;
+use crate::support::server::PATIENCE;
+
+/// Longer than the tests wait for anything: no check ends by its deadline.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// A page that was opened: by which run's query, with which module, until when.
+#[derive(Debug, Clone)]
+struct Opened {
+    query: String,
+    module: String,
+    deadline: Instant,
+}
+
+/// Browsers whose pages are drawn when the test says so, those of made-up names at once. Sites without a browser
+/// answer at once.
+#[derive(Default)]
+struct Stage {
+    sessions: usize,
+    /// Pages that may yet be drawn.
+    tickets: Mutex<usize>,
+    drawn: Condvar,
+    opened: Mutex<Vec<Opened>>,
+    open_now: AtomicUsize,
+    most_open: AtomicUsize,
+    /// All browsers have died.
+    dead: AtomicBool,
+}
+
+impl Stage {
+    fn with(sessions: usize) -> Arc<Self> {
+        Arc::new(Self { sessions, ..Self::default() })
+    }
+
+    fn draw(&self, pages: usize) {
+        *self.tickets.lock() += pages;
+        self.drawn.notify_all();
+    }
+
+    fn opened(&self) -> Vec<Opened> {
+        self.opened.lock().clone()
+    }
+
+    fn open_now(&self) -> usize {
+        self.open_now.load(Ordering::SeqCst)
+    }
+
+    fn render(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
+        if self.dead.load(Ordering::SeqCst) {
+            return Err(ProbeError::Browser("the browser died".into()));
+        }
+        let open = self.open_now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_open.fetch_max(open, Ordering::SeqCst);
+        let (query, module) = (request.trace.query.to_string(), request.trace.module.to_string());
+        self.opened.lock().push(Opened { query, module, deadline });
+        let mut tickets = self.tickets.lock();
+        while !request.trace.control && *tickets == 0 && !self.dead.load(Ordering::SeqCst) {
+            self.drawn.wait(&mut tickets);
+        }
+        if !request.trace.control {
+            *tickets = tickets.saturating_sub(1);
+        }
+        self.open_now.fetch_sub(1, Ordering::SeqCst);
+        drop(tickets);
+        let shown = if request.trace.control { "Nobody" } else { "Somebody" };
+        answer(request, &format!("<p>{shown}</p>"))
+    }
+}
+
+impl Prober for Stage {
+    fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
+        match request.via {
+            Via::Browser => self.render(request, deadline),
+            Via::Http => answer(request, "somebody"),
+        }
+    }
+}
+
+fn answer(request: &Request, body: &str) -> Result<Response, ProbeError> {
+    Ok(Response {
+        status: 200,
+        final_url: request.url.clone(),
+        headers: vec![("content-type".into(), "text/html".into())],
+        body: body.into(),
+        truncated: false,
+        timing: Timing::default(),
+    })
+}
+
+impl Browsers for Stage {
+    fn sessions(&self) -> usize {
+        self.sessions
+    }
+
+    fn is_available(&self) -> bool {
+        !self.dead.load(Ordering::SeqCst)
+    }
+}
+
+fn plain(number: usize) -> Value {
+    json!({
+        "id": format!("plain-{number:02}"), "platform": format!("P{number}"), "type": "username", "category": "plain",
+        "control": false, "probes": [{"url": format!("https://plain{number}.example/{{query}}")}],
+        "hit": [{"words": ["somebody"]}], "miss": [{"status": [404]}]
+    })
+}
+
+fn drawn(number: usize) -> Value {
+    json!({
+        "id": format!("drawn-{number:02}"), "platform": format!("D{number}"), "type": "username", "category": "drawn",
+        "probes": [{"url": format!("https://drawn{number}.example/{{query}}"), "via": "browser"}],
+        "hit": [{"text": ["Somebody"]}], "miss": [{"text": ["Nobody"]}]
+    })
+}
+
+struct Bench {
+    /// The same engine over the same store and catalogue, with these browsers.
+    another: Box<dyn Fn(Arc<dyn Browsers>) -> Arc<Runs>>,
+    runs: Arc<Runs>,
+    stage: Arc<Stage>,
+    account: AccountId,
+    store: Arc<Store>,
+    _folder: Folder,
+}
+
+/// A catalogue of so many modules without and with a browser, on a fresh SQLite file.
+fn bench(stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
+    let folder = Folder::new();
+    let url = format!("sqlite:{}", folder.path("runs.db"));
+    bench_on(&url, folder, stage, plains, browsers)
+}
+
+fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
+    let entries: Vec<Value> = (0..plains).map(plain).chain((0..browsers).map(drawn)).collect();
+    let file = PathBuf::from(folder.path("catalog.json"));
+    std::fs::write(&file, Value::Array(entries).to_string()).unwrap();
+    let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+    let store = store::open(&url.parse().unwrap(), store::Options::server()).unwrap();
+    let account = new_account(&*store);
+    let limits = Limits {
+        check_timeout: CHECK_TIMEOUT,
+        run_timeout: 2 * CHECK_TIMEOUT,
+        lease: Duration::from_secs(30),
+        store_patience: Duration::from_secs(30),
+    };
+    let config = RunsConfig {
+        check_workers: 8,
+        max_runs: 8,
+        max_waiting: 8,
+        limits,
+        keep_ended: PATIENCE,
+        discovery: false,
+        simulated: false,
+    };
+    let (journal, prober) = (store.clone(), Arc::clone(stage) as Arc<dyn Prober>);
+    let another = move |browsers| {
+        let checker =
+            Checker::new(prober.clone(), OperatorKeys::default(), "test", Duration::from_secs(3600));
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Runs::new(journal.clone(), Arc::clone(&catalog), Arc::new(checker), browsers, clock, config)
+    };
+    let runs = another(Arc::clone(stage) as _);
+    Bench { another: Box::new(another), runs, stage: Arc::clone(stage), account, store, _folder: folder }
+}
+
+fn new_account(ledger: &dyn Ledger) -> AccountId {
+    let now = SystemClock.now();
+    let id = AccountId::new();
+    let email = format!("{id}@example.com");
+    let account = Account { id, email, plan: "pro".into(), anchor: now, created_at: now };
+    assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
+    id
+}
+
+impl Bench {
+    fn order(&self, query: &str) -> Order {
+        let now = SystemClock.now();
+        Order {
+            account: self.account,
+            query: Query::parse(SearchType::Username, query).unwrap(),
+            premium: true,
+            choice: Choice::default(),
+            charge: Charge { credits: 2, allowed: Some(100), cycle: Cycle::at(self.anchor(), now) },
+            idempotency: None,
+            origin: Origin::CLI,
+        }
+    }
+
+    fn anchor(&self) -> jiff::Timestamp {
+        self.store.account(self.account).unwrap().unwrap().anchor
+    }
+
+    fn used(&self) -> u64 {
+        let now = SystemClock.now();
+        self.store.credits_used(self.account, Cycle::at(self.anchor(), now)).unwrap()
+    }
+
+    fn start(&self, order: Order) -> Arc<LiveRun> {
+        match self.runs.start(order) {
+            Ok(Receipt::Started(run)) => run,
+            _ => panic!("not started"),
+        }
+    }
+
+    fn premium(&self, query: &str) -> Arc<LiveRun> {
+        self.start(self.order(query))
+    }
+
+    /// A premium run of these many browser modules and none else.
+    fn drawn_only(&self, query: &str, count: usize) -> Arc<LiveRun> {
+        let modules = (0..count).map(|number| format!("drawn-{number:02}")).collect();
+        self.start(Order { choice: Choice { modules, ..Choice::default() }, ..self.order(query) })
+    }
+
+    fn finish(&self, run: &LiveRun) {
+        assert!(run.wait_for_end(Instant::now() + PATIENCE), "the run does not end: {:?}", run.summary());
+    }
+}
+
+/// The queries of real pages in the order in which they were opened.
+fn order_of(stage: &Stage, queries: &[&str]) -> Vec<String> {
+    let opened = stage.opened().into_iter().map(|page| page.query);
+    opened.filter(|query| queries.contains(&query.as_str())).collect()
+}
+
+#[test]
+fn standard_results_do_not_wait_for_browsers() {
+    // More pages than check workers: in their lane they would take all of them.
+    let bench = bench(&Stage::with(2), 40, 12);
+    let run = bench.premium("alice");
+    eventually("all standard modules have ended", || run.summary().progress.modules_completed == 40);
+    eventually("both browsers are busy", || bench.stage.open_now() == 2);
+    // All of them have ended and are published while not one page has been drawn.
+    let (summary, results, _) = run.snapshot();
+    assert_eq!((summary.status, results.len(), summary.coverage.hit), (Status::Running, 40, 40));
+    assert_eq!(bench.runs.browsers(), (2, 2));
+    bench.stage.draw(1000);
+    bench.finish(&run);
+    let (summary, results, _) = run.snapshot();
+    assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
+    // Each hit was confirmed by the page of a made-up name, by the same worker.
+    assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (24, 2));
+}
+
+#[test]
+fn a_module_that_says_yes_to_a_made_up_name_is_no_hit_in_a_browser_either() {
+    let stage = Stage::with(1);
+    let folder = Folder::new();
+    let mut entry = drawn(0);
+    entry["hit"] = json!([{"css": ["p"]}]);
+    entry["miss"] = json!([{"text": ["Gone"]}]);
+    let bench = bench_on(&format!("sqlite:{}", folder.path("runs.db")), folder, &stage, 1, 0);
+    let file = PathBuf::from(bench._folder.path("yes.json"));
+    std::fs::write(&file, json!([entry]).to_string()).unwrap();
+    let catalog = Catalog::load(false, &[file]).unwrap();
+    let prober: Arc<dyn Prober> = Arc::clone(&stage) as _;
+    let checker = Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600));
+    stage.draw(2);
+    let query = Query::parse(SearchType::Username, "alice").unwrap();
+    let report = checker.check(&catalog.modules()[0], &query, Instant::now() + PATIENCE);
+    assert_eq!(report.outcome.to_string(), "unreliable", "{report:?}");
+}
+
+#[test]
+fn premium_runs_share_the_browsers_fairly() {
+    let bench = bench(&Stage::with(2), 1, 12);
+    let large = bench.drawn_only("large", 12);
+    eventually("the large run has both browsers", || bench.stage.open_now() == 2);
+    let small = bench.drawn_only("small", 3);
+    // Its first check has been handed over before any page of the large run is drawn.
+    eventually("the small run is driven", || bench.runs.counts().0 == 2);
+    let mut pages = 2;
+    while !small.wait_for_end(Instant::now()) && pages < 40 {
+        bench.stage.draw(1);
+        pages += 1;
+        let opened = || order_of(&bench.stage, &["large", "small"]).len();
+        eventually("the next page is open", || opened() >= pages || small.summary().status.is_terminal());
+    }
+    let order = order_of(&bench.stage, &["large", "small"]);
+    let last = order.iter().rposition(|query| query == "small").unwrap();
+    let before = order[..last].iter().filter(|query| *query == "large").count();
+    // First come, first served would open all twelve pages of the large run first.
+    assert!(before <= 7, "{before} pages of the large run came before the small one's third: {order:?}");
+    assert!(!large.summary().status.is_terminal());
+    bench.stage.draw(1000);
+    bench.finish(&large);
+    assert_eq!(large.summary().coverage.hit, 12);
+}
+
+#[test]
+fn a_checks_time_begins_when_a_browser_is_free_and_a_deleted_runs_checks_are_dropped() {
+    let bench = bench(&Stage::with(1), 1, 3);
+    let first = bench.drawn_only("first", 1);
+    eventually("the browser is busy", || bench.stage.open_now() == 1);
+    let deleted = bench.drawn_only("deleted", 3);
+    let second = bench.drawn_only("second", 2);
+    eventually("all runs are driven", || bench.runs.counts().0 == 3);
+    assert!(bench.runs.delete(deleted.id(), bench.account, &Origin::CLI).unwrap());
+    eventually("the deleted run's driver ends", || bench.runs.counts().0 == 2);
+    let released = Instant::now();
+    bench.stage.draw(1000);
+    bench.finish(&first);
+    bench.finish(&second);
+    let opened = bench.stage.opened();
+    assert!(opened.iter().all(|page| page.query != "deleted"), "{opened:?}");
+    let waited: Vec<&Opened> = opened.iter().filter(|page| page.query == "second").collect();
+    assert_eq!(waited.len(), 2, "{opened:?}");
+    for page in waited {
+        assert!(page.deadline >= released + CHECK_TIMEOUT, "{}: its time ran in the queue", page.module);
+    }
+}
+
+#[test]
+fn browsers_that_die_cost_their_checks_and_the_run_says_so() {
+    let bench = bench(&Stage::with(2), 3, 4);
+    let run = bench.premium("alice");
+    eventually("both browsers are busy", || bench.stage.open_now() == 2);
+    bench.stage.dead.store(true, Ordering::SeqCst);
+    bench.stage.draw(2);
+    bench.finish(&run);
+    let summary = run.summary();
+    assert_eq!(summary.status, Status::Completed);
+    let failed: Vec<_> =
+        run.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
+    let died = failed.iter().filter(|report| report.reason.as_deref() == Some("browser")).count();
+    assert!(died >= 2, "{failed:?}");
+    assert_eq!((summary.coverage.hit + summary.coverage.error, summary.coverage.checked), (7, 7));
+    assert_eq!(summary.coverage.error as usize, died, "{failed:?}");
+}
+
+#[test]
+fn a_premium_run_that_a_process_without_browsers_goes_on_with_skips_what_needs_one() {
+    let bench = bench(&Stage::with(1), 2, 3);
+    let run = bench.premium("alice");
+    eventually("the browser is busy, and all else is done", || {
+        bench.stage.open_now() == 1 && run.summary().progress.modules_completed == 2
+    });
+    bench.runs.shut_down(Instant::now() + PATIENCE);
+    let other = (bench.another)(Arc::new(NoBrowser));
+    eventually("the run ends elsewhere", || {
+        other.keep_house();
+        let found = other.find(run.id(), bench.account).unwrap().unwrap();
+        found.status().is_terminal()
+    });
+    let found: Found = other.find(run.id(), bench.account).unwrap().unwrap();
+    let reports = other.reports(&found).unwrap();
+    let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
+    let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.as_deref())).collect();
+    assert_eq!(ends, vec![("skipped".to_owned(), Some("unavailable")); 3]);
+    assert_eq!((found.status(), bench.stage.opened().len()), (Status::Completed, 1));
+    // The page that was open is let go of: its worker ends with the process.
+    bench.stage.draw(1);
+    other.shut_down(Instant::now() + PATIENCE);
+}
+
+#[test]
+fn without_a_browser_nothing_is_begun_or_charged_and_what_was_ordered_before_is_found() {
+    for database in databases() {
+        let stage = Stage::with(1);
+        let bench = bench_on(&database.url, Folder::new(), &stage, 1, 1);
+        let keyed = |query: &str| {
+            let valid_since = idempotency_valid_since(SystemClock.now());
+            let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], valid_since };
+            Order { idempotency: Some(idempotency), ..bench.order(query) }
+        };
+        stage.draw(1000);
+        let run = bench.start(keyed("alice"));
+        bench.finish(&run);
+        assert_eq!(bench.used(), 2);
+        stage.dead.store(true, Ordering::SeqCst);
+        eventually("the browser is known to be dead", || !bench.runs.can_browse());
+        assert!(matches!(bench.runs.start(bench.order("bob")), Err(OrderError::NoBrowser)));
+        assert!(matches!(bench.runs.start(keyed("alice")), Ok(Receipt::Repeated(id)) if id == run.id()));
+        assert_eq!(bench.used(), 2);
+        let standard = Order { premium: false, ..bench.order("carol") };
+        bench.finish(&bench.start(standard));
+        stage.dead.store(false, Ordering::SeqCst);
+        eventually("the browser is back", || bench.runs.can_browse());
+        bench.finish(&bench.premium("dave"));
+    }
+}
