@@ -5,7 +5,7 @@
 //!
 //! | floor | room | does |
 //! |---|---|---|
-//! | 0 | [`base`] | bricks: clock, ids, secrets, log |
+//! | 0 | [`base`] | bricks: clock, ids, secrets, counts, log |
 //! | 1 | [`modules`] | WHAT a check is: rule language, matchers, outcomes |
 //! | 1 | [`account`] | WHO may do how much: plans, keys, credits |
 //! | 2 | [`runs`] | DOING it: runs, events, driver threads |
@@ -14,12 +14,14 @@
 //! | 3 | [`http`] | sockets in: knows no product |
 //! | 3 | [`report`] | a run as a file, in four forms |
 //! | 4 | [`api`] | the JSON contract, and its documentation in a browser |
+//! | 5 | [`admin`] | metrics and probes, for operators |
 //! | 5 | [`sandbox`] | a simulated web for tests and demos |
 //! | 6 | [`app`] | the composition root: parts put together |
 //! | 6 | [`config`] | flags and environment, typed |
 //! | 7 | [`cli`] | commands |
 
 pub mod account;
+pub mod admin;
 pub mod api;
 pub mod app;
 pub mod base;

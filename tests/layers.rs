@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::support::source::{Token, tokens};
 
 /// Every room, and the rooms that it may import. What stands nowhere in here may not exist.
-const FLOORS: [(&str, &[&str]); 15] = [
+const FLOORS: [(&str, &[&str]); 16] = [
     ("base", &[]),
     ("modules", &["base"]),
     ("account", &["base"]),
@@ -21,11 +21,15 @@ const FLOORS: [(&str, &[&str]); 15] = [
     ("report", &["base", "modules", "runs"]),
     ("api", &["base", "modules", "account", "runs", "http", "report"]),
     ("web", &["base", "modules", "account", "runs", "http", "report"]),
+    ("admin", &["base", "modules", "account", "runs", "store", "http", "api"]),
     ("config", &["base", "account", "http"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (
         "app",
-        &["base", "modules", "account", "http", "runs", "store", "net", "api", "web", "config", "sandbox"],
+        &[
+            "base", "modules", "account", "http", "runs", "store", "net", "api", "web", "admin", "config",
+            "sandbox",
+        ],
     ),
     (
         "cli",

@@ -15,6 +15,7 @@ mod instances;
 mod kills;
 mod layers;
 mod net;
+mod operating;
 mod outages;
 mod premium;
 mod retention;

@@ -1,5 +1,6 @@
 """The server under measurement."""
 
+import atexit
 import http.client
 import json
 import os
@@ -7,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "sightline")
@@ -14,24 +16,39 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """`sightline serve --sandbox` on a free port, with a key."""
+    """`sightline serve --sandbox` on a free port; with a new key unless it is `plain`."""
 
-    def __init__(self, folder, *flags, database=None):
+    # The latest key of each database.
+    keys = {}
+
+    def __init__(self, folder, *flags, database=None, plain=False):
         self.database = database or "sqlite:" + os.path.join(folder, "bench.db")
         limits = [f"--rate-limit-{name}=1000000" for name in ("search", "stream", "read")]
+        began = time.time()
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SIGHTLINE_BENCH_")}
         self.process = subprocess.Popen(
             [BINARY, "serve", "--listen", "127.0.0.1:0", "--database", self.database, "--log-level", "warn", *limits, *flags],
             stdout=subprocess.PIPE,
             text=True,
+            env=environment,
         )
+        # A measurement that breaks off leaves no server behind.
+        atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         match = re.match(r"listening on http://127\.0\.0\.1:(\d+)", line)
         if not match:
             sys.exit(f"the server did not start: {line!r}")
-        self.port = int(match.group(1))
-        email = f"bench{self.port}@example.com"
+        self.port, self.listening_after = int(match.group(1)), time.time() - began
+        if not plain:
+            self.new_key()
+
+    def new_key(self):
+        """Makes an account and a key of it, for the requests from here on; gives the account's id."""
+        email = f"bench{self.port}-{len(self.keys)}-{int(time.time() * 1000)}@example.com"
         self.cli("account", "create", "--email", email, "--plan", "unlimited")
-        self.key = self.cli("key", "create", "--account", email).strip()
+        self.key = self.keys[self.database] = self.cli("key", "create", "--account", email).strip()
+        accounts = json.loads(self.cli("account", "list", "--format", "json"))
+        return next(account["id"] for account in accounts if account["email"] == email)
 
     def cli(self, *arguments):
         command = [BINARY, *arguments, "--database", self.database]

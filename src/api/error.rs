@@ -222,7 +222,8 @@ impl ApiError {
         if status >= 500 {
             let level = if status == 500 { Level::Error } else { Level::Warn };
             let cause = parts.cause.as_deref().unwrap_or(&parts.message);
-            log!(level, "{request_id} answers {status} {}: {cause}", code.as_str());
+            let id = request_id.as_str();
+            log!(level, request_id = id; "answers {status} {}: {cause}", code.as_str());
         }
         let content_type = if as_problem { "application/problem+json" } else { "application/json" };
         let mut response = Response::new(status, content_type, body);

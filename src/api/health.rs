@@ -23,7 +23,7 @@ pub struct PingCache {
 impl PingCache {
     /// Whether the database answers; asks it at most every [`PING_TTL`], one caller at a time. While one
     /// asks, the others take the last answer rather than queue up behind a database that hangs.
-    fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
+    pub(super) fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
         let last = *self.last.lock();
         if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
             return ok;
@@ -48,7 +48,7 @@ impl PingCache {
 /// # Errors
 /// Never: a database that does not answer is `degraded`.
 pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let ok = api.ping.is_ok(|| api.accounts.ping().is_ok());
+    let ok = api.has_store();
     let (runs_driven, runs_waiting) = api.runs.counts();
     let (check_workers_busy, check_workers) = api.runs.workers();
     let (browser_sessions_busy, browser_sessions) = api.runs.browsers();

@@ -71,8 +71,8 @@ const fn page(path: &'static str, handler: Handler) -> Page {
     Page { path, handler }
 }
 
-/// Every page there is.
-pub const PAGES: &[Page] = &[
+/// Every page there is. A static: a row is known by its place in memory.
+pub static PAGES: &[Page] = &[
     page("/", docs::landing),
     page("/favicon.ico", docs::icon),
     page("/docs", docs::swagger_ui),
@@ -81,8 +81,8 @@ pub const PAGES: &[Page] = &[
     page("/redoc", docs::redoc),
 ];
 
-/// Every route there is.
-pub const ROUTES: &[Route] = &[
+/// Every route there is. A static, likewise.
+pub static ROUTES: &[Route] = &[
     route("GET", "/v1/health", Access::Public, health::health, openapi::service::health),
     route(
         "GET",

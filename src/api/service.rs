@@ -16,11 +16,12 @@ use super::error::ApiError;
 use super::health::PingCache;
 use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
+use super::traffic::{Traffic, Visit};
 use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
 use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, RunId};
-use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, StreamBody};
 use crate::runs::service::Runs;
 
 /// What the operator decides.
@@ -49,6 +50,7 @@ pub struct Api {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Snapshots,
     pub(super) ping: PingCache,
+    traffic: Traffic,
     /// The server's own numbers.
     pub(super) gauge: OnceLock<Gauge>,
     pub(super) openapi: OnceLock<Page>,
@@ -96,6 +98,7 @@ impl Api {
             clock,
             snapshots: Snapshots::default(),
             ping: PingCache::default(),
+            traffic: Traffic::default(),
             gauge: OnceLock::new(),
             openapi: OnceLock::new(),
             in_flight: Arc::default(),
@@ -107,6 +110,16 @@ impl Api {
         self.snapshots.forget(run);
     }
 
+    /// Requests and answers, counted.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Whether the store answers, as health sees it.
+    pub fn has_store(&self) -> bool {
+        self.ping.is_ok(|| self.accounts.ping().is_ok())
+    }
+
     /// Where health's `load` gets the server's own numbers from.
     pub fn set_gauge(&self, gauge: Gauge) {
         // Set once, before the server starts.
@@ -115,11 +128,12 @@ impl Api {
 
     fn route(
         self: &Arc<Self>,
+        found: Match<'_>,
         request: &Request,
         request_id: &RequestId,
         counted: &mut Vec<Standing>,
     ) -> Result<Reply, ApiError> {
-        match routes::find(&request.method, &request.path) {
+        match found {
             Match::Route(route, segment) => self.call(route, segment, request, request_id, counted),
             Match::Page(page, segment) => {
                 let as_problem = wants_problem(request);
@@ -181,7 +195,13 @@ impl Api {
         }
     }
 
+    /// Every answer comes through here, once.
     fn dress(&self, response: Response, dress: &Dress) -> Response {
+        self.traffic.answered(&dress.visit, response.status);
+        self.clothed(response, dress)
+    }
+
+    fn clothed(&self, response: Response, dress: &Dress) -> Response {
         let mut response = response.with_header("X-Request-Id", dress.request_id.as_str().to_owned());
         response = with_rate_limits(response, &dress.counted);
         if self.config.sandbox {
@@ -200,10 +220,11 @@ impl Api {
         response.with_header("X-Content-Type-Options", "nosniff")
     }
 
-    fn dress_for(&self, request: Option<&Request>) -> Dress {
+    fn dress_for(&self, request: Option<&Request>, found: Option<&Match<'_>>) -> Dress {
         let offered = request.and_then(|request| request.header("x-request-id"));
         let origin = request.and_then(|request| request.header("origin"));
         Dress {
+            visit: Visit::begin(request, found),
             request_id: RequestId::accept(offered),
             counted: Vec::new(),
             cors_origin: origin
@@ -216,6 +237,7 @@ impl Api {
 /// What every answer to a request wears.
 #[derive(Clone)]
 struct Dress {
+    visit: Visit,
     request_id: RequestId,
     counted: Vec<Standing>,
     cors_origin: Option<String>,
@@ -228,12 +250,14 @@ pub struct ApiHandler(pub Arc<Api>);
 impl Handler for ApiHandler {
     fn handle(&self, request: Request) -> Reply {
         let api = &self.0;
-        let mut dress = api.dress_for(Some(&request));
+        let found = routes::find(&request.method, &request.path);
+        let mut dress = api.dress_for(Some(&request), Some(&found));
+        let route = route_name(&found);
         let as_problem = wants_problem(&request);
         let mut counted = Vec::new();
-        let routed = api.route(&request, &dress.request_id, &mut counted);
+        let routed = api.route(found, &request, &dress.request_id, &mut counted);
         dress.counted = counted;
-        debug!("{} {} {}", dress.request_id, request.method, route_name(&request));
+        debug!(request_id = dress.request_id.as_str(); "{} {route}", request.method);
         match routed {
             Ok(reply) => dress_reply(api, reply, dress),
             Err(error) => Reply::Now(api.dress(error.into_response(&dress.request_id, as_problem), &dress)),
@@ -241,7 +265,8 @@ impl Handler for ApiHandler {
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
-        let dress = self.0.dress_for(request);
+        let found = request.map(|request| routes::find(&request.method, &request.path));
+        let dress = self.0.dress_for(request, found.as_ref());
         let as_problem = request.is_some_and(wants_problem);
         let error = ApiError::from(refusal);
         self.0.dress(error.into_response(&dress.request_id, as_problem), &dress)
@@ -251,10 +276,18 @@ impl Handler for ApiHandler {
 fn dress_reply(api: &Arc<Api>, reply: Reply, dress: Dress) -> Reply {
     match reply {
         Reply::Now(response) => Reply::Now(api.dress(response, &dress)),
-        Reply::Stream(head, body) => Reply::Stream(api.dress(head, &dress), body),
+        Reply::Stream(head, body) => {
+            // Counted where it begins: one for which there is no place is answered by a refusal, which counts.
+            let (status, visit, shared) = (head.status, dress.visit, Arc::clone(api));
+            let counted: StreamBody = Box::new(move |sink| {
+                shared.traffic.answered(&visit, status);
+                body(sink)
+            });
+            Reply::Stream(api.clothed(head, &dress), api.traffic.streaming(counted))
+        }
         Reply::Later(work) => {
-            let api = Arc::clone(api);
-            Reply::Later(Box::new(move || dress_reply(&api, work(), dress)))
+            let shared = Arc::clone(api);
+            Reply::Later(api.traffic.waiting(move || dress_reply(&shared, work(), dress)))
         }
     }
 }
@@ -274,8 +307,8 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
 }
 
 /// The route's pattern, for logs: a path may hold a run id, and a wrong one may hold anything.
-fn route_name(request: &Request) -> &'static str {
-    match routes::find(&request.method, &request.path) {
+fn route_name(found: &Match<'_>) -> &'static str {
+    match found {
         Match::Route(route, _) => route.path,
         Match::Page(page, _) => page.path,
         _ => "(no route)",

@@ -65,7 +65,7 @@ impl Streamed {
                 }
                 Ok(Step::Gone) => return self.send_error(sink, "not_found", "the run was deleted"),
                 Err(error) => {
-                    warn!("{} a stream broke: {error}", self.request_id);
+                    warn!(request_id = self.request_id.as_str(); "a stream broke: {error}");
                     return self.send_error(sink, "unavailable", "the service cannot reach its database");
                 }
             }

@@ -10,13 +10,17 @@
 //! | `keys` | keys that no module asks for |
 //! | `welcome` | the first account and its key |
 //! | `suppression` | the file of what is never searched |
+//! | `admin` | the listener for metrics and probes |
+//! | `notify` | what the service manager is told |
 //! | `ears` | what other instances tell, passed on to the parts that want to know |
 //! | `housekeeper` | what has to be done every now and then |
 
+mod admin;
 mod browsers;
 mod ears;
 mod housekeeper;
 mod keys;
+mod notify;
 mod parts;
 mod proof;
 mod search;

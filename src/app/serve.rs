@@ -9,12 +9,14 @@ use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::admin::AdminSide;
 use super::ears::Ears;
 use super::housekeeper::House;
 use super::parts::{Engine, load_catalog};
-use super::{AppError, housekeeper, suppression, welcome};
+use super::{AppError, housekeeper, notify, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
+use crate::admin;
 use crate::api::service::ApiHandler;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
@@ -35,6 +37,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let catalog = load_catalog(&config.engine)?;
     let suppression = suppression::load(&config.privacy.suppression)?;
     let server = listen(config).map_err(|error| AppError::Failed(error.to_string()))?;
+    let admin_side = AdminSide::open(config.server.admin_listen)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let url = config.storage.database.expose().parse::<store::DatabaseUrl>();
     let url = url.map_err(|error| AppError::Config(error.to_string()))?;
@@ -72,14 +75,20 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the web is simulated: nothing that is found is real");
     }
     let first_key = welcome::first_key(&accounts)?;
-    api.set_gauge(server.gauge());
+    let gauge = server.gauge();
+    api.set_gauge(gauge.clone());
     let handle =
         server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
     let runs = Arc::clone(&engine.runs);
+    let parts = admin::Parts { api, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
     let housekeeper = housekeeper::start(House { runs, accounts, limiter, clock, sweeper, suppression })?;
+    admin_side.admin.serve(parts);
     announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
+    notify::ready();
 
     let signal = signals.forever().next();
+    admin_side.admin.drain();
+    notify::stopping();
     info!("signal {}: shutting down", signal.unwrap_or_default());
     let until = Instant::now() + config.server.drain_timeout;
     end_at_once_on_another(signals);
@@ -89,6 +98,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the housekeeper had panicked");
     }
     drop(ears);
+    admin_side.close();
     info!("stopped");
     Ok(())
 }

@@ -1,22 +1,25 @@
-//! Log set-up: text for people (simplelog), one JSON object a line for machines.
+//! Log set-up: one line for people, or one JSON object a line for machines.
 //!
-//! A log line never holds a key, a query or a result.
+//! A log line never holds a key, a query or a result. What belongs to a request carries its id as a key of its own:
+//! `warn!(request_id = id.as_str(); "…")`.
 
+use std::fmt::Write as _;
 use std::io::Write;
 
-use log::{LevelFilter, Log, Metadata, Record, SetLoggerError};
+use log::kv::{Key, VisitSource, VisitValue};
+use log::{LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use parking_lot::Mutex;
-use simplelog::{ConfigBuilder, WriteLogger};
+use serde_json::{Map, Value};
 
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-01T00:00:00Z [INFO] …`
+    /// `2026-01-01T00:00:00.000Z [INFO] …`; what the line belongs to stands before the message.
     #[default]
     Text,
-    /// `{"time":…,"level":…,"target":…,"message":…}`
+    /// `{"time":…,"level":…,"target":…,"message":…}`, and `request_id` where there is one.
     Json,
 }
 
@@ -25,31 +28,18 @@ pub enum LogFormat {
 /// # Errors
 /// When a logger is installed already.
 pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError> {
-    match format {
-        LogFormat::Text => {
-            let config = ConfigBuilder::new()
-                .set_time_format_rfc3339()
-                .set_thread_level(LevelFilter::Off)
-                .set_target_level(LevelFilter::Error)
-                .set_location_level(LevelFilter::Off)
-                .add_filter_allow_str("sightline")
-                .build();
-            WriteLogger::init(level, config, std::io::stderr())
-        }
-        LogFormat::Json => {
-            log::set_boxed_logger(Box::new(JsonLogger { level, out: Mutex::new(std::io::stderr()) }))?;
-            log::set_max_level(level);
-            Ok(())
-        }
-    }
+    log::set_boxed_logger(Box::new(Logger { level, format, out: Mutex::new(std::io::stderr()) }))?;
+    log::set_max_level(level);
+    Ok(())
 }
 
-struct JsonLogger<W: Write + Send> {
+struct Logger<W: Write + Send> {
     level: LevelFilter,
+    format: LogFormat,
     out: Mutex<W>,
 }
 
-impl<W: Write + Send> Log for JsonLogger<W> {
+impl<W: Write + Send> Log for Logger<W> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() <= self.level && metadata.target().starts_with("sightline")
     }
@@ -58,14 +48,11 @@ impl<W: Write + Send> Log for JsonLogger<W> {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let mut line = serde_json::json!({
-            "time": rfc3339_millis(SystemClock.now()),
-            "level": record.level().as_str().to_ascii_lowercase(),
-            "target": record.target(),
-            "message": record.args().to_string(),
-        })
-        .to_string();
-        line.push('\n');
+        let time = rfc3339_millis(SystemClock.now());
+        let line = match self.format {
+            LogFormat::Text => text_line(&time, record),
+            LogFormat::Json => json_line(time, record),
+        };
         // A log that cannot be written must not take the service down.
         let _ = self.out.lock().write_all(line.as_bytes());
     }
@@ -75,23 +62,96 @@ impl<W: Write + Send> Log for JsonLogger<W> {
     }
 }
 
+fn text_line(time: &str, record: &Record<'_>) -> String {
+    let mut line = format!("{time} [{}] ", record.level());
+    for (_, value) in fields(record) {
+        line.push_str(&value);
+        line.push(' ');
+    }
+    // Writing to a String doesn't fail.
+    let _ = writeln!(line, "{}", record.args());
+    line
+}
+
+fn json_line(time: String, record: &Record<'_>) -> String {
+    let mut line = Map::new();
+    line.insert("time".to_owned(), time.into());
+    line.insert("level".to_owned(), record.level().as_str().to_ascii_lowercase().into());
+    line.insert("target".to_owned(), record.target().into());
+    for (name, value) in fields(record) {
+        line.insert(name, value.into());
+    }
+    line.insert("message".to_owned(), record.args().to_string().into());
+    let mut line = Value::Object(line).to_string();
+    line.push('\n');
+    line
+}
+
+/// What the line belongs to, in the order in which it was given.
+fn fields(record: &Record<'_>) -> Vec<(String, String)> {
+    struct Fields(Vec<(String, String)>);
+    impl<'a> VisitSource<'a> for Fields {
+        fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
+            let mut text = Text(String::new());
+            value.visit(&mut text)?;
+            self.0.push((key.as_str().to_owned(), text.0));
+            Ok(())
+        }
+    }
+    let mut fields = Fields(Vec::new());
+    // Nothing in here fails.
+    let _ = record.key_values().visit(&mut fields);
+    fields.0
+}
+
+struct Text(String);
+
+impl VisitValue<'_> for Text {
+    fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
+        self.0 = value.to_string();
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use log::Level;
 
-    #[test]
-    fn a_json_line_is_one_object_whatever_the_message_holds() {
-        let logger = JsonLogger { level: LevelFilter::Info, out: Mutex::new(Vec::new()) };
+    fn written(format: LogFormat) -> String {
+        let logger = Logger { level: LevelFilter::Info, format, out: Mutex::new(Vec::new()) };
         for (level, target) in
             [(Level::Info, "sightline::x"), (Level::Debug, "sightline"), (Level::Error, "ureq")]
         {
-            logger
-                .log(&Record::builder().level(level).target(target).args(format_args!("a \"b\"\nc")).build());
+            logger.log(
+                &Record::builder()
+                    .level(level)
+                    .target(target)
+                    .key_values(&[("request_id", "r-1")])
+                    .args(format_args!("a \"b\"\nc"))
+                    .build(),
+            );
         }
-        let written = String::from_utf8(logger.out.into_inner()).unwrap();
+        String::from_utf8(logger.out.into_inner()).unwrap()
+    }
+
+    #[test]
+    fn a_json_line_is_one_object_whatever_the_message_holds() {
+        let written = written(LogFormat::Json);
         assert_eq!(written.lines().count(), 1, "{written}");
-        let line: serde_json::Value = serde_json::from_str(&written).unwrap();
+        let line: Value = serde_json::from_str(&written).unwrap();
         assert_eq!((line["level"].as_str(), line["message"].as_str()), (Some("info"), Some("a \"b\"\nc")));
+        assert_eq!(
+            (line["target"].as_str(), line["request_id"].as_str()),
+            (Some("sightline::x"), Some("r-1"))
+        );
+    }
+
+    #[test]
+    fn a_text_line_has_a_moment_of_fixed_length_and_says_what_it_belongs_to() {
+        let written = written(LogFormat::Text);
+        let (time, rest) = written.split_once(' ').unwrap();
+        assert_eq!((time.len(), time.ends_with('Z')), ("2026-01-01T00:00:00.000Z".len(), true), "{time}");
+        assert_eq!(rest, "[INFO] r-1 a \"b\"\nc\n");
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing in here knows what Sightline does.
 
 pub mod clock;
+pub mod count;
 pub mod ids;
 pub mod log;
 pub mod secret;

@@ -9,6 +9,7 @@
 //! | `audit` | `audit` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
+//! | `backup` | `backup` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
 //! | `bar` | the progress bar |
@@ -22,6 +23,7 @@
 
 mod account;
 mod audit;
+mod backup;
 mod bar;
 mod catalog;
 mod exit;
@@ -76,6 +78,7 @@ enum Action {
     Audit(audit::AuditArgs),
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
+    Backup(backup::BackupArgs),
     Catalog(catalog::CatalogArgs),
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApiArgs),
@@ -124,6 +127,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Audit(args) => audit::run(&args, out),
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),
+        Action::Backup(args) => backup::run(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
         Action::OpenApi(args) => openapi::run(&args, out),
     }

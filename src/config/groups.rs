@@ -29,6 +29,10 @@ pub struct ServerConfig {
     #[arg(long, env = "SIGHTLINE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     #[arg(value_parser = checked(value::listen))]
     pub listen: SocketAddr,
+    /// Address and port for metrics, liveness and readiness, which ask for no key: keep it private; off by
+    /// default
+    #[arg(long, env = "SIGHTLINE_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = checked(value::listen))]
+    pub admin_listen: Option<SocketAddr>,
     /// Address that clients use: what the capabilities, the OpenAPI document and its pages name; by default the one that
     /// is listened on
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", value_parser = checked(value::base_url))]
@@ -93,7 +97,8 @@ impl ServerConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageConfig {
-    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS by ?sslmode=require or verify-full)
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS by ?sslmode=require or verify-full), or
+    /// @FILE, a file that holds it
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", default_value = "sqlite:data/sightline.db")]
     #[arg(value_parser = secret(value::database))]
     pub database: DatabaseAddress,

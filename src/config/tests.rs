@@ -49,6 +49,12 @@ fn every_option_refuses_what_it_does_not_allow() {
             "\"localhost\" for --listen <ADDRESS>: an IP address and a port is allowed",
         ),
         (&["--listen", "127.0.0.1:99999"], "for --listen"),
+        (&["--admin-listen", "9090"], "\"9090\" for --admin-listen <ADDRESS>: an IP address and a port"),
+        (
+            &["--database", "@/nowhere/hunter2"],
+            "value for --database <URL>: the file after the @ cannot be read",
+        ),
+        (&["--database", "@/proc/self/comm"], "value for --database <URL>: in the file: sqlite:PATH or"),
         (&["--base-url", "ftp://x"], "\"ftp://x\" for --base-url <URL>: an http:// or https:// address"),
         (&["--base-url", "http://x/?a=b"], "for --base-url"),
         (&["--base-url", "http://u@x"], "for --base-url"),

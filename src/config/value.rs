@@ -1,6 +1,7 @@
 //! Kinds of values: what each allows, and the words that say so.
 
 use std::fmt;
+use std::io::Read as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -153,14 +154,37 @@ fn is_plain_web_address(url: &Url) -> bool {
         && url.fragment().is_none()
 }
 
-/// Where the data is kept. The errors never repeat the text.
+/// The longest file that is read for an address.
+const ADDRESS_FILE_BYTES: u64 = 4096;
+
+/// Where the data is kept, or `@FILE`, a file that says so: for what hands secrets over as files, and keeps them out
+/// of environments. The errors never repeat the text.
 pub(crate) fn database(text: &str) -> Parsed<DatabaseAddress> {
+    match text.strip_prefix('@') {
+        Some(file) => {
+            let address = read_address(file).map_err(|error| {
+                format!("the file after the @ cannot be read ({error}); it holds the address")
+            })?;
+            database_address(address.trim()).map_err(|allowed| format!("in the file: {allowed}"))
+        }
+        None => database_address(text),
+    }
+}
+
+fn read_address(file: &str) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(ADDRESS_FILE_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn database_address(text: &str) -> Parsed<DatabaseAddress> {
     let rest = ["sqlite:", "postgres://", "postgresql://"].iter().find_map(|start| text.strip_prefix(start));
     match rest {
         Some(rest) if !rest.is_empty() && !text.contains(char::is_control) => {
             Ok(DatabaseAddress(Secret::new(text.to_owned())))
         }
-        _ => Err("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=… is allowed".to_owned()),
+        _ => Err("sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME?sslmode=…, or @FILE, is allowed"
+            .to_owned()),
     }
 }
 

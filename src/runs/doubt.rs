@@ -156,8 +156,15 @@ impl Runs {
     fn drive_after_all(&self, job: Job) {
         if self.hold(&job.run) {
             info!("run {}: it was started after all, and is driven", job.run.id());
+            self.note_late_start(&job);
             self.scheduler.submit(job);
         }
+    }
+
+    /// What was booked in the end counts as booked.
+    fn note_late_start(&self, job: &Job) {
+        let credits = job.run.summary().credits_charged;
+        self.workshop.figures.note_start(job.query.search_type(), credits);
     }
 
     /// Ends it as failed, which gives its credits back. Where another instance has taken it over meanwhile it
@@ -166,9 +173,13 @@ impl Runs {
         let workshop = &self.workshop;
         let ending =
             ending::failed(workshop, "store_failed", "the start of the search was not confirmed in time");
-        let id = job.run.id();
+        let (id, credits) = (job.run.id(), job.run.summary().credits_charged);
         match workshop.journal.finish(id, job.run.lease(), &job.run.checkpoint(), &ending)? {
-            Write::Done => info!("run {id}: it was started after its caller was refused, and is undone"),
+            Write::Done => {
+                self.note_late_start(job);
+                workshop.figures.note_failure(credits);
+                info!("run {id}: it was started after its caller was refused, and is undone");
+            }
             Write::LeaseLost => {
                 info!(
                     "run {id}: it was started after its caller was refused; another instance goes on with it"

@@ -319,6 +319,7 @@ impl<'a> Driver<'a> {
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
+        self.workshop.figures.note_check(self.query.search_type(), report.outcome, took);
         for finding in report.findings {
             self.found.take(self.run, module.id(), finding, self.newest);
         }
@@ -332,8 +333,12 @@ impl<'a> Driver<'a> {
                 return;
             }
             let batch = self.found.next_try();
+            let added = batch.added.len() as u64;
             match self.workshop.journal.add_results(self.run.id(), self.run.lease(), batch) {
-                Ok(Write::Done) => self.retry = Retry::default(),
+                Ok(Write::Done) => {
+                    self.retry = Retry::default();
+                    self.workshop.figures.results.add(added);
+                }
                 Ok(Write::LeaseLost) => return self.run.lose(),
                 Err(error) => return self.retry.again(self.run, &error),
             }

@@ -89,8 +89,15 @@ pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
 /// The same, tried once. Where the store does not take it, the lease ends by itself, and whoever takes the run over then
 /// tries again.
 pub(super) fn store_once(workshop: &Workshop, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
+    let credits = run.summary().credits_charged;
     match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
-        Write::Done => run.end(ending.clone(), true),
+        Write::Done => {
+            match ending.status {
+                Status::Failed => workshop.figures.note_failure(credits),
+                _ => workshop.figures.completed.one(),
+            }
+            run.end(ending.clone(), true);
+        }
         Write::LeaseLost => run.lose(),
     }
     Ok(())

@@ -16,6 +16,7 @@
 //! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
 //! | [`health`] | what real runs teach about each module |
+//! | [`figures`] | what a process has done, counted |
 //! | [`lanes`] | in which order a run asks its modules |
 //! | [`browsing`] | checks in browsers: workers of their own, shared fairly |
 //! | [`pool`] | the check workers that all runs share |
@@ -42,6 +43,7 @@ pub mod driver;
 mod ending;
 pub mod entity;
 pub mod event;
+pub mod figures;
 mod findings;
 pub mod follow;
 pub mod health;

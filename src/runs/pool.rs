@@ -39,6 +39,11 @@ impl CheckPool {
         self.threads.active_count()
     }
 
+    /// How many jobs wait for one.
+    pub fn waiting(&self) -> usize {
+        self.threads.queued_count()
+    }
+
     /// Hands a job over; it starts when a thread is free, in the order of the calls.
     pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
         self.threads.execute(job);

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::browsing::Browsing;
 use super::courtesy::Courtesy;
 use super::doubt::{Doubt, Doubts};
+use super::figures::Figures;
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
@@ -127,6 +128,7 @@ impl Runs {
             browsing: Browsing::new(browsers),
             courtesy: Courtesy::default(),
             health: Arc::new(HealthTable::default()),
+            figures: Figures::default(),
             clock,
             instance: InstanceId(Uuid::new_v4()),
             limits: config.limits,
@@ -240,6 +242,7 @@ impl Runs {
         };
         Ok(match started {
             Started::Created => {
+                self.workshop.figures.note_start(new.search_type, credits);
                 self.scheduler.submit(job);
                 Receipt::Started(run)
             }
@@ -404,6 +407,16 @@ impl Runs {
     /// Runs that are driven and runs that wait.
     pub fn counts(&self) -> (usize, usize) {
         self.scheduler.counts()
+    }
+
+    /// What was done here since the start.
+    pub fn figures(&self) -> &Figures {
+        &self.workshop.figures
+    }
+
+    /// Checks that wait for a worker.
+    pub fn checks_waiting(&self) -> usize {
+        self.workshop.pool.waiting()
     }
 
     /// Whether premium searches can be run now: a browser answers.

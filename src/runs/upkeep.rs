@@ -190,6 +190,7 @@ impl Runs {
                 None => gone.push(module.clone()),
             }
         }
+        self.workshop.figures.taken_over.one();
         info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
         let run = Arc::new(LiveRun::resume(from));
         if self.hold(&run) {

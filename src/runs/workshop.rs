@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::browsing::Browsing;
 use super::courtesy::Courtesy;
+use super::figures::Figures;
 use super::health::HealthTable;
 use super::journal::{InstanceId, Journal};
 use super::pool::CheckPool;
@@ -44,6 +45,8 @@ pub struct Workshop {
     pub courtesy: Courtesy,
     /// What is known of each module.
     pub health: Arc<HealthTable>,
+    /// What was done, counted.
+    pub figures: Figures,
     /// Time of day.
     pub clock: Arc<dyn Clock>,
     /// This process.

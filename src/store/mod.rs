@@ -10,6 +10,8 @@
 //! | `document` | what is kept as JSON: results, reports; cleaning of hostile text |
 //! | `health` | the columns of `module_health`, and how counts fade |
 //! | `writes` | whether writes are taken, for health checks |
+//! | [`backup`] | a copy of the whole, of one moment, while a server runs |
+//! | [`metered`] | how long each operation takes, which fail |
 //! | `row` | a row of `runs`, as both databases give it |
 //! | `sqlite/`, `postgres/` | the two databases: same behaviour, one contract suite (`tests/store.rs`) |
 //!
@@ -23,10 +25,12 @@
 //! name in both folders, and to the contract suite.
 
 mod audit;
+pub mod backup;
 mod document;
 pub mod error;
 mod health;
 pub mod limits;
+pub mod metered;
 mod postgres;
 mod retention;
 mod row;
@@ -45,12 +49,39 @@ use crate::runs::retention::Retention;
 
 pub use error::OpenError;
 pub use limits::DEFAULT_POOL_SIZE;
+use metered::{Metered, StoreFigures};
 pub use url::{DatabaseUrl, UrlError};
 
-/// Everything that the rooms below ask of storage.
-pub trait Storage: Ledger + Journal + AuditTrail + Records + Retention + 'static {}
+/// Everything that the rooms below ask of storage, and how it does.
+pub trait Storage: Ledger + Journal + AuditTrail + Records + Retention + Vitals + 'static {
+    /// How each operation has done since the start.
+    fn figures(&self) -> &StoreFigures;
+}
 
-impl<T: Ledger + Journal + AuditTrail + Records + Retention + 'static> Storage for T {}
+impl<T: Ledger + Journal + AuditTrail + Records + Retention + Vitals + 'static> Storage for Metered<T> {
+    fn figures(&self) -> &StoreFigures {
+        Metered::figures(self)
+    }
+}
+
+/// How busy a store is.
+pub trait Vitals: Send + Sync {
+    /// At this moment. Asks no database and waits for nobody.
+    fn load(&self) -> StoreLoad;
+}
+
+/// A moment's figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLoad {
+    /// Connections in use (SQLite: the one that writes included).
+    pub used: u32,
+    /// Connections that are open and free.
+    pub idle: u32,
+    /// The most there may be.
+    pub max: u32,
+    /// Whether the server is known to be away, or a write was refused lately.
+    pub is_away: bool,
+}
 
 /// An open database. `Arc<Store>` becomes `Arc<dyn Ledger>` or `Arc<dyn Journal>` where one is asked for.
 pub type Store = dyn Storage;
@@ -103,8 +134,8 @@ impl Options {
 pub fn open(url: &DatabaseUrl, options: Options) -> Result<Arc<Store>, OpenError> {
     let options = Options { pool_size: options.pool_size.max(1), ..options };
     Ok(match url.target() {
-        url::Target::Sqlite(path) => Arc::new(sqlite::Database::open(path, options)?),
-        url::Target::Postgres(target) => Arc::new(postgres::Database::open(target, options)?),
+        url::Target::Sqlite(path) => Arc::new(Metered::new(sqlite::Database::open(path, options)?)),
+        url::Target::Postgres(target) => Arc::new(Metered::new(postgres::Database::open(target, options)?)),
     })
 }
 

@@ -56,6 +56,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0004_shared"),
     migration!("0005_audit_and_retention"),
     migration!("0006_runs_ended"),
+    migration!("0007_lists_filtered"),
 ];
 
 /// The version from which on `schema_version` has checksums, and migrations are noted in the audit.

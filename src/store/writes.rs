@@ -40,6 +40,11 @@ impl Writes {
         Ok(())
     }
 
+    /// Whether one was refused, and none was taken for a health check since.
+    pub(super) fn are_doubted(&self) -> bool {
+        self.since_refusal().is_some()
+    }
+
     fn since_refusal(&self) -> Option<Duration> {
         self.refused_at.lock().map(|at| at.elapsed())
     }

@@ -48,6 +48,7 @@ fn every_command_explains_itself_with_an_example() {
             "suppress hash",
             "suppress key",
             "migrate",
+            "backup",
             "catalog list",
             "catalog show",
             "catalog stats",

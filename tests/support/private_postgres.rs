@@ -215,7 +215,7 @@ impl Drop for PrivatePostgres {
 }
 
 /// Debian keeps the programs out of PATH; the newest version is taken.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().map_while(Result::ok);
     let mut found: Vec<(u32, PathBuf)> = versions
         .filter_map(|version| {

@@ -4,6 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use postgres::types::ToSql;
 use uuid::Uuid;
 
 use super::audit::note;
@@ -29,13 +30,20 @@ use crate::store::document::{decode, decode_reports, encode, encode_reports, unr
 use crate::store::row::{RUN_COLUMNS, bigint, bounds, limit, number, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = $1 AND account = $2");
-const LIST: &str = concat!(
-    "SELECT ",
-    run_columns!(),
-    " FROM runs WHERE account = $1 AND (created_at, id) < ($2, $3) \
-     AND ($4::text IS NULL OR search_type = $4) AND ($5::text IS NULL OR status = $5) \
-     ORDER BY created_at DESC, id DESC LIMIT $6"
-);
+
+/// One text for each set of filters: each has an index that leads to what it shows, and to nothing else. (With both
+/// filters one of the two does, and what the other one leaves out is passed over.)
+macro_rules! list {
+    ($filters:literal) => {
+        concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM runs WHERE account = $1 AND (created_at, id) < ($2, $3)",
+            $filters,
+            " ORDER BY created_at DESC, id DESC LIMIT $4"
+        )
+    };
+}
 /// A run that another instance is just taking is passed over, not waited for. One whose account is being deleted goes
 /// with it.
 const TAKE_OVER: &str = concat!(
@@ -134,7 +142,7 @@ impl Journal for Database {
             let ended = work.execute(
                 concat!(
                     "UPDATE runs SET status = $4, progress = $5::text::json, coverage = $6::text::json, \
-                     reports = $7::text::json, error = $8::text::json, completed_at = $9, owner = NULL, \
+                     reports = $7::text::json, planned = '[]', error = $8::text::json, completed_at = $9, owner = NULL, \
                      lease_until = NULL WHERE ",
                     driven!()
                 ),
@@ -220,9 +228,16 @@ impl Journal for Database {
         let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
-        let rows = self
-            .session()?
-            .query(LIST, &[&account.0, &at(before), &id.0, &search_type, &status, &limit(count)])?;
+        let (before, count) = (at(before), limit(count));
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![&account.0, &before, &id.0, &count];
+        values.extend(search_type.iter().chain(&status).map(|value| value as &(dyn ToSql + Sync)));
+        let sql = match (search_type, status) {
+            (None, None) => list!(""),
+            (Some(_), None) => list!(" AND search_type = $5"),
+            (None, Some(_)) => list!(" AND status = $5"),
+            (Some(_), Some(_)) => list!(" AND search_type = $5 AND status = $6"),
+        };
+        let rows = self.session()?.query(sql, &values)?;
         rows.iter().map(summary).collect()
     }
 

@@ -54,11 +54,11 @@ use jiff::Timestamp;
 use postgres::Client;
 use r2d2::{NopErrorHandler, Pool, PooledConnection};
 
-use super::Options;
 use super::error::OpenError;
 use super::limits::{AWAY_WAIT, POOL_WAIT};
 use super::schema::Migration;
 use super::writes::Writes;
+use super::{Options, StoreLoad, Vitals};
 use crate::account::audit::Origin;
 use crate::base::clock::cut_to_millis;
 use crate::base::storage::StorageError;
@@ -152,6 +152,18 @@ impl Database {
         let done = work(&mut transaction)?;
         transaction.commit()?;
         Ok(done)
+    }
+}
+
+impl Vitals for Database {
+    fn load(&self) -> StoreLoad {
+        let state = self.pool.state();
+        StoreLoad {
+            used: state.connections.saturating_sub(state.idle_connections),
+            idle: state.idle_connections,
+            max: self.pool.max_size(),
+            is_away: self.breaker.away_since().is_some() || self.writes.are_doubted(),
+        }
     }
 }
 

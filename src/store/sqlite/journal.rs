@@ -29,13 +29,20 @@ use crate::store::row::{bigint, limit, millis, number, run_columns};
 
 const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
 const RUN_OF_ANYONE: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1");
-const LIST: &str = concat!(
-    "SELECT ",
-    run_columns!(),
-    " FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
-     AND (?4 IS NULL OR search_type = ?4) AND (?5 IS NULL OR status = ?5) \
-     ORDER BY created_at DESC, id DESC LIMIT ?6"
-);
+
+/// One text for each set of filters: each has an index that leads to what it shows, and to nothing else. (With both
+/// filters the one of the status does, and what is of another type is passed over.)
+macro_rules! list {
+    ($filters:literal) => {
+        concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3)",
+            $filters,
+            " ORDER BY created_at DESC, id DESC LIMIT ?4"
+        )
+    };
+}
 
 /// What every write of a driver is bound to; `?1` is the run, `?2` and `?3` its lease.
 macro_rules! driven {
@@ -127,7 +134,7 @@ impl Journal for Database {
         self.write(Durability::Full, |tx| {
             let ended = tx
                 .prepare_cached(concat!(
-                    "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, error = ?8, \
+                    "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, planned = '[]', error = ?8, \
                      completed_at = ?9, owner = NULL, lease_until = NULL WHERE ",
                     driven!()
                 ))
@@ -205,9 +212,16 @@ impl Journal for Database {
         let (at, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
-        let values: [&dyn rusqlite::ToSql; 6] =
-            [&account.0, &At(at), &id.0, &search_type, &status, &limit(count)];
-        read::runs(&*self.reader()?, LIST, &values)
+        let (at, count) = (At(at), limit(count));
+        let mut values: Vec<&dyn rusqlite::ToSql> = vec![&account.0, &at, &id.0, &count];
+        values.extend(search_type.iter().chain(&status).map(|value| value as &dyn rusqlite::ToSql));
+        let sql = match (search_type, status) {
+            (None, None) => list!(""),
+            (Some(_), None) => list!(" AND search_type = ?5"),
+            (None, Some(_)) => list!(" AND status = ?5"),
+            (Some(_), Some(_)) => list!(" AND +search_type = ?5 AND status = ?6"),
+        };
+        read::runs(&*self.reader()?, sql, &values)
     }
 
     fn delete(

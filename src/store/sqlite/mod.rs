@@ -10,6 +10,7 @@
 //! is resumed from what is there. The file stays whole in any case.
 
 mod audit;
+mod backup;
 mod erasure;
 mod error;
 mod file;
@@ -36,9 +37,10 @@ use super::error::OpenError;
 use super::limits::{POOL_WAIT, SQLITE_BUSY, WRITER_WAIT};
 use super::schema::{self, Migration};
 use super::writes::Writes;
-use super::{Options, Role};
+use super::{Options, Role, StoreLoad, Vitals};
 use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
+pub(super) use backup::back_up;
 use error::{pool_error, storage};
 use file::FileLock;
 
@@ -150,6 +152,19 @@ impl Database {
                 tx.execute(trial, []).map(|_| ()).map_err(storage)
             })
         })
+    }
+}
+
+impl Vitals for Database {
+    fn load(&self) -> StoreLoad {
+        let state = self.readers.state();
+        let writes = u32::from(self.writer.is_locked());
+        StoreLoad {
+            used: state.connections.saturating_sub(state.idle_connections) + writes,
+            idle: state.idle_connections + 1 - writes,
+            max: self.readers.max_size() + 1,
+            is_away: self.writes.are_doubted(),
+        }
     }
 }
 

@@ -1,0 +1,73 @@
+//! Families of the public side: requests, connections, threads.
+
+use super::exposition::{Exposition, Kind};
+use crate::api::traffic::Traffic;
+use crate::http::Load;
+
+pub(super) fn write(page: &mut Exposition, load: &Load, traffic: &Traffic) {
+    write_requests(page, traffic);
+    write_threads(page, load, traffic);
+    page.gauge(
+        "sightline_http_connections",
+        "Connections at the last look, a fraction of a second ago.",
+        load.connections as f64,
+    );
+    page.gauge(
+        "sightline_http_connections_max",
+        "Connections over which the longest idle ones are closed.",
+        load.connections_max as f64,
+    );
+    page.counter(
+        "sightline_http_overloaded_total",
+        "Requests answered 503 for want of a place.",
+        load.refused_total,
+    );
+    page.counter(
+        "sightline_http_accept_rebuilds_total",
+        "Times the accept loop had died and was rebuilt.",
+        load.rebuilds_total,
+    );
+}
+
+fn write_requests(page: &mut Exposition, traffic: &Traffic) {
+    let mut requests = page.family(
+        Kind::Counter,
+        "sightline_http_requests_total",
+        "Answers by route, method and status; route none: no such address.",
+    );
+    for of in traffic.answers() {
+        let labels = [("route", of.route), ("method", of.method), ("status", of.status.as_str())];
+        requests.put(&labels, of.count as f64);
+    }
+    let mut durations = page.family(
+        Kind::Histogram,
+        "sightline_http_request_duration_seconds",
+        "From a request that is read whole to its answer, or the first byte of its stream; waits included.",
+    );
+    for (route, method, spread) in traffic.durations() {
+        durations.spread(&[("route", route), ("method", method)], &spread);
+    }
+}
+
+fn write_threads(page: &mut Exposition, load: &Load, traffic: &Traffic) {
+    for (name, help, value) in [
+        ("sightline_http_workers_busy", "Request workers at work.", load.workers_busy),
+        ("sightline_http_workers", "Request workers.", load.workers_max),
+        ("sightline_http_queue_length", "Requests that wait for a worker.", load.requests_queued),
+        ("sightline_http_queue_length_max", "Requests that may wait for a worker.", load.requests_queued_max),
+        (
+            "sightline_http_long_threads",
+            "Threads for streams, waits and slow readers in use.",
+            load.streams_open,
+        ),
+        ("sightline_http_long_threads_max", "Threads for these that may be in use.", load.streams_max),
+    ] {
+        page.gauge(name, help, value as f64);
+    }
+    page.gauge("sightline_http_streams", "Streams that are open.", traffic.streams.get() as f64);
+    page.gauge(
+        "sightline_http_waits",
+        "Requests that wait for the end of a search.",
+        traffic.waits.get() as f64,
+    );
+}

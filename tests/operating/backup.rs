@@ -1,0 +1,249 @@
+//! Backups, made while a server works, and the way back: as the README says.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::cli::ran;
+use crate::support::databases::{self, TestDatabase, databases};
+use crate::support::folder::Folder;
+use crate::support::private_postgres::program;
+use crate::support::server::{Server, Setup};
+use crate::support::{awaited, eventually};
+
+/// A few modules make a search that is quick, or takes as long as a check may.
+const MODULES: [&str; 3] = ["github", "gitlab", "reddit"];
+/// Clients that search all the time.
+const CLIENTS: usize = 3;
+
+fn search(server: &Server, key: &str, query: &str) -> String {
+    let body = json!({"type": "username", "query": query, "modules": MODULES});
+    let answer = server.request("POST", "/v1/searches").key(key).json(&body).send();
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()["run_id"].as_str().unwrap().to_owned()
+}
+
+fn get(server: &Server, key: &str, path: &str) -> Value {
+    let answer = server.request("GET", path).key(key).send();
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()
+}
+
+fn ended(server: &Server, key: &str, run: &str) -> Value {
+    awaited("the run ends", || {
+        let found = get(server, key, &format!("/v1/searches/{run}"));
+        if found["status"] == "running" { Err(found) } else { Ok(found) }
+    })
+}
+
+/// Rows of a table as texts. When keys were last seen is written every now and then, and left out.
+fn rows(database: &TestDatabase, table: &str, condition: &str) -> Vec<String> {
+    let row = match database.name {
+        "sqlite" => {
+            let names = format!("SELECT name FROM pragma_table_info('{table}') WHERE name <> 'last_used_at'");
+            let columns = database.texts(&names);
+            let quoted: Vec<String> = columns.iter().map(|name| format!("quote(t.\"{name}\")")).collect();
+            quoted.join(" || ' ' || ")
+        }
+        _ => "(to_jsonb(t) - 'last_used_at')::text".to_owned(),
+    };
+    database.texts(&format!("SELECT {row} FROM {table} t WHERE {condition} ORDER BY 1"))
+}
+
+/// All that is kept of the account, and the schema.
+fn kept(database: &TestDatabase, email: &str) -> Vec<(&'static str, Vec<String>)> {
+    let account = format!("(SELECT id FROM accounts WHERE email = '{email}')");
+    let runs = format!("run IN (SELECT id FROM runs WHERE account = {account})");
+    let of_account = format!("account = {account}");
+    [
+        ("schema_version", "1 = 1"),
+        ("accounts", &format!("id = {account}")),
+        ("api_keys", &of_account),
+        ("credit_usage", &of_account),
+        ("charges", &of_account),
+        ("runs", &of_account),
+        ("results", &runs),
+        ("idempotency_keys", &of_account),
+        ("audit", &of_account),
+    ]
+    .map(|(table, condition)| (table, rows(database, table, condition)))
+    .to_vec()
+}
+
+/// What must be true of every moment of a database: each search is paid for once, refunds are of failed ones, and
+/// what was used is the sum of what was booked.
+fn adds_up(database: &TestDatabase) {
+    for (what, sql) in [
+        (
+            "searches without a charge",
+            "SELECT count(*) FROM runs WHERE NOT EXISTS \
+             (SELECT 1 FROM charges WHERE run = runs.id AND kind = 'charge')",
+        ),
+        (
+            "refunds of what has not failed",
+            "SELECT count(*) FROM charges JOIN runs ON runs.id = run WHERE kind = 'refund' AND status <> 'failed'",
+        ),
+        (
+            "failed searches without a refund",
+            "SELECT count(*) FROM runs WHERE status = 'failed' AND NOT EXISTS \
+             (SELECT 1 FROM charges WHERE run = runs.id AND kind = 'refund')",
+        ),
+        (
+            "cycles whose use is not the sum of what was booked",
+            "SELECT count(*) FROM credit_usage u WHERE used <> (SELECT \
+             coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0) FROM charges c \
+             WHERE c.account = u.account AND c.cycle_start = u.cycle_start)",
+        ),
+        (
+            "searches whose results are not as many as they say",
+            "SELECT count(*) FROM runs WHERE total_results <> (SELECT count(*) FROM results WHERE run = runs.id)",
+        ),
+    ] {
+        assert_eq!(database.number(sql), 0, "{what}, on {}", database.name);
+    }
+}
+
+/// Copies the database as the README says, and puts the copy into a new place.
+fn brought_back(database: &TestDatabase) -> TestDatabase {
+    if database.name == "sqlite" {
+        let place = databases::sqlite();
+        let folder = Folder::new();
+        let copy = folder.path("copy.db");
+        ran(&["backup", &copy, "--database", &database.url], &[]).code_is(0);
+        assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::create_dir(place.path().parent().unwrap()).unwrap();
+        fs::copy(&copy, place.path()).unwrap();
+        return place;
+    }
+    let place = databases::postgres();
+    let folder = Folder::new();
+    let file = format!("--file={}", folder.path("copy.dump"));
+    run(Command::new(program("pg_dump")).args(["--format=custom", "--no-owner", &file, &database.url]));
+    let into = format!("--dbname={}", place.url);
+    let copy = folder.path("copy.dump");
+    run(Command::new(program("pg_restore")).args(["--no-owner", "--exit-on-error", &into, &copy]));
+    place
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// An account with searches of each fate, one deleted and a revoked key.
+struct History {
+    email: String,
+    key: String,
+    shown: Vec<(String, Value)>,
+}
+
+impl History {
+    fn make(server: &Server) -> Self {
+        let email = "history@example.com".to_owned();
+        server.cli(&["account", "create", "--email", &email, "--plan", "pro"]);
+        let new_key = || server.cli(&["key", "create", "--account", &email]).trim().to_owned();
+        let (key, other) = (new_key(), new_key());
+        let mut paths = vec!["/v1/searches".to_owned(), "/v1/credits".to_owned()];
+        for query in ["everybody1", "everybody2", "nobody", "blocked", "everybody3"] {
+            let run = search(server, &key, query);
+            ended(server, &key, &run);
+            paths.push(format!("/v1/searches/{run}"));
+            paths.push(format!("/v1/searches/{run}/modules"));
+        }
+        let deleted = search(server, &other, "everybody4");
+        ended(server, &other, &deleted);
+        let delete = server.request("DELETE", &format!("/v1/searches/{deleted}")).key(&other).send();
+        assert_eq!(delete.status, 204, "{delete}");
+        let list = server.cli(&["key", "list", "--account", &email, "--format", "json"]);
+        let keys: Value = serde_json::from_str(&list).unwrap();
+        let revoked = keys[1]["id"].as_str().unwrap_or_else(|| panic!("{list}"));
+        server.cli(&["key", "revoke", revoked]);
+        let shown = paths.into_iter().map(|path| (path.clone(), get(server, &key, &path))).collect();
+        Self { email, key, shown }
+    }
+}
+
+#[test]
+fn a_backup_under_load_brings_back_every_run() {
+    for database in databases() {
+        let flags = ["--check-timeout=2s".to_owned(), "--lease=5s".to_owned()];
+        let server = Setup::new().database(&database.url).flags(&flags).start();
+        let history = History::make(&server);
+        let before = kept(&database, &history.email);
+        for (table, rows) in &before {
+            assert!(*table == "idempotency_keys" || !rows.is_empty(), "nothing in {table}");
+        }
+        let is_over = AtomicBool::new(false);
+        let copy = std::thread::scope(|scope| {
+            for client in 0..CLIENTS {
+                let (server, is_over) = (&server, &is_over);
+                scope.spawn(move || {
+                    for number in 0.. {
+                        if is_over.load(Ordering::Relaxed) {
+                            return;
+                        }
+                        let kind = ["silent", "everybody", "nobody"][(client + number) % 3];
+                        let run = search(server, &server.key, &format!("{kind}{client}x{number}"));
+                        ended(server, &server.key, &run);
+                    }
+                });
+            }
+            let copy = awaited("a backup while searches are under way", || {
+                let copy = brought_back(&database);
+                let running = "SELECT count(*) FROM runs WHERE status = 'running'";
+                if copy.number(running) > 0 { Ok(copy) } else { Err("none was under way") }
+            });
+            is_over.store(true, Ordering::Relaxed);
+            copy
+        });
+        adds_up(&copy);
+        assert_eq!(kept(&copy, &history.email), before, "{}", database.name);
+
+        let second = Setup::new().database(&copy.url).flags(&flags).start();
+        for (path, shown) in &history.shown {
+            assert_eq!(&get(&second, &history.key, path), shown, "{path}");
+        }
+        eventually("what was under way has gone on to its end", || {
+            copy.number("SELECT count(*) FROM runs WHERE status = 'running'") == 0
+        });
+        adds_up(&copy);
+        let more = search(&second, &history.key, "everybody9");
+        assert_eq!(ended(&second, &history.key, &more)["status"], "completed");
+    }
+}
+
+#[test]
+fn a_backup_overwrites_nothing_and_leaves_nothing_half_done() {
+    let folder = Folder::new();
+    let database = format!("sqlite:{}", folder.path("data.db"));
+    let copy = folder.path("copy.db");
+    let files = || {
+        let names = fs::read_dir(Path::new(&copy).parent().unwrap()).unwrap();
+        let mut names: Vec<String> =
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    ran(&["backup", &copy, "--database", &database], &[]).code_is(3).err_has("data.db");
+    assert_eq!(files(), Vec::<String>::new(), "neither a database nor a copy was made");
+
+    ran(&["account", "create", "--email", "a@example.com", "--plan", "pro", "--database", &database], &[])
+        .code_is(0);
+    fs::write(&copy, "mine").unwrap();
+    ran(&["backup", &copy, "--database", &database], &[]).code_is(2).err_has("overwrites nothing");
+    assert_eq!(fs::read_to_string(&copy).unwrap(), "mine");
+    let nowhere = folder.path("nowhere/copy.db");
+    ran(&["backup", &nowhere, "--database", &database], &[]).code_is(3).err_has("the backup failed");
+    fs::remove_file(&copy).unwrap();
+    ran(&["backup", &copy, "--database", &database], &[]).code_is(0);
+    assert!(files().iter().all(|name| !name.contains(".new")), "{:?}", files());
+    let accounts = ran(&["account", "list", "--database", &format!("sqlite:{copy}")], &[]).code_is(0);
+    assert!(accounts.out.contains("a@example.com"), "{}", accounts.out);
+
+    let postgres = ["backup", &copy, "--database", "postgres://u:hunter2@127.0.0.1:1/d"];
+    ran(&postgres, &[]).code_is(2).err_has("pg_dump").never_prints("hunter2");
+}

@@ -1,0 +1,215 @@
+//! `/metrics`.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::page::Page;
+use super::{admin_of, ask, get, scrape, with_admin};
+use crate::support::eventually;
+use crate::support::gated_site::GatedSite;
+use crate::support::python::venv;
+use crate::support::server::{Server, Setup};
+
+/// Reads the page with Prometheus' own parser, and tells how many families of each kind it saw.
+const READ: &str = "import collections, sys
+from prometheus_client.parser import text_string_to_metric_families as read
+print(sorted(collections.Counter(family.type for family in read(sys.stdin.read())).items()))";
+
+fn read_by_prometheus(text: &str) -> String {
+    let mut python = venv(&["prometheus-client==0.22.1"]).command("python");
+    let mut child = python.args(["-c", READ]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{text}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn the_pages_are_what_prometheus_reads() {
+    let server = with_admin(Setup::new()).start();
+    server.finished(&server.search("username", "everybody"));
+    let admin = admin_of(&server);
+    for path in ["/metrics", "/metrics/modules"] {
+        let said = get(admin, path);
+        assert_eq!(
+            (said.status, said.header("content-type")),
+            (200, "text/plain; version=0.0.4; charset=utf-8")
+        );
+        let page = Page::read(&said.text);
+        let mut kinds: Vec<(String, usize)> = Vec::new();
+        for kind in ["counter", "gauge", "histogram"] {
+            let count = page.families.values().filter(|known| *known == kind).count();
+            if count > 0 {
+                kinds.push((kind.to_owned(), count));
+            }
+        }
+        let shown = format!("{kinds:?}").replace('"', "'");
+        assert_eq!(read_by_prometheus(&said.text), shown);
+        for name in page.families.keys() {
+            assert!(name.starts_with("sightline_") || name.starts_with("process_"), "{name}");
+        }
+    }
+    let head = ask(admin, "HEAD /metrics");
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+    assert_eq!(ask(admin, "POST /metrics").status, 405);
+    assert_eq!(get(admin, "/nothing").status, 404);
+    // The two sides have nothing of each other.
+    assert_eq!(server.get("/metrics").status, 404);
+    assert_eq!(get(admin, "/v1/health").status, 404);
+}
+
+#[test]
+fn figures_move_with_what_happens() {
+    let server = with_admin(Setup::new()).start();
+    let admin = admin_of(&server);
+    let before = scrape(admin);
+    let found = server.finished(&server.search("username", "everybody"));
+    let failed = server.finished(&server.search("email", "blocked@example.com"));
+    assert_eq!((&found["status"], &failed["status"]), (&json!("completed"), &json!("failed")));
+    let polled = format!("/v1/searches/{}", found["run_id"].as_str().unwrap());
+    assert_eq!(server.request("GET", &polled).send().status, 401);
+    assert_eq!(server.get("/nothing").status, 404);
+    let after = scrape(admin);
+    let rose = |name: &str| after.get(name) - before.get(name);
+    let of = |run: &serde_json::Value, field: &str| run["progress"][field].as_f64().unwrap();
+    for (name, by) in [
+        ("sightline_runs_started_total{type=\"username\"}", 1.0),
+        ("sightline_runs_started_total{type=\"email\"}", 1.0),
+        ("sightline_runs_started_total{type=\"domain\"}", 0.0),
+        ("sightline_runs_ended_total{status=\"completed\"}", 1.0),
+        ("sightline_runs_ended_total{status=\"failed\"}", 1.0),
+        ("sightline_charges_total", 2.0),
+        ("sightline_credits_charged_total", 2.0),
+        ("sightline_refunds_total", 1.0),
+        ("sightline_credits_refunded_total", 1.0),
+        ("sightline_http_requests_total{method=\"POST\",route=\"/v1/searches\",status=\"200\"}", 2.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"/v1/searches/{run_id}\",status=\"401\"}", 1.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}", 1.0),
+        ("sightline_store_operation_duration_seconds_count{operation=\"start\"}", 2.0),
+        ("sightline_store_operation_duration_seconds_count{operation=\"finish\"}", 2.0),
+        (
+            "sightline_results_total",
+            found["total_results"].as_f64().unwrap() + failed["total_results"].as_f64().unwrap(),
+        ),
+    ] {
+        assert_eq!(rose(name), by, "{name}");
+    }
+    for (kind, run) in [("username", &found), ("email", &failed)] {
+        let by_outcome: f64 =
+            ["hit", "miss", "blocked", "rate_limited", "timeout", "error", "unreliable", "skipped"]
+                .iter()
+                .map(|outcome| {
+                    rose(&format!("sightline_checks_total{{outcome=\"{outcome}\",type=\"{kind}\"}}"))
+                })
+                .sum();
+        assert_eq!(by_outcome, of(run, "modules_total"), "{kind}");
+    }
+    let answered = "sightline_http_requests_total";
+    let timed = "sightline_http_request_duration_seconds_count";
+    assert_eq!(after.sum(answered), after.sum(timed), "every answer is timed");
+    assert_eq!(after.sum("sightline_modules{"), 755.0);
+    assert!(after.get("process_threads") > 20.0 && after.get("process_resident_memory_bytes") > 1e7);
+    assert!(after.get("process_open_fds") < after.get("process_max_fds"));
+    assert!(after.get("process_cpu_seconds_total") > 0.0);
+    assert!(after.get("process_start_time_seconds") > 1.7e9);
+}
+
+#[test]
+fn levels_rise_and_fall_with_what_is_open() {
+    let site = GatedSite::start();
+    let server = with_admin(Setup::real()).flags(&site.flags(1, 3)).start();
+    let admin = admin_of(&server);
+    let run = server.search("username", "alice");
+    eventually("the sites are asked", || site.asked("alice") == 4);
+    let level = |name: &str| scrape(admin).get(name);
+    eventually("one has answered", || level("sightline_check_workers_busy") == 3.0);
+    assert_eq!(level("sightline_runs_driven"), 1.0);
+    let path = format!("/v1/searches/{run}/stream");
+    let mut stream = server.request("GET", &path).key(&server.key).stream();
+    stream.next().unwrap();
+    assert_eq!(level("sightline_http_streams"), 1.0);
+    let waits = json!({"type": "username", "query": "bob", "wait": true});
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.post(&waits));
+        eventually("someone waits", || level("sightline_http_waits") == 1.0);
+        assert_eq!(level("sightline_http_long_threads"), 2.0);
+        site.open();
+    });
+    stream.all();
+    eventually("all is over", || {
+        let page = scrape(admin);
+        [
+            "sightline_http_streams",
+            "sightline_http_waits",
+            "sightline_runs_driven",
+            "sightline_check_workers_busy",
+        ]
+        .iter()
+        .all(|name| page.get(name) == 0.0)
+    });
+}
+
+/// What clients send, in every place where they can send something.
+fn send_marked(server: &Server, mark: &str) -> String {
+    let run = server.search("username", mark);
+    server.finished(&run);
+    for (method, path) in [
+        ("GET", format!("/{mark}")),
+        ("GET", format!("/v1/searches/{mark}")),
+        ("GET", format!("/v1/modules?category={mark}")),
+        ("GET", format!("/docs/assets/{mark}")),
+        ("XQ", format!("/v1/{mark}")),
+        ("GET", format!("/v1/searches/{run}/modules")),
+    ] {
+        server.request(method, &path).key(&server.key).header("X-Request-Id", mark).send();
+    }
+    run
+}
+
+#[test]
+fn no_label_holds_what_a_client_sent() {
+    let mark = "zqxjkvwb";
+    let server = with_admin(Setup::new()).start();
+    let run = send_marked(&server, mark);
+    let admin = admin_of(&server);
+    for path in ["/metrics", "/metrics/modules"] {
+        let text = get(admin, path).text;
+        for secret in [mark, run.as_str(), server.key.as_str(), "sl_live_", "XQ", "example.com"] {
+            assert!(!text.contains(secret), "{path} has {secret}");
+        }
+    }
+    let page = scrape(admin);
+    let routes: Vec<&str> = sightline::api::routes::ROUTES
+        .iter()
+        .map(|route| route.path)
+        .chain(sightline::api::routes::PAGES.iter().map(|page| page.path))
+        .chain(["none"])
+        .collect();
+    for (name, value) in &page.labels {
+        match name.as_str() {
+            "route" => assert!(routes.contains(&value.as_str()), "{value}"),
+            "le" | "version" => {}
+            "method" => assert!(value.chars().all(|c| c.is_ascii_uppercase()) || value == "other", "{value}"),
+            "status" => {
+                assert!(
+                    value.parse::<u16>().is_ok()
+                        || ["other", "completed", "failed"].contains(&value.as_str()),
+                    "{value}"
+                );
+            }
+            "type" | "outcome" | "health" | "operation" | "kind" | "state" => {
+                assert!(value.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name} {value}");
+            }
+            _ => panic!("a label that nobody expects: {name}=\"{value}\""),
+        }
+    }
+}
+
+#[test]
+fn there_is_no_admin_listener_unless_one_is_asked_for() {
+    let server = Setup::new().start();
+    assert!(!server.log().contains("metrics and probes"), "{}", server.log());
+    assert_eq!(server.get("/healthz").status, 404);
+}

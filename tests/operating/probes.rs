@@ -1,0 +1,80 @@
+//! `/healthz` and `/readyz`.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use socket2::{Domain, Socket, Type};
+
+use super::{admin_of, get, scrape, with_admin};
+use crate::support::eventually;
+use crate::support::private_postgres::{End, PrivatePostgres};
+use crate::support::server::{Server, Setup};
+
+#[test]
+fn readiness_follows_the_database_and_liveness_does_not() {
+    let mut postgres = PrivatePostgres::start();
+    postgres.admin("CREATE DATABASE ready");
+    let server =
+        with_admin(Setup::new()).database(&postgres.url("ready")).flag("--request-workers=1").start();
+    let admin = admin_of(&server);
+    assert_eq!((get(admin, "/readyz").status, get(admin, "/readyz").text.as_str()), (200, "ready\n"));
+    assert_eq!(get(admin, "/healthz").text, "ok\n");
+
+    postgres.stop(End::Fast);
+    eventually("it is not ready", || get(admin, "/readyz").status == 503);
+    assert!(get(admin, "/readyz").text.contains("the database"), "{}", get(admin, "/readyz").text);
+    assert_eq!(get(admin, "/healthz").status, 200);
+    eventually("the figures tell of it", || {
+        let page = scrape(admin);
+        page.get("sightline_store_away") == 1.0 && page.sum("sightline_store_failures_total") > 0.0
+    });
+    postgres.start_again();
+    eventually("it is ready again", || get(admin, "/readyz").status == 200);
+    assert_eq!(scrape(admin).get("sightline_store_away"), 0.0);
+
+    // The only request worker waits for a database that stands still: the admin side has its own.
+    let paused = postgres.pause();
+    let is_answered = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            server.get("/v1/searches");
+            is_answered.store(true, Ordering::Release);
+        });
+        eventually("the worker is busy", || scrape(admin).get("sightline_http_workers_busy") == 1.0);
+        assert_eq!(get(admin, "/healthz").status, 200);
+        assert!(!is_answered.load(Ordering::Acquire), "the public side was not blocked at all");
+        drop(paused);
+    });
+}
+
+/// A client that asks for much and reads nothing.
+fn greedy(server: &Server) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    // What is on its way to it must not be enough for the whole answer.
+    socket.set_recv_buffer_size(4096).unwrap();
+    socket.connect(&server.address.into()).unwrap();
+    let mut socket = TcpStream::from(socket);
+    let request =
+        format!("GET /v1/modules HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", server.key);
+    socket.write_all(request.repeat(8).as_bytes()).unwrap();
+    socket
+}
+
+#[test]
+fn who_drains_is_alive_and_not_ready() {
+    let mut server = with_admin(Setup::new()).flag("--drain-timeout=50s").start();
+    let admin = admin_of(&server);
+    let client = greedy(&server);
+    eventually("an answer is not taken", || scrape(admin).get("sightline_http_long_threads") >= 1.0);
+    assert_eq!(get(admin, "/readyz").status, 200);
+
+    let told = Command::new("kill").args(["-TERM", &server.child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    eventually("it is not ready", || get(admin, "/readyz").text == "shutting down\n");
+    assert_eq!(get(admin, "/healthz").status, 200);
+    assert!(server.child.try_wait().unwrap().is_none(), "it drains");
+    drop(client);
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+}
