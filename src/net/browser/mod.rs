@@ -1,9 +1,9 @@
 //! Pages rendered by real browsers, driven by W3C WebDriver.
 //!
-//! A request with [`Via::Browser`] goes this way: a place in the [`pool`] with its session; an empty context
-//! and a page in it ([`session`]); the address opened; looks at the page until one of the request's marks
-//! fits ([`page`], `look.js`); what the page shows then is the answer. All traffic of the browser goes
-//! through the [`egress`] guard. Whatever goes wrong costs that one request: a session that is in doubt is
+//! A request with [`Via::Browser`](crate::modules::definition::Via) goes this way: a place in the `pool` with its session; an empty context
+//! and a page in it (`session`); the address opened; looks at the page until one of the request's marks
+//! fits (`page`, `look.js`); what the page shows then is the answer. All traffic of the browser goes
+//! through the `egress` guard. Whatever goes wrong costs that one request: a session that is in doubt is
 //! replaced.
 //!
 //! | file | holds |
