@@ -65,13 +65,28 @@ impl Accounts {
     }
 
     fn finish_some(&self, until: Instant) -> Result<Erasure, StorageError> {
+        let mut failure = None;
         for account in self.ledger.closed_accounts()? {
-            while self.ledger.erase_closed(account)? == Erasure::More {
-                if Instant::now() >= until {
-                    return Ok(Erasure::More);
+            match self.finish_one(account, until) {
+                Ok(Erasure::More) => return Ok(Erasure::More),
+                Ok(Erasure::Done) => {
+                    info!("account {account}: its deletion, which somebody had begun, is done");
+                }
+                // It must not keep those behind it waiting.
+                Err(error) => {
+                    warn!("account {account}: its deletion, which somebody had begun, fails");
+                    failure = Some(error);
                 }
             }
-            info!("account {account}: its deletion, which somebody had begun, is done");
+        }
+        failure.map_or(Ok(Erasure::Done), Err)
+    }
+
+    fn finish_one(&self, account: AccountId, until: Instant) -> Result<Erasure, StorageError> {
+        while self.ledger.erase_closed(account)? == Erasure::More {
+            if Instant::now() >= until {
+                return Ok(Erasure::More);
+            }
         }
         Ok(Erasure::Done)
     }

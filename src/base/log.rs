@@ -1,22 +1,22 @@
-//! Log set-up: one line for people, or one JSON object a line for machines.
+//! Log set-up: one line for people (simplelog), or one JSON object a line for machines.
 //!
 //! A log line never holds a key, a query or a result. What belongs to a request carries its id as a key of its own:
 //! `warn!(request_id = id.as_str(); "…")`.
 
-use std::fmt::Write as _;
 use std::io::Write;
 
 use log::kv::{Key, VisitSource, VisitValue};
 use log::{LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
+use simplelog::{ConfigBuilder, WriteLogger, format_description};
 
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
 /// How a log line is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-01T00:00:00.000Z [INFO] …`; what the line belongs to stands before the message.
+    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`; what the line belongs to stands before the message.
     #[default]
     Text,
     /// `{"time":…,"level":…,"target":…,"message":…}`, and `request_id` where there is one.
@@ -28,33 +28,71 @@ pub enum LogFormat {
 /// # Errors
 /// When a logger is installed already.
 pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError> {
-    log::set_boxed_logger(Box::new(Logger { level, format, out: Mutex::new(std::io::stderr()) }))?;
+    log::set_boxed_logger(logger(level, format, std::io::stderr()))?;
     log::set_max_level(level);
     Ok(())
 }
 
-struct Logger<W: Write + Send> {
-    level: LevelFilter,
-    format: LogFormat,
-    out: Mutex<W>,
+fn logger(level: LevelFilter, format: LogFormat, out: impl Write + Send + 'static) -> Box<dyn Log> {
+    match format {
+        LogFormat::Text => Box::new(TextLogger::new(level, out)),
+        LogFormat::Json => Box::new(JsonLogger { level, out: Mutex::new(out) }),
+    }
 }
 
-impl<W: Write + Send> Log for Logger<W> {
+/// simplelog, and before the message what the line belongs to, which simplelog leaves out.
+struct TextLogger<W: Write + Send + 'static>(Box<WriteLogger<W>>);
+
+impl<W: Write + Send + 'static> TextLogger<W> {
+    fn new(level: LevelFilter, out: W) -> Self {
+        let moment =
+            format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+        let config = ConfigBuilder::new()
+            .set_time_format_custom(moment)
+            .set_thread_level(LevelFilter::Off)
+            .set_target_level(LevelFilter::Error)
+            .set_location_level(LevelFilter::Off)
+            .add_filter_allow_str("sightline")
+            .build();
+        Self(WriteLogger::new(level, config, out))
+    }
+}
+
+impl<W: Write + Send + 'static> Log for TextLogger<W> {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= self.level && metadata.target().starts_with("sightline")
+        self.0.enabled(metadata)
     }
 
     fn log(&self, record: &Record<'_>) {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let time = rfc3339_millis(SystemClock.now());
-        let line = match self.format {
-            LogFormat::Text => text_line(&time, record),
-            LogFormat::Json => json_line(time, record),
-        };
-        // A log that cannot be written must not take the service down.
-        let _ = self.out.lock().write_all(line.as_bytes());
+        let belongs_to: String = fields(record).into_iter().map(|(_, value)| value + " ").collect();
+        let mut line = Record::builder();
+        line.metadata(record.metadata().clone());
+        self.0.log(&line.args(format_args!("{belongs_to}{}", record.args())).build());
+    }
+
+    fn flush(&self) {
+        self.0.flush();
+    }
+}
+
+struct JsonLogger<W: Write + Send> {
+    level: LevelFilter,
+    out: Mutex<W>,
+}
+
+impl<W: Write + Send> Log for JsonLogger<W> {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= self.level && metadata.target().starts_with("sightline")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            // A log that cannot be written must not take the service down.
+            let _ = self.out.lock().write_all(json_line(record).as_bytes());
+        }
     }
 
     fn flush(&self) {
@@ -62,20 +100,9 @@ impl<W: Write + Send> Log for Logger<W> {
     }
 }
 
-fn text_line(time: &str, record: &Record<'_>) -> String {
-    let mut line = format!("{time} [{}] ", record.level());
-    for (_, value) in fields(record) {
-        line.push_str(&value);
-        line.push(' ');
-    }
-    // Writing to a String doesn't fail.
-    let _ = writeln!(line, "{}", record.args());
-    line
-}
-
-fn json_line(time: String, record: &Record<'_>) -> String {
+fn json_line(record: &Record<'_>) -> String {
     let mut line = Map::new();
-    line.insert("time".to_owned(), time.into());
+    line.insert("time".to_owned(), rfc3339_millis(SystemClock.now()).into());
     line.insert("level".to_owned(), record.level().as_str().to_ascii_lowercase().into());
     line.insert("target".to_owned(), record.target().into());
     for (name, value) in fields(record) {
@@ -115,11 +142,28 @@ impl VisitValue<'_> for Text {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::Arc;
+
     use log::Level;
 
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Out(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Out {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
     fn written(format: LogFormat) -> String {
-        let logger = Logger { level: LevelFilter::Info, format, out: Mutex::new(Vec::new()) };
+        let out = Out::default();
+        let logger = logger(LevelFilter::Info, format, out.clone());
         for (level, target) in
             [(Level::Info, "sightline::x"), (Level::Debug, "sightline"), (Level::Error, "ureq")]
         {
@@ -132,7 +176,7 @@ mod tests {
                     .build(),
             );
         }
-        String::from_utf8(logger.out.into_inner()).unwrap()
+        String::from_utf8(out.0.lock().clone()).unwrap()
     }
 
     #[test]
@@ -152,6 +196,6 @@ mod tests {
         let written = written(LogFormat::Text);
         let (time, rest) = written.split_once(' ').unwrap();
         assert_eq!((time.len(), time.ends_with('Z')), ("2026-01-01T00:00:00.000Z".len(), true), "{time}");
-        assert_eq!(rest, "[INFO] r-1 a \"b\"\nc\n");
+        assert_eq!(rest, "[INFO] sightline::x: r-1 a \"b\"\nc\n");
     }
 }

@@ -27,6 +27,7 @@ pub(super) struct Exchange {
     /// The request as the handler sees it, once it is read whole.
     whole: Option<Request>,
     peer: SocketAddr,
+    came: Instant,
     /// Unread bytes of the body may stand between this request and the next.
     body_is_pending: bool,
     persistence: Persistence,
@@ -53,6 +54,7 @@ impl Exchange {
             request: Some(request),
             whole: None,
             peer,
+            came: Instant::now(),
             body_is_pending,
             persistence,
             is_head,
@@ -161,7 +163,7 @@ impl Exchange {
 
     fn answer(mut self, response: &Response) {
         let Some(request) = self.request.take() else { return };
-        self.persistence.close |= self.turn.core.is_draining.load(Ordering::Acquire);
+        self.persistence.close |= self.turn.core.is_draining.load(Ordering::Acquire) || self.is_late();
         if self.body_is_pending {
             // To write to tiny_http would wait for the body.
             self.persistence.close = true;
@@ -183,6 +185,12 @@ impl Exchange {
             Ok(Attempt::Slow) => self.answer_slowly(writer, answer),
             Err(_) => self.close(Farewell::cut_off),
         }
+    }
+
+    /// tiny_http has waited for the connection's next request meanwhile, as long as a connection may be idle: it
+    /// closes, or is about to, once this answer is out. The client is told, for what it sent next there would be lost.
+    fn is_late(&self) -> bool {
+        self.came.elapsed() >= self.turn.core.config.idle_timeout * 9 / 10
     }
 
     /// A slow reader must not hold a request worker.

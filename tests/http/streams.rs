@@ -195,6 +195,19 @@ fn waits_hold_no_request_worker() {
     }
 }
 
+/// The connection has been idle, as tiny_http sees it, while its request waited.
+#[test]
+fn an_answer_that_comes_after_the_idle_time_says_that_the_connection_ends() {
+    let house = House::with(|config| config.idle_timeout = Duration::from_millis(200));
+    let (mut client, begun) = (house.connect(), Instant::now());
+    client.send(get("/later"));
+    house.product.gate.wait_for_arrivals(1);
+    eventually("the idle time is over", || begun.elapsed() > Duration::from_millis(500));
+    house.product.gate.open();
+    let answer = client.answer();
+    assert_eq!((answer.text(), answer.header("Connection")), ("later", Some("close")));
+}
+
 #[test]
 fn a_stream_thread_works_on_a_stack_of_32_kib() {
     let house = House::with(|config| config.stream_stack_bytes = 32 * 1024);

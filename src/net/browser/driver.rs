@@ -33,7 +33,7 @@ exec 3<&0
 driver=$!
 exec >/dev/null
 trap '' TERM
-{ read -r _ <&3; kill -TERM "$driver"; } &
+{ read -r _ <&3; kill -TERM "$driver"; sleep 2; kill -KILL "$driver"; } &
 wait "$driver"
 kill -TERM 0
 sleep 0.3

@@ -17,8 +17,9 @@ use super::driver::Driver;
 use super::egress::OwnPorts;
 use super::session::Session;
 
-/// For a browser to start; on a busy machine that takes its time.
-const OPENING: Duration = Duration::from_secs(30);
+/// For a browser to start; on a busy machine that takes its time. Longer than a driver's own patience (chromedriver's
+/// is a minute): a browser that starts after we have hung up would be nobody's.
+const OPENING: Duration = Duration::from_secs(90);
 /// For an endpoint to say how it is.
 const STATUS: Duration = Duration::from_secs(3);
 const STACK_BYTES: usize = 256 * 1024;
@@ -30,6 +31,8 @@ pub(super) struct Endpoint {
     is_up: AtomicBool,
     /// Found out: its browser starts without its own sandbox only.
     without_sandbox: AtomicBool,
+    /// It has started with its sandbox: if it ever fails to, that is not why.
+    sandbox_works: AtomicBool,
 }
 
 pub(super) enum Source {
@@ -46,6 +49,7 @@ impl Endpoint {
             sessions: Arc::default(),
             is_up: AtomicBool::new(true),
             without_sandbox: AtomicBool::new(false),
+            sandbox_works: AtomicBool::new(false),
         }
     }
 
@@ -76,10 +80,14 @@ impl Endpoint {
                     if without_sandbox && !is_root() && !self.without_sandbox.swap(true, Ordering::Relaxed) {
                         warn!("the browser starts without its own sandbox only, as in many containers");
                     }
+                    self.sandbox_works.fetch_or(!without_sandbox, Ordering::Relaxed);
                     return Ok(session);
                 }
                 Err(Fault::Refused { code, .. })
-                    if code == "session not created" && client.is_local() && !without_sandbox =>
+                    if code == "session not created"
+                        && client.is_local()
+                        && !without_sandbox
+                        && !self.sandbox_works.load(Ordering::Relaxed) =>
                 {
                     without_sandbox = true;
                 }

@@ -40,7 +40,8 @@ const fits = ({kind, value}) => {
 const state = document.readyState;
 const navigation = performance.getEntriesByType('navigation')[0];
 const status = (navigation && navigation.responseStatus) || 200;
-const isReady = marks.length ? marks.some(fits) : state === 'complete';
+// What is still being parsed may yet show a wall.
+const isReady = state !== 'loading' && (marks.length ? marks.some(fits) : state === 'complete');
 const answer = {stage: 'page', state, status, isReady, url: location.href};
 if (isReady || (isLast && state !== 'loading')) {
   const text = html();

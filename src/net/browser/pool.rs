@@ -67,6 +67,17 @@ impl Pool {
         Some(Lease { pool: self, slot: Some(slot) })
     }
 
+    /// A place without a browser, or whose browser is still being started; where all have one, any.
+    pub(super) fn take_unopened(&self) -> Option<Lease<'_>> {
+        let mut free = self.free.lock();
+        let at = free.iter().position(|slot| !matches!(slot.session, State::Open(_)));
+        if free.is_empty() {
+            return None;
+        }
+        let slot = free.remove(at.unwrap_or_default());
+        Some(Lease { pool: self, slot: Some(slot) })
+    }
+
     pub(super) fn size(&self) -> usize {
         self.size
     }

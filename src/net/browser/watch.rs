@@ -14,10 +14,10 @@ use super::pool::Pool;
 const EVERY: Duration = Duration::from_secs(2);
 /// The longest between two attempts to start a browser that does not start.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// The first who asks waits this long for the first look.
+/// The first who ask wait for the first look, until it is so long since one did.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
-/// For a browser that is started to see whether one can be.
-const STARTING: Duration = Duration::from_secs(30);
+/// For a browser that is started to see whether one can be: longer than an attempt lasts, whose end is to be known.
+const STARTING: Duration = Duration::from_secs(95);
 
 /// What is known.
 #[derive(Default)]
@@ -30,6 +30,7 @@ pub(super) struct Watch {
 struct State {
     /// `None`: not looked so far.
     is_available: Option<bool>,
+    first_asked: Option<Instant>,
     is_doubted: bool,
     is_stopped: bool,
 }
@@ -37,8 +38,8 @@ struct State {
 impl Watch {
     /// Whether a browser answered at the last look.
     pub(super) fn is_available(&self) -> bool {
-        let until = Instant::now() + FIRST_LOOK;
         let mut state = self.state.lock();
+        let until = *state.first_asked.get_or_insert_with(Instant::now) + FIRST_LOOK;
         while state.is_available.is_none() && !state.is_stopped {
             if self.changed.wait_until(&mut state, until).timed_out() {
                 break;
@@ -112,7 +113,8 @@ fn is_start_wanted(opener: &Opener) -> bool {
 
 /// Has a place filled; a place that checks use is being filled by them.
 fn try_start(pool: &Pool) {
-    if let Some(mut lease) = pool.take(Instant::now()) {
+    // One that is open says nothing about starting, and what failed would never be tried again.
+    if let Some(mut lease) = pool.take_unopened() {
         // Its failure is noted by the opener.
         let _ = lease.fill(Instant::now() + STARTING);
     }
