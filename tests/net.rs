@@ -4,7 +4,7 @@ pub(crate) mod bodies;
 mod guard;
 mod heads;
 mod hops;
-mod proxy;
+pub(crate) mod proxy;
 mod sandbox;
 pub(crate) mod site;
 mod tls;

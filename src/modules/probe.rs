@@ -53,6 +53,8 @@ pub enum Mark {
     Source(String),
     /// Part of the title.
     Title(String),
+    /// The whole title, white space squeezed.
+    TitleIs(String),
     /// Part of the address in the end.
     Url(String),
 }

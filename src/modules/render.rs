@@ -134,13 +134,24 @@ fn text_marks(rule: &MatcherEntry) -> Vec<Draft<'_>> {
     if let Some(text) = rule.text.iter().max_by_key(|text| text.len()) {
         return vec![draft(Mark::Text, text)];
     }
-    if let Some(title) = rule.title_is.as_ref().or(rule.title.as_ref()) {
+    if let Some(title) = &rule.title_is {
+        return vec![draft(Mark::TitleIs, title)];
+    }
+    if let Some(title) = &rule.title {
         return vec![draft(Mark::Title, title)];
     }
     if let Some(word) = rule.words.iter().max_by_key(|word| word.len()) {
         return vec![draft(Mark::Source, word)];
     }
     rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect()
+}
+
+/// Whether anything must be there, and not only nothing: what is missing may not be drawn yet, and what a browser waited
+/// for in vain is judged too.
+fn wants_something(rule: &MatcherEntry) -> bool {
+    let has_text = rule.title.is_some() || rule.title_is.is_some() || !rule.text.is_empty();
+    let has_source = rule.regex.is_some() || !rule.words.is_empty() || !rule.any_word.is_empty();
+    has_text || has_source || rule.final_url.is_some() || rule.css.iter().any(|css| telling(css).is_some())
 }
 
 /// The selector of a condition that wants an element which not every page has.
@@ -233,7 +244,14 @@ fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
             }
         }
         let is_sound = mistakes.count() == before;
-        if is_sound && !has_until && !place.starts_with("barrier") && marks_of(rule).is_empty() {
+        if !is_sound || place.starts_with("barrier") {
+            continue;
+        }
+        if !wants_something(rule) {
+            let message = "it holds on a page that is not drawn yet, whatever is waited for; ask for something that \
+                           shows as well: `css`, `text`, `title`, `words` or `final_url`";
+            mistakes.add_in(&place, message);
+        } else if !has_until && marks_of(rule).is_empty() {
             let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
                            `words` or `final_url`, or say `until`";
             mistakes.add_in(&place, message);
@@ -290,7 +308,7 @@ mod tests {
             ),
             (
                 json!({"css": [{"select": "title", "matches": "x"}], "title_is": "{query} | M"}),
-                mark(Mark::Title, "bob | M"),
+                mark(Mark::TitleIs, "bob | M"),
             ),
             (json!({"title": "{query} |"}), mark(Mark::Title, "bob |")),
             (json!({"words": ["a", "\"id\":"], "final_url": "bob"}), mark(Mark::Source, "\"id\":")),
@@ -335,7 +353,13 @@ mod tests {
                 "hit[0].json",
                 "tells nothing",
             ),
-            (json!({"miss": [{"css": [{"select": "a", "exists": false}]}]}), "miss[0]", "or say `until`"),
+            (json!({"miss": [{"css": [{"select": "a", "exists": false}]}]}), "miss[0]", "not drawn yet"),
+            (
+                json!({"miss": [{"css": ["body", {"select": "a", "exists": false}], "no_word": ["b"]}],
+                    "probes": [{"url": "https://m.example/{query}", "via": "browser", "until": {"css": ["main"]}}]}),
+                "miss[0]",
+                "not drawn yet, whatever is waited for",
+            ),
             (json!({"miss": [{"text": ["gone"], "ignore_case": true}]}), "miss[0]", "or say `until`"),
             (json!({"hit": [{"regex": "{query}"}]}), "hit[0]", "or say `until`"),
         ] {

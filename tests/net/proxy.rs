@@ -95,8 +95,8 @@ fn a_dripping_proxy_does_not_outlast_the_deadline() {
     assert_eq!(error, ProbeError::Timeout(Phase::Connect));
 }
 
-/// SOCKS5 with user and password, IPv4 targets only.
-fn socks_proxy() -> Site {
+/// SOCKS5 with user and password (`user`, `p@ss`), IPv4 targets only.
+pub(crate) fn socks_proxy() -> Site {
     Site::talking(|stream| {
         let mut greeting = [0; 2];
         stream.read_exact(&mut greeting).unwrap();

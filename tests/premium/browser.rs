@@ -36,6 +36,10 @@ fn site() -> Site {
             }
             "/miss" => html(404, &drawn(300, "<p style='text-transform: uppercase'>Page   not\nfound</p>")),
             "/wall" => html(403, "<title>Just a moment...</title><body>Checking your browser</body>"),
+            "/titled" => html(
+                200,
+                "<title>Drawn soon</title><body><script>setTimeout(() => document.title = ' Drawn\\n', 500)</script>",
+            ),
             "/moved" => to(302, "/hit?from=moved"),
             "/pushed" => {
                 html(200, "<script>setTimeout(() => history.pushState({}, '', '/u/someone'), 200)</script>")
@@ -94,6 +98,7 @@ fn a_page_is_handed_over_once_a_mark_shows() {
     for (path, mark, status) in [
         ("/miss", Mark::Text("Page not found".into()), 404),
         ("/miss", Mark::Title("Drawn".into()), 404),
+        ("/titled", Mark::TitleIs("Drawn".into()), 200),
         ("/hit", Mark::Source("class=\"name\"".into()), 200),
         ("/pushed", Mark::Url("/u/some".into()), 200),
         ("/alert", css("#x"), 200),
@@ -103,6 +108,7 @@ fn a_page_is_handed_over_once_a_mark_shows() {
             .see(&page(&site.url(path), std::slice::from_ref(&mark)))
             .unwrap_or_else(|e| panic!("{path} {mark:?}: {e}"));
         assert_eq!(seen.status, status, "{path} {mark:?}");
+        assert!(!text(&seen).contains("Drawn soon"), "a title is compared as a whole: {}", text(&seen));
     }
     let moved = lab.see(&page(&site.url("/moved"), &[css("h1")])).unwrap();
     assert_eq!(moved.final_url.as_str(), site.url("/hit?from=moved"));

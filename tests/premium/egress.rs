@@ -1,27 +1,26 @@
 //! No page reaches an address that may not be asked, whatever it tries.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::io::Write;
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sightline::modules::probe::{Mark, ProbeError};
-use sightline::net::{BrowserConfig, NetConfig};
+use sightline::net::NetConfig;
 
 use super::lab::{self, Lab, css, page, text};
 use crate::net::site::{Site, hold, ok, read_request, with_headers};
 
 /// What is private: counts who comes, by TCP on both loopbacks and by UDP.
-struct Vault {
-    port: u16,
+pub(super) struct Vault {
+    pub(super) port: u16,
     visits: Arc<AtomicUsize>,
     datagrams: UdpSocket,
 }
 
 impl Vault {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let v4 = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = v4.local_addr().unwrap().port();
         let visits = Arc::new(AtomicUsize::new(0));
@@ -42,7 +41,7 @@ impl Vault {
         Self { port, visits, datagrams }
     }
 
-    fn visits(&self) -> usize {
+    pub(super) fn visits(&self) -> usize {
         self.visits.load(Ordering::SeqCst)
     }
 
@@ -232,77 +231,4 @@ fn no_page_talks_to_a_driver_even_in_a_lab() {
     let asked: BTreeSet<String> =
         endpoint.received().iter().map(|request| request.line().to_owned()).collect();
     assert_eq!(asked, BTreeSet::from(["GET /status HTTP/1.1".to_owned()]));
-}
-
-/// Speaks to a guard as a client of its own.
-fn asked(guard: SocketAddr, request: &str) -> String {
-    let mut stream = TcpStream::connect(guard).unwrap();
-    stream.set_read_timeout(Some(lab::LONG)).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer);
-    answer
-}
-
-/// A guard is open only while a page is looked at, and then for what may be asked.
-#[test]
-fn a_guard_is_no_open_proxy() {
-    let (secret, site) = (Vault::start(), Site::start(|stream, _| hold(stream)));
-    let opened = Arc::new(AtomicBool::new(false));
-    let guard = Arc::new(std::sync::Mutex::new(None));
-    // A driver that tells the test where the guard is.
-    let (told, is_open) = (Arc::clone(&guard), Arc::clone(&opened));
-    let driver = Site::start(move |stream, request| {
-        let value = match request.path() {
-            "/session" => {
-                let wish: serde_json::Value = serde_json::from_slice(&request.body).unwrap();
-                let proxy =
-                    wish["capabilities"]["firstMatch"][0]["proxy"]["httpProxy"].as_str().unwrap().to_owned();
-                *told.lock().unwrap() = Some(proxy.parse::<SocketAddr>().unwrap());
-                r#"{"sessionId": "s", "capabilities": {}}"#
-            }
-            path if path.ends_with("/url") => {
-                is_open.store(true, Ordering::SeqCst);
-                "null"
-            }
-            path if path.ends_with("/execute/sync") => r#"{"stage": "none"}"#,
-            _ => "null",
-        };
-        let _ = stream.write_all(&with_headers("", format!(r#"{{"value": {value}}}"#).as_bytes()));
-    });
-    let endpoints = vec![lab::at(&driver.url(""))];
-    let config = BrowserConfig { endpoints, ..lab::config(NetConfig::default(), 1) };
-    let browsers = sightline::net::RealBrowsers::start(&config).unwrap();
-    let addr = crate::support::awaited("a session is wanted", || guard.lock().unwrap().ok_or("none"));
-    let to_secret = format!("GET http://127.0.0.1:{}/ HTTP/1.1\r\nHost: x\r\n\r\n", secret.port);
-    assert!(addr.ip().is_loopback());
-    assert_eq!(asked(addr, &to_secret), "", "no page is looked at");
-    std::thread::scope(|scope| {
-        let deadline = std::time::Instant::now() + Duration::from_secs(6);
-        let looking = scope.spawn(move || {
-            browsers.prober().send(&page("http://1.2.3.4/", &[css("a")]), &mut Default::default(), deadline)
-        });
-        crate::support::eventually("a page is looked at", || opened.load(Ordering::SeqCst));
-        for (request, want) in [
-            (to_secret.clone(), ""),
-            (format!("CONNECT 127.0.0.1:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
-            (format!("CONNECT [::1]:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
-            (format!("CONNECT 2130706433:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
-            (format!("CONNECT localhost:{} HTTP/1.1\r\n\r\n", secret.port), "HTTP/1.1 403 "),
-            ("CONNECT localhost HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
-            ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".into(), "HTTP/1.1 400 "),
-            ("GET file:///etc/passwd HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
-            ("GET https://1.2.3.4/ HTTP/1.1\r\n\r\n".into(), "HTTP/1.1 400 "),
-            ("POST http://1.2.3.4/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".into(), "HTTP/1.1 400 "),
-            ("nonsense\r\n\r\n".into(), "HTTP/1.1 400 "),
-        ] {
-            let answer = asked(addr, &request);
-            assert!(
-                answer.starts_with(want) && (!want.is_empty() || answer.is_empty()),
-                "{request}: {answer}"
-            );
-        }
-        assert!(looking.join().unwrap().is_err());
-    });
-    assert_eq!((secret.visits(), site.connections()), (0, 0));
 }

@@ -2,15 +2,17 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, ProbeError, Request};
+use sightline::modules::probe::{Browsers, Phase, ProbeError, Request};
 use sightline::net::browser::Webdriver;
 use sightline::net::{BrowserConfig, RealBrowsers};
 
 use super::lab::{self, Lab, at, css, is_browser, is_driver, is_renderer, page};
+use super::played::{Driver, Says, Switch};
 use crate::net::site::{Site, closed_port, hold, with_headers};
-use crate::support::{awaited, eventually};
+use crate::support::eventually;
 
 /// `/never` has no mark; anything else is there at once.
 fn site() -> Site {
@@ -99,54 +101,63 @@ fn without_a_browser_none_is_available_and_checks_say_so() {
     assert!(site.received().is_empty());
 }
 
-/// A driver without the way to empty contexts, as geckodriver is: each page has a session of its own.
+/// A driver without the way to empty contexts and with room for one session, as geckodriver is: each page has a session
+/// of its own, and whoever finds the driver full waits.
 #[test]
 fn without_contexts_each_page_has_a_session_of_its_own() {
-    let opened = Arc::new(std::sync::Mutex::new(Vec::new()));
-    let log = Arc::clone(&opened);
-    let driver = Site::start(move |stream, request| {
-        let path = request.path().to_owned();
-        let value = match (request.line().split(' ').next().unwrap_or_default(), path.as_str()) {
-            ("POST", "/session") => {
-                let mut sessions = log.lock().unwrap();
-                sessions.push(serde_json::from_slice::<serde_json::Value>(&request.body).unwrap());
-                format!(
-                    r#"{{"sessionId": "s{}", "capabilities": {{"browserName": "firefox"}}}}"#,
-                    sessions.len()
-                )
-            }
-            (_, path) if path.ends_with("/execute/sync") => {
-                r#"{"stage": "page", "state": "complete", "status": 200,
-                "isReady": true, "url": "http://a.example/u", "html": "<p>there"}"#
-                    .into()
-            }
-            ("GET", path) if path.ends_with("/window") => r#""w""#.into(),
-            _ => "null".into(),
-        };
-        let body = format!(r#"{{"value": {value}}}"#);
-        let _ = stream.write_all(&with_headers("Content-Type: application/json\r\n", body.as_bytes()));
+    let is_taken = Arc::new(AtomicBool::new(false));
+    let driver = Driver::start(move |command| {
+        if command == "POST /session" && is_taken.swap(true, Ordering::SeqCst) {
+            return Says::Refusal("session not created");
+        }
+        if command.starts_with("DELETE ") {
+            is_taken.store(false, Ordering::SeqCst);
+        }
+        Says::AsUsual
     });
-    let browsers = only(vec![at(&driver.url(""))]);
-    let prober = browsers.prober();
-    for _ in 0..3 {
-        let deadline = std::time::Instant::now() + lab::LONG;
-        let seen =
-            prober.send(&page("http://a.example/u", &[css("p")]), &mut Default::default(), deadline).unwrap();
-        assert_eq!((seen.status, seen.body.as_slice()), (200, &b"<p>there"[..]));
-    }
-    let paths = || driver.received().iter().map(|r| r.line().replace(" HTTP/1.1", "")).collect::<Vec<_>>();
-    awaited("sessions are ended", || {
-        let paths = paths();
-        let is_ended = |id: &str| paths.contains(&format!("DELETE /session/{id}"));
-        if ["s1", "s2"].into_iter().all(is_ended) { Ok(()) } else { Err(format!("{paths:?}")) }
+    let browsers = driver.browsers(lab::lab_net(), 2);
+    let deadline = Instant::now() + lab::LONG;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let request = page("http://a.example/u", &[css("p")]);
+                let seen = browsers.prober().send(&request, &mut Default::default(), deadline).unwrap();
+                assert_eq!((seen.status, seen.body.as_slice()), (200, &b"<p>there"[..]));
+            });
+        }
     });
-    for page in ["POST /session/s1/url", "POST /session/s2/url", "POST /session/s3/url"] {
-        assert_eq!(paths().iter().filter(|path| *path == page).count(), 1, "{page}");
+    assert!(browsers.is_available(), "to be full is no failure");
+    browsers.stop();
+    for number in 1..=4 {
+        for command in [format!("POST /session/s{number}/url"), format!("DELETE /session/s{number}")] {
+            assert_eq!(driver.count(&command), 1, "{command}");
+        }
     }
-    let wishes = opened.lock().unwrap();
-    let firefox = &wishes[0]["capabilities"]["firstMatch"][1];
+    let wish = driver.first_wish();
+    let firefox = &wish["capabilities"]["firstMatch"][1];
     assert_eq!(
         (firefox["browserName"].as_str(), firefox["proxy"]["proxyType"].as_str()),
         (Some("firefox"), Some("manual"))
     );
+}
+
+/// A busy machine: the browser starts after the check's time, and is the next check's.
+#[test]
+fn a_browser_that_starts_late_is_not_lost() {
+    let may_start = Switch::default();
+    let told = may_start.clone();
+    let driver = Driver::start(move |command| {
+        if command == "POST /session" {
+            eventually("it may start", || told.is_on());
+        }
+        Says::AsUsual
+    });
+    let browsers = driver.browsers(lab::lab_net(), 1);
+    let (prober, request) = (browsers.prober(), page("http://a.example/u", &[css("p")]));
+    let see = |limit| prober.send(&request, &mut Default::default(), Instant::now() + limit);
+    let early = see(Duration::from_millis(300)).map(|seen| seen.status);
+    assert_eq!(early, Err(ProbeError::Timeout(Phase::Connect)));
+    may_start.turn_on();
+    assert_eq!(see(lab::LONG).unwrap().status, 200);
+    assert_eq!(driver.count("POST /session/s1/url"), 1, "{:?}", driver.commands());
 }

@@ -4,7 +4,9 @@
 mod browser;
 mod credits;
 mod egress;
+mod guard;
 mod healing;
 mod lab;
+mod played;
 mod real;
 mod runs;

@@ -8,6 +8,9 @@ use parking_lot::Mutex;
 use sightline::account::account::Account;
 use sightline::account::audit::{AuditFilter, Origin};
 use sightline::account::ledger::{Erased, Erasure};
+use sightline::account::plan::PlanTable;
+use sightline::account::service::Accounts;
+use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::runs::journal::{Batch, Ending, NewRun, Started, Write};
 use sightline::runs::news::{Ear, News};
@@ -189,6 +192,27 @@ on_both! {
         let deletions: Vec<_> = deeds.iter().filter(|deed| deed.action == "account.deleted").collect();
         assert_eq!(deletions.len(), 1);
         assert_eq!((&deletions[0].detail["keys"], &deletions[0].detail["runs"]), (&1.into(), &whole.runs.into()));
+    }
+
+    fn an_account_that_cannot_be_removed_keeps_no_other_waiting(f) {
+        let another = new_account("another@example.com");
+        assert!(f.store.add_account(&another, &Origin::CLI).unwrap());
+        for account in [f.account.id, another.id] {
+            assert!(f.store.close_account(account, at(LATER), &Origin::CLI).unwrap().is_some());
+        }
+        let closed = f.store.closed_accounts().unwrap();
+        let kind = if f.database.name == "sqlite" { "BLOB" } else { "uuid" };
+        f.database.execute(&format!("CREATE TABLE kept (account {kind} REFERENCES accounts (id))"));
+        // The one whose turn comes first.
+        f.database.execute("INSERT INTO kept SELECT id FROM accounts ORDER BY id LIMIT 1");
+        let finish = || {
+            let clock = Arc::new(SystemClock);
+            Accounts::new(f.store.clone(), PlanTable::default(), clock).finish_deletions();
+            f.store.closed_accounts().unwrap()
+        };
+        assert_eq!(finish(), closed[..1]);
+        f.database.execute("DROP TABLE kept");
+        assert!(finish().is_empty());
     }
 
     fn the_email_address_of_a_deleted_account_is_free(f) {

@@ -52,6 +52,11 @@ impl Fault {
         }
     }
 
+    /// Whether no browser was started, or there was no room for one.
+    pub(super) fn is_refused_start(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == "session not created")
+    }
+
     /// Whether the page's own process died.
     pub(super) fn is_crash(&self) -> bool {
         matches!(self, Self::Refused { message, .. } if message.contains("tab crashed"))

@@ -153,7 +153,7 @@ fn start() -> io::Result<Process> {
 
 fn start_once() -> io::Result<Process> {
     let folder = own_folder()?;
-    let mut keeper = match spawn(&folder) {
+    let mut keeper = match spawn(&folder, &[PROGRAM, "--port=0", "--log-level=WARNING"]) {
         Ok(keeper) => keeper,
         Err(error) => {
             let _ = fs::remove_dir_all(&folder);
@@ -173,9 +173,10 @@ fn start_once() -> io::Result<Process> {
     }
 }
 
-fn spawn(folder: &Path) -> io::Result<Child> {
+fn spawn(folder: &Path, driver: &[&str]) -> io::Result<Child> {
     Command::new("sh")
-        .args(["-c", KEEPER, "sh", PROGRAM, "--port=0", "--log-level=WARNING"])
+        .args(["-c", KEEPER, "sh"])
+        .args(driver)
         .env("TMPDIR", folder)
         .process_group(0)
         .stdin(Stdio::piped())
@@ -219,5 +220,27 @@ mod tests {
     fn the_port_is_read_from_the_drivers_line() {
         assert_eq!(port_in("ChromeDriver was started successfully on port 12345."), Some(12345));
         assert_eq!(port_in("Starting ChromeDriver 156 on port 0"), None);
+    }
+
+    /// Says its id and a child's, and takes no hint.
+    const STUBBORN: &str = "trap '' TERM; sleep 600 & echo $$ $!; while :; do wait; done";
+
+    #[test]
+    fn a_driver_that_does_not_end_is_killed_with_all_its_browsers() {
+        let folder = own_folder().unwrap();
+        let mut keeper = spawn(&folder, &["sh", "-c", STUBBORN]).unwrap();
+        let mut line = String::new();
+        BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let processes: Vec<PathBuf> =
+            line.split_whitespace().map(|id| Path::new("/proc").join(id).join("cmdline")).collect();
+        let lives = |process: &PathBuf| fs::read(process).is_ok_and(|command| !command.is_empty());
+        assert!(processes.len() == 2 && processes.iter().all(lives), "{line}");
+        drop(keeper.stdin.take());
+        let began = Instant::now();
+        while keeper.try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < Duration::from_secs(60), "the keeper does not end");
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!folder.exists() && !processes.iter().any(lives), "{line}");
     }
 }

@@ -1,38 +1,37 @@
 //! Where sessions come from.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SendError, channel};
-use std::thread;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 use log::warn;
 use parking_lot::Mutex;
+use serde_json::Value;
 
 use super::capabilities::Wish;
 use super::client::{Client, Fault};
+use super::crew::Crew;
 use super::driver::Driver;
 use super::egress::OwnPorts;
-use super::session::Session;
+use super::roster::Roster;
+use super::sandbox::Sandbox;
+use super::session::{Holding, Session};
 
 /// For a browser to start; on a busy machine that takes its time. Longer than a driver's own patience (chromedriver's
 /// is a minute): a browser that starts after we have hung up would be nobody's.
-const OPENING: Duration = Duration::from_secs(90);
+pub(super) const OPENING: Duration = Duration::from_secs(90);
 /// For an endpoint to say how it is.
 const STATUS: Duration = Duration::from_secs(3);
-const STACK_BYTES: usize = 256 * 1024;
+
+/// Before an endpoint that was full is asked again, if no session of ours ends meanwhile.
+const AGAIN: Duration = Duration::from_secs(2);
 
 /// A driver or a grid.
 pub(super) struct Endpoint {
     source: Source,
-    sessions: Arc<AtomicUsize>,
     is_up: AtomicBool,
-    /// Found out: its browser starts without its own sandbox only.
-    without_sandbox: AtomicBool,
-    /// It has started with its sandbox: if it ever fails to, that is not why.
-    sandbox_works: AtomicBool,
+    sandbox: Sandbox,
 }
 
 pub(super) enum Source {
@@ -42,15 +41,17 @@ pub(super) enum Source {
     Own(Driver),
 }
 
+/// Why an endpoint opens no session.
+enum Trouble {
+    /// It has others of ours: a geckodriver has one at a time, a grid as many as it has machines for.
+    Full,
+    /// Says why.
+    Failed(String),
+}
+
 impl Endpoint {
     pub(super) fn new(source: Source) -> Self {
-        Self {
-            source,
-            sessions: Arc::default(),
-            is_up: AtomicBool::new(true),
-            without_sandbox: AtomicBool::new(false),
-            sandbox_works: AtomicBool::new(false),
-        }
+        Self { source, is_up: AtomicBool::new(true), sandbox: Sandbox::new() }
     }
 
     fn client(&self) -> Result<Arc<Client>, String> {
@@ -68,45 +69,39 @@ impl Endpoint {
         is_up
     }
 
-    fn open(&self, proxy: &str, opener: &Opener) -> Result<Session, String> {
-        let client = self.client()?;
-        let mut without_sandbox =
-            client.is_local() && (is_root() || self.without_sandbox.load(Ordering::Relaxed));
-        loop {
-            let wish = Wish { proxy, without_sandbox };
-            let counts = [Arc::clone(&opener.open), Arc::clone(&self.sessions)];
-            match Session::open(Arc::clone(&client), &wish, Arc::clone(&opener.own), counts, OPENING) {
-                Ok(session) => {
-                    if without_sandbox && !is_root() && !self.without_sandbox.swap(true, Ordering::Relaxed) {
-                        warn!("the browser starts without its own sandbox only, as in many containers");
-                    }
-                    self.sandbox_works.fetch_or(!without_sandbox, Ordering::Relaxed);
-                    return Ok(session);
-                }
-                Err(Fault::Refused { code, .. })
-                    if code == "session not created"
-                        && client.is_local()
-                        && !without_sandbox
-                        && !self.sandbox_works.load(Ordering::Relaxed) =>
-                {
-                    without_sandbox = true;
-                }
-                Err(fault) => return Err(fault.to_string()),
-            }
+    fn open(&self, proxy: &str, holding: Holding) -> Result<Session, Trouble> {
+        let client = self.client().map_err(Trouble::Failed)?;
+        let begun = self.begin(&client, proxy).map_err(|fault| match fault {
+            fault if fault.is_refused_start() && holding.claim.has_company() => Trouble::Full,
+            // A grid lets wait whom it has no room for.
+            Fault::Late if holding.claim.has_company() => Trouble::Full,
+            fault => Trouble::Failed(fault.to_string()),
+        })?;
+        Session::take_over(client, &begun, proxy, holding).map_err(|fault| Trouble::Failed(fault.to_string()))
+    }
+
+    /// Has the endpoint begin a session, without its browser's own sandbox where that does not start with it.
+    fn begin(&self, client: &Client, proxy: &str) -> Result<Value, Fault> {
+        let begin = |without_sandbox| {
+            let begun = client.post("/session", &Wish { proxy, without_sandbox }.capabilities(), OPENING);
+            begun.inspect(|_| self.sandbox.note_start(without_sandbox))
+        };
+        if client.is_local() && self.sandbox.is_left_out() {
+            return begin(true);
+        }
+        match begin(false) {
+            Err(fault) if client.is_local() && self.sandbox.may_be_why(&fault) => begin(true),
+            begun => begun,
         }
     }
-}
-
-/// Chromium has no sandbox for root.
-fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
 /// Opens sessions, each on a thread of its own: who waits for one may give up, and the next has it.
 pub(super) struct Opener {
     endpoints: Vec<Endpoint>,
     own: Arc<OwnPorts>,
-    open: Arc<AtomicUsize>,
+    roster: Arc<Roster>,
+    crew: Arc<Crew>,
     /// Why the last attempt failed, if it did.
     failure: Mutex<Option<String>>,
     is_closed: AtomicBool,
@@ -118,9 +113,10 @@ pub(super) type Opening = Receiver<Result<Session, String>>;
 impl Opener {
     pub(super) fn new(endpoints: Vec<Endpoint>, own: Arc<OwnPorts>) -> Self {
         Self {
+            roster: Arc::new(Roster::new(endpoints.len())),
             endpoints,
             own,
-            open: Arc::default(),
+            crew: Arc::default(),
             failure: Mutex::default(),
             is_closed: AtomicBool::new(false),
         }
@@ -131,42 +127,62 @@ impl Opener {
         let (tell, told) = channel();
         let (opener, proxy, by_thread) = (Arc::clone(self), proxy.to_owned(), tell.clone());
         let opening = move || {
-            // Nobody is there any more: it must not stay open.
-            if let Err(SendError(Ok(unwanted))) = by_thread.send(opener.open(&proxy)) {
-                unwanted.close();
-            }
+            // Where nobody is there any more, it ends again.
+            let _ = by_thread.send(opener.open(&proxy));
         };
-        let name = "browser-open".to_owned();
-        if let Err(error) = thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(opening) {
+        if let Err(error) = self.crew.start("browser-open", opening) {
             let _ = tell.send(Err(format!("no thread to start a browser: {error}")));
         }
         told
     }
 
     fn open(&self, proxy: &str) -> Result<Session, String> {
-        // Those that answer, the one with the fewest sessions first.
-        let mut endpoints: Vec<&Endpoint> = self.endpoints.iter().collect();
-        endpoints.sort_by_key(|endpoint| {
-            (!endpoint.is_up.load(Ordering::Relaxed), endpoint.sessions.load(Ordering::Relaxed))
-        });
-        let mut why = "there is no endpoint".to_owned();
-        for endpoint in endpoints {
-            if self.is_closed() {
-                return Err("the service is ending".into());
-            }
-            match endpoint.open(proxy, self) {
+        let until = Instant::now() + OPENING;
+        loop {
+            let ended = self.roster.ended();
+            match self.try_all(proxy) {
                 Ok(session) => {
                     *self.failure.lock() = None;
                     return Ok(session);
                 }
-                Err(error) => why = error,
+                Err(Trouble::Failed(why)) => {
+                    self.note_failure(&why);
+                    return Err(why);
+                }
+                Err(Trouble::Full) if self.is_closed() || Instant::now() >= until => {
+                    return Err("the endpoints have no room for one more".into());
+                }
+                Err(Trouble::Full) => self.roster.wait_for_end(ended, until.min(Instant::now() + AGAIN)),
             }
         }
-        let before = self.failure.lock().replace(why.clone());
-        if before.as_ref() != Some(&why) {
+    }
+
+    /// Asks those that answer first, of them the one with the fewest sessions.
+    fn try_all(&self, proxy: &str) -> Result<Session, Trouble> {
+        let (mut tried, mut is_full) = (Vec::new(), false);
+        let mut why = "there is no endpoint".to_owned();
+        let is_down = |index: usize| !self.endpoints[index].is_up.load(Ordering::Relaxed);
+        while let Some(claim) = self.roster.claim(|index| (!tried.contains(&index)).then(|| is_down(index))) {
+            if self.is_closed() {
+                return Err(Trouble::Failed("the service is ending".into()));
+            }
+            let endpoint = &self.endpoints[claim.endpoint()];
+            tried.push(claim.endpoint());
+            let (crew, own) = (Arc::clone(&self.crew), Arc::clone(&self.own));
+            match endpoint.open(proxy, Holding { claim, crew, own, port: None }) {
+                Ok(session) => return Ok(session),
+                Err(Trouble::Full) => is_full = true,
+                Err(Trouble::Failed(error)) => why = error,
+            }
+        }
+        Err(if is_full { Trouble::Full } else { Trouble::Failed(why) })
+    }
+
+    fn note_failure(&self, why: &str) {
+        let before = self.failure.lock().replace(why.to_owned());
+        if before.is_none_or(|before| before != why) {
             warn!("no browser: {why}");
         }
-        Err(why)
     }
 
     /// Asks all endpoints how they are; whether any answers.
@@ -176,7 +192,7 @@ impl Opener {
 
     /// Sessions there are.
     pub(super) fn open_sessions(&self) -> usize {
-        self.open.load(Ordering::Relaxed)
+        self.roster.open()
     }
 
     /// Whether no session could be opened, the last time one was wanted.
@@ -191,6 +207,12 @@ impl Opener {
     /// Opens nothing from here on.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
+        self.roster.wake();
+    }
+
+    /// Waits until no session is being opened or ended, at the latest until then.
+    pub(super) fn settle(&self, until: Instant) {
+        self.crew.wait(until);
     }
 
     /// Ends the drivers that are our own.
@@ -200,14 +222,5 @@ impl Opener {
                 driver.stop();
             }
         }
-    }
-}
-
-/// Ends a session, on a thread of its own: a browser that hangs takes long to end.
-pub(super) fn retire(session: Session) {
-    let close = move || session.close();
-    let name = "browser-close".to_owned();
-    if let Err(error) = thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn(close) {
-        warn!("no thread to end a browser: {error}");
     }
 }

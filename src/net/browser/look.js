@@ -1,7 +1,8 @@
 // How far the page is. Arguments: marks, how many characters of HTML are wanted at the most, whether the address is
 // one of a simulated web, whether the HTML is wanted in any case.
 const [marks, limit, isPlayed, isLast] = arguments;
-if (location.href === 'about:blank') return {stage: 'none'};
+// What a browser shows before it shows the site.
+if (location.href === 'about:blank' || location.href === 'data:,') return {stage: 'none'};
 const uri = document.documentURI;
 if (uri.startsWith('chrome-error:')) {
   const raw = typeof loadTimeDataRaw === 'object' ? loadTimeDataRaw : {};
@@ -29,7 +30,8 @@ const fits = ({kind, value}) => {
       case 'css': return document.querySelector(value) !== null;
       case 'text': return shows(squeeze(value).trim());
       case 'source': return html().includes(value);
-      case 'title': return document.title.includes(value);
+      case 'title': return squeeze(document.title).includes(squeeze(value).trim());
+      case 'title_is': return squeeze(document.title).trim() === squeeze(value).trim();
       case 'url': return realAddress().includes(value);
       default: return false;
     }

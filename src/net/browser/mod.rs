@@ -15,6 +15,8 @@
 //! | `page`, `look.js` | waiting, by looking |
 //! | `pool` | sessions used again |
 //! | `endpoint`, `driver` | where sessions come from; a chromedriver of our own |
+//! | `sandbox` | whether a browser starts with its own sandbox |
+//! | `roster`, `crew` | how many sessions there are; threads that open and end them |
 //! | `watch` | whether a browser answers |
 //! | `egress/` | the guard |
 //!
@@ -23,12 +25,15 @@
 mod capabilities;
 mod client;
 mod config;
+mod crew;
 mod devtools;
 mod driver;
 mod egress;
 mod endpoint;
 mod page;
 mod pool;
+mod roster;
+mod sandbox;
 mod session;
 mod watch;
 
@@ -44,13 +49,17 @@ pub use config::{BrowserConfig, BrowserError, Guard, Webdriver};
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use egress::Visit;
 use endpoint::Opener;
-use page::{Failure, Task};
+use page::Task;
 use pool::{Lease, NoSession, Pool};
 use session::Page;
 use watch::Watch;
 
 /// What is left of a deadline for closing a page.
 const CLOSING: Duration = Duration::from_millis(150);
+/// For a page to close, beyond the deadline if need be; what takes longer ends with its session, and nobody waits.
+const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
+/// For all sessions to end.
+const ENDING: Duration = Duration::from_secs(3);
 
 /// Numbers of the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +117,9 @@ impl RealBrowsers {
         self.shared.watch.stop();
         let watching = self.watching.lock().take();
         if let Some(watching) = watching {
-            self.shared.pool.close();
+            let until = Instant::now() + ENDING;
+            self.shared.pool.close(until);
+            self.shared.opener.settle(until);
             self.shared.opener.stop_drivers();
             // A panic there was logged.
             let _ = watching.join();
@@ -137,15 +148,16 @@ impl Prober for Shared {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         let url = self.address(&request.url)?;
         let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
-        let visit = Arc::new(Visit::new(request.trace.clone(), deadline));
         let began = Instant::now();
-        let page = self.open(&mut lease, &url, &visit, deadline)?;
+        let visit = || Arc::new(Visit::new(request.trace.clone(), deadline));
+        let (page, visit) = self.open(&mut lease, &url, visit, deadline)?;
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
         let is_played = self.is_played;
         let task = Task { request, visit: &visit, began: Instant::now(), deadline: until, is_played };
         let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
         let seen = page::look(session, &task);
-        self.close(&mut lease, page, &seen);
+        let is_doubtful = matches!(&seen, Err(failure) if failure.is_session_doubtful);
+        self.close(&mut lease, page, deadline, is_doubtful);
         let mut response = seen.map_err(|failure| failure.error)?;
         response.timing.connect = task.began.saturating_duration_since(began);
         Ok(response)
@@ -163,21 +175,22 @@ impl Shared {
     }
 
     /// Has the page begun to load. A session that died while nobody used it is replaced: that is not the
-    /// check's fault.
+    /// check's fault. Each attempt is a visit of its own, for what the session before it left under way ends with that.
     fn open(
         &self,
         lease: &mut Lease<'_>,
         url: &Url,
-        visit: &Arc<Visit>,
+        visit: impl Fn() -> Arc<Visit>,
         deadline: Instant,
-    ) -> Result<Page, ProbeError> {
+    ) -> Result<(Page, Arc<Visit>), ProbeError> {
         loop {
             lease.fill(deadline).map_err(|none| self.no_session(none))?;
-            lease.gate().begin(Arc::clone(visit));
+            let visit = visit();
+            lease.gate().begin(Arc::clone(&visit));
             let Some(session) = lease.session() else { continue };
             let is_new = session.is_new();
             let fault = match session.open_page(url, deadline) {
-                Ok(page) => return Ok(page),
+                Ok(page) => return Ok((page, visit)),
                 Err(fault) => fault,
             };
             lease.retire();
@@ -202,11 +215,11 @@ impl Shared {
     }
 
     /// Closes the page; a session that is in doubt with it.
-    fn close(&self, lease: &mut Lease<'_>, page: Page, seen: &Result<Response, Failure>) {
+    fn close(&self, lease: &mut Lease<'_>, page: Page, deadline: Instant, is_doubtful: bool) {
         lease.gate().end();
-        let is_doubtful = matches!(seen, Err(failure) if failure.is_session_doubtful);
+        let until = deadline.max(Instant::now() + CLOSING_AT_MOST);
         let is_closed =
-            !is_doubtful && lease.session().is_some_and(|session| session.close_page(page).is_ok());
+            !is_doubtful && lease.session().is_some_and(|session| session.close_page(page, until).is_ok());
         if !is_closed {
             lease.retire();
             self.watch.doubt();

@@ -21,6 +21,9 @@ const ERROR_PATIENCE: Duration = Duration::from_secs(2);
 /// How long before the deadline a page is handed over as it stands; of a short deadline a fifth.
 const LAST_LOOK: Duration = Duration::from_millis(700);
 
+/// The longest name of a network error.
+const MAX_CODE: usize = 64;
+
 /// What is looked for, and until when.
 pub(super) struct Task<'a> {
     pub(super) request: &'a Request,
@@ -112,7 +115,7 @@ impl<'a> Gaze<'a> {
         // A page may have bent the browser's objects: then the script says nothing that can be read.
         match Seen::deserialize(seen).ok()? {
             Seen::None => None,
-            Seen::Error { why } => Some(Err(failed(self.network_error(session, &why), false))),
+            Seen::Error { why } => Some(Err(failed(self.network_error(session, &as_code(&why)), false))),
             Seen::Page { state, status, url, html, is_cut, .. } => {
                 self.note(&state, status, now);
                 let html = html?;
@@ -208,6 +211,7 @@ fn as_json(mark: &Mark) -> Value {
         Mark::Text(value) => ("text", value),
         Mark::Source(value) => ("source", value),
         Mark::Title(value) => ("title", value),
+        Mark::TitleIs(value) => ("title_is", value),
         Mark::Url(value) => ("url", value),
     };
     json!({"kind": kind, "value": value})
@@ -222,6 +226,11 @@ fn cut(html: String, limit: usize) -> (Vec<u8>, bool) {
     let mut bytes = html.into_bytes();
     bytes.truncate(end);
     (bytes, true)
+}
+
+/// A browser's name of an error. A page that plays a browser's may have it say anything.
+fn as_code(why: &str) -> String {
+    why.chars().filter(char::is_ascii_graphic).take(MAX_CODE).collect()
 }
 
 /// Chromium's names of network errors, and Firefox'.
@@ -279,6 +288,13 @@ mod tests {
         ] {
             assert_eq!(from_code(code).reason(), reason, "{code}");
         }
+    }
+
+    #[test]
+    fn a_pages_own_words_are_no_code() {
+        assert_eq!(as_code("ERR_NAME_NOT_RESOLVED"), "ERR_NAME_NOT_RESOLVED");
+        assert_eq!(as_code("a\u{1b}[31m b\r\nc\u{202e}é\0"), "a[31mbc");
+        assert_eq!(as_code(&"x".repeat(100_000)).len(), MAX_CODE);
     }
 
     #[test]

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
 use super::egress::Gate;
-use super::endpoint::{Opener, Opening, retire};
+use super::endpoint::{Opener, Opening};
 use super::session::Session;
+
+/// How soon whoever waits for a session looks whether there is another, or none to come.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// See the file's head.
 pub(super) struct Pool {
@@ -26,6 +29,7 @@ pub(super) struct Slot {
     session: State,
 }
 
+/// A session that is dropped ends; one that is being opened, once it is there.
 enum State {
     Empty,
     Opening(Opening),
@@ -35,6 +39,24 @@ enum State {
 impl Slot {
     pub(super) fn new(gate: Gate, proxy: String) -> Self {
         Self { gate, proxy, session: State::Empty }
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.session, State::Open(_))
+    }
+
+    /// What has come meanwhile is no longer under way; what is of no more use ends: an endpoint may have no other.
+    fn tidy(&mut self) {
+        if let State::Opening(opening) = &self.session {
+            match opening.try_recv() {
+                Ok(Ok(session)) => self.session = State::Open(Box::new(session)),
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.session = State::Empty,
+                Err(TryRecvError::Empty) => {}
+            }
+        }
+        if matches!(&self.session, State::Open(session) if session.is_spent()) {
+            self.session = State::Empty;
+        }
     }
 }
 
@@ -61,7 +83,7 @@ impl Pool {
             }
         }
         // One with a browser, if there is any.
-        let at = free.iter().rposition(|slot| matches!(slot.session, State::Open(_)));
+        let at = free.iter().rposition(Slot::is_open);
         let at = at.or_else(|| free.iter().rposition(|slot| matches!(slot.session, State::Opening(_))));
         let slot = free.remove(at.unwrap_or_default());
         Some(Lease { pool: self, slot: Some(slot) })
@@ -70,7 +92,7 @@ impl Pool {
     /// A place without a browser, or whose browser is still being started; where all have one, any.
     pub(super) fn take_unopened(&self) -> Option<Lease<'_>> {
         let mut free = self.free.lock();
-        let at = free.iter().position(|slot| !matches!(slot.session, State::Open(_)));
+        let at = free.iter().position(|slot| !slot.is_open());
         if free.is_empty() {
             return None;
         }
@@ -87,15 +109,17 @@ impl Pool {
         self.size - self.free.lock().len().min(self.size)
     }
 
-    /// Ends the sessions of all places that nobody uses; those in use are ended when they come back.
-    pub(super) fn close(&self) {
-        let mut free = std::mem::take(&mut *self.free.lock());
-        for slot in &mut free {
-            if let State::Open(session) = std::mem::replace(&mut slot.session, State::Empty) {
-                session.close();
+    /// Ends all sessions; those in use when they come back. Waits for that, at the latest until then.
+    pub(super) fn close(&self, until: Instant) {
+        let mut free = self.free.lock();
+        loop {
+            for slot in free.iter_mut() {
+                slot.session = State::Empty;
+            }
+            if free.len() >= self.size || self.freed.wait_until(&mut free, until).timed_out() {
+                return;
             }
         }
-        self.free.lock().append(&mut free);
     }
 }
 
@@ -117,28 +141,57 @@ impl Lease<'_> {
         &self.slot().gate
     }
 
-    /// Sees to it that this place has a session for one more page: the one that is there, or a new one.
+    /// Sees to it that there is a session for one more page: that of this place, or of another that comes free
+    /// meanwhile, for an endpoint may have fewer sessions than there are places.
     pub(super) fn fill(&mut self, deadline: Instant) -> Result<(), NoSession> {
-        if matches!(&self.slot().session, State::Open(session) if session.is_spent()) {
-            self.retire();
+        while !self.is_filled(deadline.min(Instant::now() + LOOK))? {
+            if Instant::now() >= deadline {
+                return Err(NoSession::Late);
+            }
+            self.change_places();
         }
-        if matches!(self.slot().session, State::Empty) {
-            let opener = Arc::clone(&self.pool.opener);
-            let slot = self.slot();
-            slot.session = State::Opening(opener.begin(&slot.proxy));
-        }
-        if let State::Opening(opening) = &self.slot().session {
-            match opening.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Ok(session)) => self.slot().session = State::Open(Box::new(session)),
-                Err(RecvTimeoutError::Timeout) => return Err(NoSession::Late),
-                failed => {
-                    self.slot().session = State::Empty;
-                    let why = failed.ok().and_then(Result::err);
-                    return Err(NoSession::Failed(why.unwrap_or_else(|| "it broke down".into())));
-                }
+        Ok(())
+    }
+
+    /// Sees how a start in this very place ends.
+    pub(super) fn try_start(&mut self, deadline: Instant) -> Result<(), NoSession> {
+        while !self.is_filled(deadline.min(Instant::now() + LOOK))? {
+            if Instant::now() >= deadline {
+                return Err(NoSession::Late);
             }
         }
         Ok(())
+    }
+
+    /// Whether this place has a session by then; one is begun to be opened where there is none.
+    fn is_filled(&mut self, until: Instant) -> Result<bool, NoSession> {
+        let opener = Arc::clone(&self.pool.opener);
+        if opener.is_closed() {
+            return Err(NoSession::Failed("the service is ending".into()));
+        }
+        let slot = self.slot();
+        if matches!(slot.session, State::Empty) {
+            slot.session = State::Opening(opener.begin(&slot.proxy));
+        }
+        let State::Opening(opening) = &slot.session else { return Ok(true) };
+        match opening.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Ok(session)) => slot.session = State::Open(Box::new(session)),
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            failed => {
+                slot.session = State::Empty;
+                let why = failed.ok().and_then(Result::err);
+                return Err(NoSession::Failed(why.unwrap_or_else(|| "it broke down".into())));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves this place for one that has a browser, if there is any.
+    fn change_places(&mut self) {
+        let mut free = self.pool.free.lock();
+        let Some(at) = free.iter().rposition(Slot::is_open) else { return };
+        let other = free.remove(at);
+        free.extend(self.slot.replace(other));
     }
 
     /// The session of this place, once it is filled.
@@ -151,28 +204,24 @@ impl Lease<'_> {
 
     /// Ends the session of this place, without waiting.
     pub(super) fn retire(&mut self) {
-        if let State::Open(session) = std::mem::replace(&mut self.slot().session, State::Empty) {
-            retire(*session);
-        }
+        self.slot().session = State::Empty;
     }
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        if self.pool.opener.is_closed() {
-            self.retire();
-        }
         let Some(mut slot) = self.slot.take() else { return };
         slot.gate.end();
-        // What has come meanwhile is no longer under way.
-        if let State::Opening(opening) = &slot.session {
-            match opening.try_recv() {
-                Ok(Ok(session)) => slot.session = State::Open(Box::new(session)),
-                Ok(Err(_)) | Err(TryRecvError::Disconnected) => slot.session = State::Empty,
-                Err(TryRecvError::Empty) => {}
-            }
+        slot.tidy();
+        let mut free = self.pool.free.lock();
+        // Under the lock: a pool that closes from here on finds it.
+        if self.pool.opener.is_closed() {
+            slot.session = State::Empty;
         }
-        self.pool.free.lock().push(slot);
-        self.pool.freed.notify_one();
+        free.push(slot);
+        self.pool.freed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests;

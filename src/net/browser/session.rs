@@ -4,17 +4,20 @@
 //! one in a few milliseconds ([`super::devtools`]); where that way is closed (Firefox, a grid that hides the
 //! browser's port), a session is used for one page alone.
 
+use std::mem::take;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use log::warn;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::capabilities::{NOT_LOADED, Wish};
+use super::capabilities::NOT_LOADED;
 use super::client::{Client, Fault, nothing};
+use super::crew::Crew;
 use super::devtools::DevTools;
 use super::egress::OwnPorts;
+use super::roster::Claim;
 
 /// Pages after which a browser is replaced: memory that it does not give back.
 const MAX_PAGES: u32 = 100;
@@ -30,11 +33,36 @@ pub(super) struct Session {
     home: String,
     devtools: Option<DevTools>,
     proxy: String,
-    port: Option<u16>,
-    own: Arc<OwnPorts>,
-    /// How many there are, and how many at this endpoint.
-    counts: [Arc<AtomicUsize>; 2],
+    /// `None` once it ends.
+    holding: Option<Holding>,
     pages: u32,
+}
+
+/// What a session has of ours until its browser has ended.
+pub(super) struct Holding {
+    pub(super) claim: Claim,
+    pub(super) crew: Arc<Crew>,
+    pub(super) own: Arc<OwnPorts>,
+    /// Of the browser's own, on this machine.
+    pub(super) port: Option<u16>,
+}
+
+impl Holding {
+    fn note_open(&mut self, port: Option<u16>) {
+        self.claim.note_open();
+        self.port = port;
+        if let Some(port) = port {
+            self.own.add(port);
+        }
+    }
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        if let Some(port) = self.port {
+            self.own.remove(port);
+        }
+    }
 }
 
 /// A page that was opened in it.
@@ -43,42 +71,28 @@ pub(super) struct Page {
 }
 
 impl Session {
-    /// Asks an endpoint for a session.
-    pub(super) fn open(
+    /// Takes over a session that an endpoint has begun: the value of its answer.
+    pub(super) fn take_over(
         client: Arc<Client>,
-        wish: &Wish<'_>,
-        own: Arc<OwnPorts>,
-        counts: [Arc<AtomicUsize>; 2],
-        timeout: Duration,
+        begun: &Value,
+        proxy: &str,
+        holding: Holding,
     ) -> Result<Self, Fault> {
-        let begun = client.post("/session", &wish.capabilities(), timeout)?;
         let Some(id) = begun["sessionId"].as_str().filter(|id| !id.is_empty()) else {
             return Err(Fault::Gone("its new session has no id".into()));
         };
-        for count in &counts {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-        let path = format!("/session/{id}");
-        let proxy = wish.proxy.to_owned();
-        // From here on a failure ends it.
+        // From here on it ends where it is of no use.
         let mut session = Self {
             client,
-            path,
+            path: format!("/session/{id}"),
             home: String::new(),
             devtools: None,
-            proxy,
-            port: None,
-            own,
-            counts,
+            proxy: proxy.to_owned(),
+            holding: Some(holding),
             pages: 0,
         };
-        match session.settle(&begun["capabilities"]) {
-            Ok(()) => Ok(session),
-            Err(fault) => {
-                session.close();
-                Err(fault)
-            }
-        }
+        session.settle(&begun["capabilities"])?;
+        Ok(session)
     }
 
     fn settle(&mut self, capabilities: &Value) -> Result<(), Fault> {
@@ -88,9 +102,8 @@ impl Session {
         let debugger = debugger
             .filter(|_| self.client.is_local())
             .and_then(|at| Url::parse(&format!("http://{at}")).ok());
-        self.port = debugger.as_ref().and_then(Url::port);
-        if let Some(port) = self.port {
-            self.own.add(port);
+        if let Some(holding) = &mut self.holding {
+            holding.note_open(debugger.as_ref().and_then(Url::port));
         }
         let socket = match (debugger, capabilities["se:cdp"].as_str()) {
             (Some(at), _) => self
@@ -165,16 +178,10 @@ impl Session {
     }
 
     /// Forgets a page and all that it left behind.
-    pub(super) fn close_page(&mut self, page: Page) -> Result<(), Fault> {
+    pub(super) fn close_page(&mut self, page: Page, deadline: Instant) -> Result<(), Fault> {
         let (Some(context), Some(devtools)) = (page.context, &mut self.devtools) else { return Ok(()) };
-        devtools.dispose_context(&context, SHORT).map_err(|error| gone(&error))?;
-        self.post("window", &json!({"handle": self.home}), Instant::now() + SHORT).map(drop)
-    }
-
-    /// Ends the browser.
-    pub(super) fn close(self) {
-        // One that is gone already is as good.
-        let _ = self.client.delete(&self.path, SHORT);
+        devtools.dispose_context(&context, left(deadline)).map_err(|error| gone(&error))?;
+        self.post("window", &json!({"handle": self.home}), deadline).map(drop)
     }
 
     fn post(&self, command: &str, body: &Value, deadline: Instant) -> Result<Value, Fault> {
@@ -183,12 +190,18 @@ impl Session {
 }
 
 impl Drop for Session {
+    /// Ends the browser, on a thread of its own: one that hangs takes long.
     fn drop(&mut self) {
-        for count in &self.counts {
-            count.fetch_sub(1, Ordering::Relaxed);
-        }
-        if let Some(port) = self.port {
-            self.own.remove(port);
+        let Some(holding) = self.holding.take() else { return };
+        let (client, path, crew) =
+            (Arc::clone(&self.client), take(&mut self.path), Arc::clone(&holding.crew));
+        let end = move || {
+            // One that is gone already is as good.
+            let _ = client.delete(&path, SHORT);
+            drop(holding);
+        };
+        if let Err(error) = crew.start("browser-close", end) {
+            warn!("no thread to end a browser: {error}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use log::{info, warn};
 use parking_lot::{Condvar, Mutex};
 
-use super::endpoint::Opener;
+use super::endpoint::{OPENING, Opener};
 use super::pool::Pool;
 
 /// Between two looks.
@@ -18,6 +18,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 /// For a browser that is started to see whether one can be: longer than an attempt lasts, whose end is to be known.
 const STARTING: Duration = Duration::from_secs(95);
+const _: () = assert!(STARTING.as_secs() > OPENING.as_secs());
 
 /// What is known.
 #[derive(Default)]
@@ -116,7 +117,7 @@ fn try_start(pool: &Pool) {
     // One that is open says nothing about starting, and what failed would never be tried again.
     if let Some(mut lease) = pool.take_unopened() {
         // Its failure is noted by the opener.
-        let _ = lease.fill(Instant::now() + STARTING);
+        let _ = lease.try_start(Instant::now() + STARTING);
     }
 }
 

@@ -31,9 +31,10 @@ pub(super) fn request(uplink: &Uplink, client: &TcpStream, visit: &Visit, head: 
     let mut to_server = Timed::new(&server, visit)?;
     let line = format!("{method} {} HTTP/1.1", origin_form(&url));
     to_server.write_all(&head.passed_on(&line))?;
+    let mut to_client = Timed::new(client, visit)?;
     // A server may answer before it has read a body, and hang up on the rest of it.
-    let _ = send_body(&mut Timed::new(client, visit)?, &mut to_server, &head.rest, length);
-    pass_answer(&mut to_server, client, visit)
+    let _ = send_body(&mut to_client, &mut to_server, &head.rest, length);
+    pass_answer(&mut to_server, &mut to_client, visit)
 }
 
 /// Method and address of a request in absolute form.
@@ -57,7 +58,7 @@ fn send_body(client: &mut impl Read, server: &mut impl Write, begun: &[u8], leng
 }
 
 /// Heads up to the final one, then the body as it is, to its end.
-fn pass_answer(server: &mut Timed<'_>, mut client: &TcpStream, visit: &Visit) -> io::Result<()> {
+fn pass_answer(server: &mut impl Read, client: &mut impl Write, visit: &Visit) -> io::Result<()> {
     let mut begun = Vec::new();
     let rest = loop {
         let head = head::read_on(server, begun)?.ok_or(io::ErrorKind::UnexpectedEof)?;

@@ -80,7 +80,7 @@ impl Gate {
         self.addr
     }
 
-    /// Lets the traffic of a visit through, and that of none before.
+    /// Lets the traffic of a new visit through, and that of none before.
     pub(in crate::net) fn begin(&self, visit: Arc<Visit>) {
         if let Some(before) = self.shared.visit.lock().replace(visit) {
             before.end();

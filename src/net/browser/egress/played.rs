@@ -9,7 +9,7 @@ use url::Url;
 use super::forward::target;
 use super::gate::{BAD_REQUEST, answer};
 use super::head::Head;
-use super::visit::Visit;
+use super::visit::{Timed, Visit};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 
@@ -60,7 +60,7 @@ pub(super) fn request(web: &dyn Prober, client: &TcpStream, visit: &Visit, head:
         },
     };
     if response.final_url == url {
-        return write(client, &response, is_head);
+        return write(&mut Timed::new(client, visit)?, &response, is_head);
     }
     let Some(location) = staged(&response.final_url) else { return Ok(()) };
     let moved = format!(
@@ -85,7 +85,7 @@ fn ask(web: &dyn Prober, visit: &Visit, url: &Url) -> Result<Response, ProbeErro
     web.send(&request, &mut CookieJar::default(), visit.deadline)
 }
 
-fn write(mut client: &TcpStream, response: &Response, is_head: bool) -> io::Result<()> {
+fn write(client: &mut impl Write, response: &Response, is_head: bool) -> io::Result<()> {
     // The body is decoded, and its length ours to say.
     const NOT_PASSED_ON: [&str; 5] =
         ["connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"];

@@ -17,8 +17,8 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_REFUSALS: usize = 64;
 /// How soon a blocked thread notices that the visit is over.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
-/// The longest that a client may be deaf.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest that whoever is written to may be deaf.
+const LONGEST_DEAF: Duration = Duration::from_secs(10);
 
 /// One page, from its opening to its closing.
 pub(in crate::net) struct Visit {
@@ -81,7 +81,8 @@ impl Visit {
     }
 }
 
-/// Reads until the visit is over.
+/// Reads and writes until the visit is over, and not a byte longer: who sends one now and then, or takes one, must not
+/// outlast it.
 pub(super) struct Timed<'a> {
     stream: &'a TcpStream,
     visit: &'a Visit,
@@ -90,16 +91,21 @@ pub(super) struct Timed<'a> {
 impl<'a> Timed<'a> {
     pub(super) fn new(stream: &'a TcpStream, visit: &'a Visit) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOK))?;
-        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
+        stream.set_write_timeout(Some(LOOK))?;
         Ok(Self { stream, visit })
+    }
+
+    fn go_on(&self) -> io::Result<()> {
+        if self.visit.is_over() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 }
 
 impl Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
+            self.go_on()?;
             match self.stream.read(buffer) {
-                Err(error) if is_not_yet(&error) && !self.visit.is_over() => {}
+                Err(error) if is_not_yet(&error) => {}
                 done => return done,
             }
         }
@@ -108,7 +114,14 @@ impl Read for Timed<'_> {
 
 impl io::Write for Timed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
+        let began = Instant::now();
+        loop {
+            self.go_on()?;
+            match self.stream.write(bytes) {
+                Err(error) if is_not_yet(&error) && began.elapsed() < LONGEST_DEAF => {}
+                done => return done,
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
