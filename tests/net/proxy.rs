@@ -1,7 +1,7 @@
 //! Outbound proxies: HTTP (CONNECT) and SOCKS5. That the guard holds behind them is in `guard`.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use sightline::modules::probe::{Phase, ProbeError};
@@ -22,6 +22,7 @@ fn splice(client: &mut TcpStream, target: SocketAddr) {
     let (mut from, mut into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
     std::thread::spawn(move || std::io::copy(&mut from, &mut into));
     let _ = std::io::copy(&mut server, client);
+    let _ = client.shutdown(Shutdown::Write);
 }
 
 fn connect_proxy() -> Site {

@@ -222,6 +222,14 @@ mod tests {
         assert_eq!(port_in("Starting ChromeDriver 156 on port 0"), None);
     }
 
+    fn awaited(what: &str, mut is_so: impl FnMut() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Says its id and a child's, and takes no hint.
     const STUBBORN: &str = "trap '' TERM; sleep 600 & echo $$ $!; while :; do wait; done";
 
@@ -234,13 +242,10 @@ mod tests {
         let processes: Vec<PathBuf> =
             line.split_whitespace().map(|id| Path::new("/proc").join(id).join("cmdline")).collect();
         let lives = |process: &PathBuf| fs::read(process).is_ok_and(|command| !command.is_empty());
-        assert!(processes.len() == 2 && processes.iter().all(lives), "{line}");
+        awaited("both of them run", || processes.len() == 2 && processes.iter().all(lives));
         drop(keeper.stdin.take());
-        let began = Instant::now();
-        while keeper.try_wait().unwrap().is_none() {
-            assert!(began.elapsed() < Duration::from_secs(60), "the keeper does not end");
-            thread::sleep(Duration::from_millis(20));
-        }
-        assert!(!folder.exists() && !processes.iter().any(lives), "{line}");
+        awaited("the keeper ends", || keeper.try_wait().unwrap().is_some());
+        assert!(!folder.exists());
+        awaited("both of them have ended", || !processes.iter().any(lives));
     }
 }
