@@ -52,6 +52,8 @@ impl Wish<'_> {
         json!({
             "browserName": "firefox",
             "proxy": self.proxy_of(&[]),
+            // WebDriver BiDi, for its contexts.
+            "webSocketUrl": true,
             "moz:firefoxOptions": {"args": ["-headless"], "prefs": firefox_preferences()},
         })
     }
@@ -153,6 +155,10 @@ fn firefox_preferences() -> Value {
         "permissions.default.image": 2,
         "gfx.downloadable_fonts.enabled": false,
         "media.autoplay.default": 5,
+        "media.preload.default": 1,
+        "media.preload.auto": 1,
+        "browser.download.start_downloads_in_tmp_dir": true,
+        "browser.helperApps.deleteTempFileOnExit": true,
         "dom.push.enabled": false,
         "dom.disable_open_during_load": true,
         "browser.safebrowsing.downloads.remote.enabled": false,

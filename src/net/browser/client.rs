@@ -13,6 +13,16 @@ use crate::base::secret::Secret;
 /// The most bytes of an answer: a page's HTML, escaped.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
+/// What drivers say when their browser is gone: chromedriver, then geckodriver.
+const END_OF_SESSION: [&str; 6] = [
+    "disconnected",
+    "not reachable",
+    "session deleted",
+    "has closed the connection",
+    "Failed to decode response from marionette",
+    "without establishing a connection",
+];
+
 /// Why a command did not do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
@@ -44,10 +54,7 @@ impl Fault {
         match self {
             Self::Gone(_) | Self::Late => true,
             Self::Refused { code, message } => {
-                code == "invalid session id"
-                    || ["disconnected", "not reachable", "session deleted", "has closed the connection"]
-                        .iter()
-                        .any(|sign| message.contains(sign))
+                code == "invalid session id" || END_OF_SESSION.iter().any(|sign| message.contains(sign))
             }
         }
     }
@@ -189,7 +196,8 @@ fn authorization(url: &Url) -> Option<Secret<String>> {
     Some(Secret::new(format!("Basic {}", BASE64_STANDARD.encode(both))))
 }
 
-fn is_local(url: &Url) -> bool {
+/// Whether an address is one of loopback.
+pub(super) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
         Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
@@ -225,6 +233,7 @@ mod tests {
         assert!(refused("invalid session id", "").is_end_of_session());
         assert!(refused("unknown error", "disconnected: not connected to DevTools").is_end_of_session());
         assert!(refused("unknown error", "chrome not reachable").is_end_of_session());
+        assert!(refused("unknown error", "Failed to decode response from marionette").is_end_of_session());
         assert!(!refused("javascript error", "x is undefined").is_end_of_session());
         assert!(refused("unknown error", "tab crashed\n  (Session info)").is_crash());
         assert!(refused("script timeout", "").is_hang() && refused("no such window", "").is_closed_window());

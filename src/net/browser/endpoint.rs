@@ -1,7 +1,7 @@
 //! Where sessions come from.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ use super::session::{Holding, Session};
 pub(super) const OPENING: Duration = Duration::from_secs(90);
 /// For an endpoint to say how it is.
 const STATUS: Duration = Duration::from_secs(3);
+/// How often in a row an endpoint that is at work for us may leave that unanswered.
+const PATIENCE: usize = 5;
 
 /// Before an endpoint that was full is asked again, if no session of ours ends meanwhile.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -31,6 +33,8 @@ const AGAIN: Duration = Duration::from_secs(2);
 pub(super) struct Endpoint {
     source: Source,
     is_up: AtomicBool,
+    /// Looks in a row that it kept waiting.
+    lates: AtomicUsize,
     sandbox: Sandbox,
 }
 
@@ -51,7 +55,7 @@ enum Trouble {
 
 impl Endpoint {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, is_up: AtomicBool::new(true), sandbox: Sandbox::new() }
+        Self { source, is_up: AtomicBool::new(true), lates: AtomicUsize::new(0), sandbox: Sandbox::new() }
     }
 
     fn client(&self) -> Result<Arc<Client>, String> {
@@ -62,11 +66,17 @@ impl Endpoint {
     }
 
     /// Whether it answers as an endpoint of WebDriver does. That it is `ready` for one more session is not
-    /// asked: geckodriver is not once it has ours.
-    fn look(&self) -> bool {
-        let is_up = self.client().is_ok_and(|client| client.get("/status", STATUS).is_ok());
-        self.is_up.store(is_up, Ordering::Relaxed);
-        is_up
+    /// asked: geckodriver is not once it has ours. While it is `at_work` for us, one that keeps us waiting is what it was
+    /// before: geckodriver does one thing at a time.
+    fn look(&self, at_work: bool) -> bool {
+        let status = self.client().map_err(Fault::Gone).and_then(|client| client.get("/status", STATUS));
+        let is_late = status == Err(Fault::Late);
+        let lates = if is_late { self.lates.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.lates.store(lates, Ordering::Relaxed);
+        if !is_late || !at_work || lates > PATIENCE {
+            self.is_up.store(status.is_ok(), Ordering::Relaxed);
+        }
+        self.is_up.load(Ordering::Relaxed)
     }
 
     fn open(&self, proxy: &str, holding: Holding) -> Result<Session, Trouble> {
@@ -179,6 +189,9 @@ impl Opener {
     }
 
     fn note_failure(&self, why: &str) {
+        if self.is_closed() {
+            return;
+        }
         let before = self.failure.lock().replace(why.to_owned());
         if before.is_none_or(|before| before != why) {
             warn!("no browser: {why}");
@@ -187,7 +200,8 @@ impl Opener {
 
     /// Asks all endpoints how they are; whether any answers.
     pub(super) fn look(&self) -> bool {
-        self.endpoints.iter().filter(|endpoint| endpoint.look()).count() > 0
+        let looked = self.endpoints.iter().enumerate();
+        looked.filter(|(index, endpoint)| endpoint.look(self.roster.claimed(*index) > 0)).count() > 0
     }
 
     /// Sessions there are.

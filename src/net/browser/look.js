@@ -8,9 +8,8 @@ if (uri.startsWith('chrome-error:')) {
   const raw = typeof loadTimeDataRaw === 'object' ? loadTimeDataRaw : {};
   return {stage: 'error', why: String(raw.errorCode || 'unknown')};
 }
-if (/^about:(neterror|certerror|httpsonlyerror|blocked)/.test(uri)) {
-  return {stage: 'error', why: String(new URLSearchParams(uri.slice(uri.indexOf('?'))).get('e'))};
-}
+const [, failure] = /^about:(neterror|certerror|httpsonlyerror|blocked|tabcrashed)/.exec(uri) || [];
+if (failure) return {stage: 'error', why: new URLSearchParams(uri.slice(uri.indexOf('?'))).get('e') || failure};
 const realAddress = () => isPlayed
   ? location.href.replace(/^http:\/\/([^/:]*)\.plain\.sandbox(?=[/:])/, 'http://$1')
     .replace(/^http:\/\/([^/:]*)\.sandbox(?=[/:])/, 'https://$1')

@@ -11,7 +11,8 @@
 //! | `config` | settings |
 //! | `client` | commands of WebDriver over HTTP |
 //! | `capabilities` | what a session is to be like: Chromium, Firefox |
-//! | `session`, `devtools` | a browser; its empty contexts |
+//! | `session` | a browser |
+//! | `contexts`, `socket` | its empty contexts, by the Chrome DevTools Protocol or WebDriver BiDi |
 //! | `page`, `look.js` | waiting, by looking |
 //! | `pool` | sessions used again |
 //! | `endpoint`, `driver` | where sessions come from; a chromedriver of our own |
@@ -25,8 +26,8 @@
 mod capabilities;
 mod client;
 mod config;
+mod contexts;
 mod crew;
-mod devtools;
 mod driver;
 mod egress;
 mod endpoint;
@@ -35,6 +36,7 @@ mod pool;
 mod roster;
 mod sandbox;
 mod session;
+mod socket;
 mod watch;
 
 use std::sync::Arc;

@@ -47,6 +47,11 @@ impl Roster {
         self.state.lock().counts.iter().map(|count| count.open).sum()
     }
 
+    /// Sessions of an endpoint that are open or being opened.
+    pub(super) fn claimed(&self, endpoint: usize) -> usize {
+        self.state.lock().counts[endpoint].claimed
+    }
+
     /// How many sessions have ended so far.
     pub(super) fn ended(&self) -> u64 {
         self.state.lock().ended
@@ -81,7 +86,7 @@ impl Claim {
 
     /// Whether that endpoint has, or is opening, other sessions of ours.
     pub(super) fn has_company(&self) -> bool {
-        self.roster.state.lock().counts[self.endpoint].claimed > 1
+        self.roster.claimed(self.endpoint) > 1
     }
 
     /// The session is open.

@@ -1,8 +1,7 @@
 //! One WebDriver session, a browser of our own, and the pages in it.
 //!
-//! Each page has an empty context: cookies, storage, cache and service workers end with it. Chromium makes
-//! one in a few milliseconds ([`super::devtools`]); where that way is closed (Firefox, a grid that hides the
-//! browser's port), a session is used for one page alone.
+//! Each page has an empty context of its own ([`super::contexts`]); where the way to them is closed (an endpoint that
+//! hides the browser's port), a session is used for one page alone.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -13,11 +12,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::capabilities::NOT_LOADED;
-use super::client::{Client, Fault, nothing};
+use super::client::{Client, Fault, is_local, nothing};
+use super::contexts::Contexts;
 use super::crew::Crew;
-use super::devtools::DevTools;
 use super::egress::OwnPorts;
 use super::roster::Claim;
+use super::socket::Socket;
 
 /// Pages after which a browser is replaced: memory that it does not give back.
 const MAX_PAGES: u32 = 100;
@@ -31,8 +31,7 @@ pub(super) struct Session {
     path: String,
     /// The window that keeps the browser open between pages.
     home: String,
-    devtools: Option<DevTools>,
-    proxy: String,
+    contexts: Option<Contexts>,
     /// `None` once it ends.
     holding: Option<Holding>,
     pages: u32,
@@ -86,43 +85,54 @@ impl Session {
             client,
             path: format!("/session/{id}"),
             home: String::new(),
-            devtools: None,
-            proxy: proxy.to_owned(),
+            contexts: None,
             holding: Some(holding),
             pages: 0,
         };
-        session.settle(&begun["capabilities"])?;
+        session.settle(&begun["capabilities"], proxy)?;
         Ok(session)
     }
 
-    fn settle(&mut self, capabilities: &Value) -> Result<(), Fault> {
+    fn settle(&mut self, capabilities: &Value, proxy: &str) -> Result<(), Fault> {
         let home = self.client.get(&format!("{}/window", self.path), SHORT)?;
         self.home = home.as_str().unwrap_or_default().to_owned();
-        let debugger = capabilities["goog:chromeOptions"]["debuggerAddress"].as_str();
-        let debugger = debugger
-            .filter(|_| self.client.is_local())
-            .and_then(|at| Url::parse(&format!("http://{at}")).ok());
+        let (own, bidi) = (self.own_address(capabilities), self.bidi_address(capabilities));
         if let Some(holding) = &mut self.holding {
-            holding.note_open(debugger.as_ref().and_then(Url::port));
+            // The port of the browser's own, if it is on this machine.
+            let local = own.as_ref().or(bidi.as_ref().filter(|_| self.client.is_local()));
+            holding.note_open(local.and_then(Url::port));
         }
-        let socket = match (debugger, capabilities["se:cdp"].as_str()) {
-            (Some(at), _) => self
-                .client
-                .json(at.join("json/version").ok().as_ref(), SHORT)
-                .ok()
-                .and_then(|version| Url::parse(version["webSocketDebuggerUrl"].as_str()?).ok()),
-            (None, Some(url)) => Url::parse(url).ok(),
-            (None, None) => None,
+        let devtools = match own {
+            Some(own) => self.devtools_address(&own),
+            // A grid's.
+            None => capabilities["se:cdp"].as_str().and_then(|url| Url::parse(url).ok()),
         };
-        self.devtools = socket.and_then(|url| DevTools::connect(&url, SHORT).ok());
+        let by_devtools = || Some(Contexts::by_devtools(Socket::connect(&devtools?, SHORT).ok()?, proxy));
+        let by_bidi = || Some(Contexts::by_bidi(Socket::connect(&bidi?, SHORT).ok()?));
+        let contexts = by_devtools().or_else(by_bidi);
         // Not every connection that is offered is one to the browser itself.
-        if let Some(devtools) = &mut self.devtools {
-            let tried = devtools.create_context(&self.proxy, SHORT);
-            if tried.and_then(|context| devtools.dispose_context(&context, SHORT)).is_err() {
-                self.devtools = None;
-            }
-        }
+        self.contexts = contexts.and_then(|mut contexts| {
+            let tried = contexts.create(SHORT);
+            tried.and_then(|context| contexts.dispose(&context, SHORT)).ok().map(|()| contexts)
+        });
         Ok(())
+    }
+
+    /// Where a Chromium on this machine listens.
+    fn own_address(&self, capabilities: &Value) -> Option<Url> {
+        let debugger = capabilities["goog:chromeOptions"]["debuggerAddress"].as_str()?;
+        Url::parse(&format!("http://{debugger}")).ok().filter(|_| self.client.is_local())
+    }
+
+    fn devtools_address(&self, own: &Url) -> Option<Url> {
+        let version = self.client.json(own.join("json/version").ok().as_ref(), SHORT).ok()?;
+        Url::parse(version["webSocketDebuggerUrl"].as_str()?).ok()
+    }
+
+    /// Where WebDriver BiDi is spoken. A driver elsewhere may name an address of its own machine.
+    fn bidi_address(&self, capabilities: &Value) -> Option<Url> {
+        let url = Url::parse(capabilities["webSocketUrl"].as_str()?).ok()?;
+        (self.client.is_local() || !is_local(&url)).then_some(url)
     }
 
     /// Whether no page was opened so far.
@@ -132,14 +142,14 @@ impl Session {
 
     /// Whether the next page needs another session.
     pub(super) fn is_spent(&self) -> bool {
-        self.pages >= if self.devtools.is_some() { MAX_PAGES } else { 1 }
+        self.pages >= if self.contexts.is_some() { MAX_PAGES } else { 1 }
     }
 
     /// Begins to load an address in an empty context.
     pub(super) fn open_page(&mut self, url: &Url, deadline: Instant) -> Result<Page, Fault> {
         let page = self.empty_page(deadline)?;
         self.pages += 1;
-        if page.context.is_some() {
+        if self.contexts.as_ref().is_some_and(Contexts::has_devtools) {
             // Nothing is lost where the browser knows no such command.
             let _ = self.devtools_command("Network.enable", &nothing(), deadline);
             let _ = self.devtools_command("Network.setBlockedURLs", &json!({"urls": NOT_LOADED}), deadline);
@@ -153,12 +163,10 @@ impl Session {
     }
 
     fn empty_page(&mut self, deadline: Instant) -> Result<Page, Fault> {
-        let Some(devtools) = &mut self.devtools else { return Ok(Page { context: None }) };
-        let context =
-            devtools.create_context(&self.proxy, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
-        let target =
-            devtools.create_page(&context, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
-        self.post("window", &json!({"handle": target}), deadline)?;
+        let Some(contexts) = &mut self.contexts else { return Ok(Page { context: None }) };
+        let context = contexts.create(left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
+        let page = contexts.create_page(&context, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
+        self.post("window", &json!({"handle": page}), deadline)?;
         Ok(Page { context: Some(context) })
     }
 
@@ -179,8 +187,8 @@ impl Session {
 
     /// Forgets a page and all that it left behind.
     pub(super) fn close_page(&mut self, page: Page, deadline: Instant) -> Result<(), Fault> {
-        let (Some(context), Some(devtools)) = (page.context, &mut self.devtools) else { return Ok(()) };
-        devtools.dispose_context(&context, left(deadline)).map_err(|error| gone(&error))?;
+        let (Some(context), Some(contexts)) = (page.context, &mut self.contexts) else { return Ok(()) };
+        contexts.dispose(&context, left(deadline)).map_err(|error| gone(&error))?;
         self.post("window", &json!({"handle": self.home}), deadline).map(drop)
     }
 

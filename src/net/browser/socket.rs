@@ -1,5 +1,5 @@
-//! The browser's own end of the Chrome DevTools Protocol: what WebDriver has no command for, an empty
-//! context (profile) of its own for each page. A WebSocket (RFC 6455) on which we ask and wait.
+//! A WebSocket (RFC 6455) to a browser, on which we ask and wait: JSON with ids, as the Chrome DevTools Protocol and
+//! WebDriver BiDi have it alike.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -20,12 +20,12 @@ const PING: u8 = 9;
 const PONG: u8 = 10;
 
 /// A connection to the browser, not to one of its pages.
-pub(super) struct DevTools {
+pub(super) struct Socket {
     stream: BufReader<TcpStream>,
     next: u64,
 }
 
-impl DevTools {
+impl Socket {
     /// Connects to a `ws://` address.
     pub(super) fn connect(url: &Url, timeout: Duration) -> io::Result<Self> {
         let host = url.host_str().filter(|_| url.scheme() == "ws").ok_or(io::ErrorKind::InvalidInput)?;
@@ -63,32 +63,8 @@ impl DevTools {
         }
     }
 
-    /// A new, empty context with that proxy for all its traffic.
-    pub(super) fn create_context(&mut self, proxy: &str, timeout: Duration) -> io::Result<String> {
-        let parameters = json!({
-            "disposeOnDetach": true,
-            "proxyServer": format!("http://{proxy}"),
-            // Loopback is not left out.
-            "proxyBypassList": "<-loopback>",
-        });
-        let answer = self.ask("Target.createBrowserContext", &parameters, timeout)?;
-        word(&answer, "browserContextId")
-    }
-
-    /// An empty page in that context.
-    pub(super) fn create_page(&mut self, context: &str, timeout: Duration) -> io::Result<String> {
-        let deny = json!({"behavior": "deny", "browserContextId": context});
-        self.ask("Browser.setDownloadBehavior", &deny, timeout)?;
-        let parameters = json!({"url": "about:blank", "browserContextId": context});
-        word(&self.ask("Target.createTarget", &parameters, timeout)?, "targetId")
-    }
-
-    /// Closes all pages of a context and forgets what they left behind.
-    pub(super) fn dispose_context(&mut self, context: &str, timeout: Duration) -> io::Result<()> {
-        self.ask("Target.disposeBrowserContext", &json!({"browserContextId": context}), timeout).map(drop)
-    }
-
-    fn ask(&mut self, method: &str, parameters: &Value, timeout: Duration) -> io::Result<Value> {
+    /// Asks one thing; gives its `result`.
+    pub(super) fn ask(&mut self, method: &str, parameters: &Value, timeout: Duration) -> io::Result<Value> {
         let deadline = Instant::now() + timeout;
         let id = self.next;
         self.next += 1;
@@ -180,9 +156,4 @@ fn connect(to: (&str, u16), timeout: Duration) -> io::Result<TcpStream> {
         }
     }
     Err(failure)
-}
-
-fn word(answer: &Value, name: &str) -> io::Result<String> {
-    let word = answer[name].as_str().map(str::to_owned);
-    word.ok_or_else(|| io::Error::other(format!("the browser's answer has no {name}")))
 }
