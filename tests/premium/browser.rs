@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError};
+use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Request, Response};
 
 use super::lab::{self, LONG, css, page, text};
 use crate::net::site::{Site, closed_port, hold, ok, to, with_headers};
@@ -28,7 +28,7 @@ fn html(status: u16, body: &str) -> Vec<u8> {
 }
 
 /// Pages by path.
-fn site() -> Site {
+pub(super) fn site() -> Site {
     Site::start(|stream, request| {
         let answer = match request.path() {
             "/hit" => {
@@ -206,6 +206,12 @@ const wait = request => new Promise((done, fail) => { request.onsuccess = () => 
 
 #[test]
 fn nothing_is_carried_from_one_page_to_the_next() {
+    // Two sessions: with five visits one of them has seen the site before, and more than once.
+    nothing_is_carried(5, |request| lab::shared().see(request).unwrap());
+}
+
+/// The same for whoever sees pages, over so many visits.
+pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response) {
     let cookies = Arc::new(AtomicUsize::new(0));
     let (seen_cookies, visits) = (Arc::clone(&cookies), AtomicUsize::new(0));
     let site = Site::start(move |stream, request| {
@@ -228,11 +234,9 @@ fn nothing_is_carried_from_one_page_to_the_next() {
             _ => html(404, ""),
         });
     });
-    let lab = lab::shared();
-    // Two sessions: with five visits one of them has seen the site before, and more than once.
-    for visit in 0..5 {
+    for visit in 0..most {
         let url = format!("http://localhost:{}/first?{visit}", site.addr.port());
-        let seen = lab.see(&page(&url, &[css("#done")])).unwrap();
+        let seen = see(&page(&url, &[css("#done")]));
         let said = text(&seen)
             .split("<b id=\"done\">")
             .nth(1)
@@ -249,7 +253,7 @@ fn nothing_is_carried_from_one_page_to_the_next() {
     }
     let first_of_a_page =
         site.received().iter().filter(|request| request.path().starts_with("/first")).count();
-    assert_eq!(first_of_a_page, 5);
+    assert_eq!(first_of_a_page, most);
     // A page's own later requests carry its own cookie; the first request of the next page none of before.
     let stale: Vec<_> = site
         .received()
@@ -261,6 +265,11 @@ fn nothing_is_carried_from_one_page_to_the_next() {
 
 #[test]
 fn images_fonts_and_media_are_not_loaded() {
+    only_what_is_looked_at_is_loaded(|request| lab::shared().see(request).unwrap());
+}
+
+/// The same for whoever sees pages.
+pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Response) {
     let site = Site::start(|stream, request| {
         let _ = stream.write_all(&match request.path() {
             "/" => html(200, "<style>@font-face { font-family: F; src: url(/f.woff2) } b { font-family: F }</style>\
@@ -269,7 +278,7 @@ fn images_fonts_and_media_are_not_loaded() {
             _ => ok("x"),
         });
     });
-    lab::shared().see(&page(&site.url("/"), &[css("body.ready")])).unwrap();
+    see(&page(&site.url("/"), &[css("body.ready")]));
     let asked: Vec<String> = site.received().iter().map(|request| request.path().to_owned()).collect();
     for path in ["/i.png", "/f.woff2", "/v.mp4", "/a.mp3"] {
         assert!(!asked.iter().any(|asked| asked == path), "{asked:?}");

@@ -45,7 +45,7 @@ impl Vault {
         self.visits.load(Ordering::SeqCst)
     }
 
-    fn datagrams(&self) -> usize {
+    pub(super) fn datagrams(&self) -> usize {
         let mut count = 0;
         while self.datagrams.recv(&mut [0; 2048]).is_ok() {
             count += 1;
@@ -55,7 +55,7 @@ impl Vault {
 }
 
 /// The public web as an outbound proxy plays it: pages by path, at whatever public address.
-fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Site {
+pub(super) fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Site {
     Site::start(move |stream, connect| {
         if !connect.line().starts_with("CONNECT ") || stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_err() {
             return;
@@ -66,7 +66,7 @@ fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Site {
     })
 }
 
-fn hosts() -> Vec<String> {
+pub(super) fn hosts() -> Vec<String> {
     let mut hosts: Vec<String> = [
         "127.0.0.1",
         "127.1",
@@ -161,12 +161,12 @@ Promise.all([...tries, file, soon('rtc', rtc)]).then(() => {
 
 const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
 
-fn attack(targets: &[String]) -> Vec<u8> {
+pub(super) fn attack(targets: &[String]) -> Vec<u8> {
     let targets = serde_json::to_string(targets).unwrap();
     with_headers(HTML, ATTACK.replace("TARGETS", &targets).as_bytes())
 }
 
-fn said(page: &str) -> &str {
+pub(super) fn said(page: &str) -> &str {
     page.split("<b id=\"done\">").nth(1).unwrap_or_default().split("</b>").next().unwrap_or_default()
 }
 

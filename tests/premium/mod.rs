@@ -4,6 +4,7 @@
 mod browser;
 mod credits;
 mod egress;
+mod firefox;
 mod guard;
 mod healing;
 mod lab;
