@@ -157,6 +157,9 @@ fn firefox_preferences() -> Value {
         "media.autoplay.default": 5,
         "media.preload.default": 1,
         "media.preload.auto": 1,
+        // Seconds for the process of a page that is closed to end by itself; milliseconds for the browser.
+        "dom.ipc.tabs.shutdownTimeoutSecs": 1,
+        "toolkit.asyncshutdown.crash_timeout": 10_000,
         "browser.download.start_downloads_in_tmp_dir": true,
         "browser.helperApps.deleteTempFileOnExit": true,
         "dom.push.enabled": false,

@@ -220,8 +220,9 @@ impl Shared {
     fn close(&self, lease: &mut Lease<'_>, page: Page, deadline: Instant, is_doubtful: bool) {
         lease.gate().end();
         let until = deadline.max(Instant::now() + CLOSING_AT_MOST);
-        let is_closed =
-            !is_doubtful && lease.session().is_some_and(|session| session.close_page(page, until).is_ok());
+        let is_closed = lease.session().is_some_and(|session| {
+            (!is_doubtful || session.outlives_a_hung_page()) && session.close_page(page, until).is_ok()
+        });
         if !is_closed {
             lease.retire();
             self.watch.doubt();

@@ -140,6 +140,12 @@ impl Session {
         self.pages == 0
     }
 
+    /// Whether a page that hangs is closed like any other. Where it is, it must be: geckodriver waits for its answer to a
+    /// script, for good, and does nothing else meanwhile, not even end the session.
+    pub(super) fn outlives_a_hung_page(&self) -> bool {
+        self.contexts.as_ref().is_some_and(|contexts| !contexts.has_devtools())
+    }
+
     /// Whether the next page needs another session.
     pub(super) fn is_spent(&self) -> bool {
         self.pages >= if self.contexts.is_some() { MAX_PAGES } else { 1 }
