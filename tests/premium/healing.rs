@@ -161,3 +161,17 @@ fn a_browser_that_starts_late_is_not_lost() {
     assert_eq!(see(lab::LONG).unwrap().status, 200);
     assert_eq!(driver.count("POST /session/s1/url"), 1, "{:?}", driver.commands());
 }
+
+#[test]
+fn an_endpoint_that_does_not_know_bidi_is_asked_without() {
+    let is_first = AtomicBool::new(true);
+    let driver = Driver::start(move |command| match command {
+        "POST /session" if is_first.swap(false, Ordering::SeqCst) => Says::Refusal("invalid argument"),
+        _ => Says::AsUsual,
+    });
+    let browsers = driver.browsers(lab::lab_net(), 1);
+    let (request, deadline) = (page("http://a.example/u", &[css("p")]), Instant::now() + lab::LONG);
+    assert_eq!(browsers.prober().send(&request, &mut Default::default(), deadline).unwrap().status, 200);
+    let asks = |wish: &serde_json::Value| wish["capabilities"]["firstMatch"][1]["webSocketUrl"] == true;
+    assert_eq!(driver.wishes()[..2].iter().map(asks).collect::<Vec<_>>(), [true, false]);
+}

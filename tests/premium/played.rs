@@ -71,13 +71,16 @@ impl Driver {
         self.commands().iter().filter(|asked| *asked == command).count()
     }
 
-    /// What was wished of the first session, once one is wanted.
+    /// What was wished of each session so far.
+    pub(super) fn wishes(&self) -> Vec<Value> {
+        let received = self.0.received().into_iter();
+        let wishes = received.filter(|request| request.line().starts_with("POST /session "));
+        wishes.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
+    }
+
+    /// The same of the first, once one is wanted.
     pub(super) fn first_wish(&self) -> Value {
-        awaited("a session is wanted", || {
-            let received = self.0.received();
-            let first = received.iter().find(|request| request.line().starts_with("POST /session "));
-            first.map(|request| serde_json::from_slice(&request.body).unwrap()).ok_or("none")
-        })
+        awaited("a session is wanted", || self.wishes().into_iter().next().ok_or("none"))
     }
 
     /// The guard of the first session.

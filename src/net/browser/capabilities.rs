@@ -3,9 +3,12 @@
 use serde_json::{Value, json};
 
 /// What a session's browser must be told.
+#[derive(Clone, Copy)]
 pub(super) struct Wish<'a> {
     /// Host and port of its gate through the egress guard.
     pub(super) proxy: &'a str,
+    /// Whether Firefox is to speak WebDriver BiDi, for its contexts.
+    pub(super) with_bidi: bool,
     /// Whether Chromium's own sandbox must be left out: root has none, many containers neither.
     pub(super) without_sandbox: bool,
 }
@@ -49,13 +52,15 @@ impl Wish<'_> {
     }
 
     fn firefox(&self) -> Value {
-        json!({
+        let mut firefox = json!({
             "browserName": "firefox",
             "proxy": self.proxy_of(&[]),
-            // WebDriver BiDi, for its contexts.
-            "webSocketUrl": true,
             "moz:firefoxOptions": {"args": ["-headless"], "prefs": firefox_preferences()},
-        })
+        });
+        if self.with_bidi {
+            firefox["webSocketUrl"] = json!(true);
+        }
+        firefox
     }
 
     /// Section 7.2: by whom the session's traffic goes.
@@ -197,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_session_has_the_guard_as_its_only_way_out() {
-        let wish = Wish { proxy: "127.0.0.1:4711", without_sandbox: false };
+        let wish = Wish { proxy: "127.0.0.1:4711", with_bidi: true, without_sandbox: false };
         let capabilities = wish.capabilities();
         let matches = capabilities["capabilities"]["firstMatch"].as_array().unwrap();
         assert_eq!(matches.len(), 2);

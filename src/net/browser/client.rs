@@ -64,6 +64,15 @@ impl Fault {
         matches!(self, Self::Refused { code, .. } if code == "session not created")
     }
 
+    /// Whether a wish was not understood, or nobody is there who could.
+    pub(super) fn is_misunderstanding(&self) -> bool {
+        match self {
+            Self::Gone(_) => true,
+            Self::Refused { code, .. } => code == "invalid argument",
+            Self::Late => false,
+        }
+    }
+
     /// Whether the page's own process died.
     pub(super) fn is_crash(&self) -> bool {
         matches!(self, Self::Refused { message, .. } if message.contains("tab crashed"))

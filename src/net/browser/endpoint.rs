@@ -35,6 +35,8 @@ pub(super) struct Endpoint {
     is_up: AtomicBool,
     /// Looks in a row that it kept waiting.
     lates: AtomicUsize,
+    /// Found out: it does not understand whoever asks for WebDriver BiDi.
+    knows_no_bidi: AtomicBool,
     sandbox: Sandbox,
 }
 
@@ -55,7 +57,13 @@ enum Trouble {
 
 impl Endpoint {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, is_up: AtomicBool::new(true), lates: AtomicUsize::new(0), sandbox: Sandbox::new() }
+        Self {
+            source,
+            is_up: AtomicBool::new(true),
+            lates: AtomicUsize::new(0),
+            knows_no_bidi: AtomicBool::new(false),
+            sandbox: Sandbox::new(),
+        }
     }
 
     fn client(&self) -> Result<Arc<Client>, String> {
@@ -90,10 +98,23 @@ impl Endpoint {
         Session::take_over(client, &begun, proxy, holding).map_err(|fault| Trouble::Failed(fault.to_string()))
     }
 
-    /// Has the endpoint begin a session, without its browser's own sandbox where that does not start with it.
+    /// Has the endpoint begin a session. A Selenium Grid of version 3 reads no wish with a word that it does not know.
     fn begin(&self, client: &Client, proxy: &str) -> Result<Value, Fault> {
+        let with_bidi = !self.knows_no_bidi.load(Ordering::Relaxed);
+        match self.begin_like(client, Wish { proxy, with_bidi, without_sandbox: false }) {
+            Err(fault) if with_bidi && fault.is_misunderstanding() => {
+                let begun = self.begin_like(client, Wish { proxy, with_bidi: false, without_sandbox: false });
+                self.knows_no_bidi.store(begun.is_ok(), Ordering::Relaxed);
+                begun
+            }
+            begun => begun,
+        }
+    }
+
+    /// The same, without the browser's own sandbox where it does not start with it.
+    fn begin_like(&self, client: &Client, wish: Wish<'_>) -> Result<Value, Fault> {
         let begin = |without_sandbox| {
-            let begun = client.post("/session", &Wish { proxy, without_sandbox }.capabilities(), OPENING);
+            let begun = client.post("/session", &Wish { without_sandbox, ..wish }.capabilities(), OPENING);
             begun.inspect(|_| self.sandbox.note_start(without_sandbox))
         };
         if client.is_local() && self.sandbox.is_left_out() {
