@@ -65,7 +65,8 @@
 //! page that shows one of the rules' before it is drawn. On a page without any mark the rules are tried once
 //! the check's time is nearly up.
 //! - The browser tells neither headers nor a status that could be relied on: rules look at the page, its title
-//!   and its address. Every rule for a hit and a miss has a mark, and there is one of each at the least.
+//!   and its address. Every rule for a hit and a miss has a mark, and there is one of each at the least; none asks
+//!   only for what is not there, which holds on a page that is not drawn yet.
 //! - Each page is opened without cookies; `save` and further probes work, `pages` and `feed` do not.
 //! - A hit's control check opens the page of a made-up name, in the same way and within 8 seconds at the
 //!   least, once an hour for each module as with all others: it cannot be switched off.
