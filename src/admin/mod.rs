@@ -27,6 +27,8 @@ use jiff::Timestamp;
 use crate::api::Api;
 use crate::base::clock::Clock;
 use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
+use crate::modules::module::Module;
+use crate::runs::health::verdict::ModuleHealth;
 use crate::runs::service::Runs;
 use crate::store::Store;
 pub use readiness::Readiness;
@@ -49,6 +51,13 @@ pub struct Parts {
     pub gauge: Gauge,
     /// Time of day.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Parts {
+    /// Every module of the catalogue with how it does.
+    fn health_of_all(&self) -> Vec<(&Module, ModuleHealth)> {
+        self.runs.module_health().of_all(self.runs.catalog().modules(), self.clock.now())
+    }
 }
 
 /// Answers what operators ask.
