@@ -1,4 +1,5 @@
 //! What people see: pages in a real browser.
 
 mod browser;
+mod chromium;
 mod docs;

@@ -1,0 +1,87 @@
+//! What holds for every page: it is light, everybody can use it, on a telephone and in the dark too.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::Desk;
+use super::axe::Axe;
+use crate::support::browser::WebRequest;
+use crate::support::server::Setup;
+
+/// Bytes over the wire, heads and all, from an empty store.
+const MOST_BYTES: u64 = 100_000;
+const MOST_REQUESTS: usize = 5;
+/// The narrowest telephone that is still in use.
+const NARROWEST: u32 = 320;
+
+#[test]
+fn every_page_is_light_and_for_everybody() {
+    let desk = Desk::new(Setup::new());
+    let (axe, mut told) = (Axe::load(), String::new());
+    desk.browser.command("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
+    let mut look = |path: &str| judge(&desk, &axe, path, &mut told);
+    look("/");
+    look("/app/sign-in");
+    axe.sees_a_fault(&desk.browser);
+    let link = desk.account("other@example.com", "free");
+    look(&link);
+    desk.sign_up("ann@example.com", "unlimited");
+    desk.server.cli(&["account", "set-role", "ann@example.com", "operator"]);
+    look("/app");
+    let run = desk.search("alice");
+    desk.has_state("Completed");
+    for path in [&run, &format!("{run}/delete"), "/app/searches", "/app/keys", "/app/account", "/app/operator",
+        "/app/operator/accounts", "/app/nowhere"]
+    {
+        look(path);
+    }
+    desk.open("/app/keys");
+    desk.browser.type_into("input[name=label]", "laptop");
+    desk.browser.click("form:has(input[name=label]) button");
+    desk.reads("sl_live_");
+    axe.approves(&desk.browser, "a new key");
+    eprintln!("{told}");
+}
+
+fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
+    let browser = &desk.browser;
+    let before = browser.requests().len();
+    desk.open(path);
+    let requests = browser.wait("the end of all requests", || {
+        let requests = browser.requests().split_off(before);
+        requests.iter().all(is_over).then_some(requests)
+    });
+    let bytes: u64 = requests.iter().filter_map(|request| request.bytes).sum();
+    let outside = browser.requests_outside(&desk.origin);
+    assert!(outside.is_empty(), "{path}: {outside:#?}");
+    assert!(bytes <= MOST_BYTES && requests.len() <= MOST_REQUESTS, "{path}: {bytes} bytes, {requests:#?}");
+    let light = axe.approves(browser, path);
+    browser.prefer_dark(true);
+    let dark = axe.approves(browser, &format!("{path} in the dark"));
+    browser.prefer_dark(false);
+    for width in [NARROWEST, 375] {
+        browser.resize(width, 800);
+        browser.wait_until(&format!("innerWidth === {width}"));
+        let over = browser.run(WIDER, &[]);
+        assert_eq!(over, json!([]), "{path} does not fit into {width}");
+    }
+    browser.resize(1280, 1000);
+    let (serious, slight) = (light.serious.len() + dark.serious.len(), light.slight.len());
+    let _ = writeln!(
+        told,
+        "| {path}: {bytes} bytes, {} requests; axe: {serious} serious, {slight} slight, {} rules kept {:?}",
+        requests.len(), light.kept, light.slight
+    );
+}
+
+fn is_over(request: &WebRequest) -> bool {
+    request.bytes.is_some() || request.failure.is_some() || request.url.starts_with("data:")
+}
+
+/// What is wider than the window, unless it is in a box that can be scrolled.
+const WIDER: &str = "
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    const can_be_scrolled = (at) => at && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(at).overflowX) || can_be_scrolled(at.parentElement));
+    return [...document.body.querySelectorAll('*')].filter((at) => at.getBoundingClientRect().right > innerWidth + 0.5
+        && !can_be_scrolled(at.parentElement)).map((at) => at.outerHTML.slice(0, 120)).concat(['the page is wider']);";
