@@ -301,6 +301,15 @@ impl Accounts {
         Ok(Balance { used, allowed: caller.plan.credits, cycle })
     }
 
+    /// Credits that an account has used in its present cycle.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn used(&self, account: &Account) -> Result<u64, AccountError> {
+        let cycle = Cycle::at(account.anchor, self.clock.now());
+        Ok(self.ledger.credits_used(account.id, cycle)?)
+    }
+
     /// What a run of that many credits books now.
     pub fn charge(&self, caller: &Caller, credits: u64) -> Charge {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());

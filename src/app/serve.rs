@@ -67,7 +67,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let sweeper = Sweeper::new(store.clone(), Arc::clone(&clock), config.privacy.retain_days);
 
     let address = server.local_addr();
-    let base_url = config.server.base_url_at(address);
+    let (base_url, gauge) = (config.server.base_url_at(address), server.gauge());
     let api = Arc::new(Api::new(
         api_config(config, &engine, base_url.clone()),
         Arc::clone(&accounts),
@@ -83,6 +83,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
             limiter: Arc::clone(&limiter),
             runs: Arc::clone(&engine.runs),
             clock: Arc::clone(&clock),
+            gauge: gauge.clone(),
         },
     ));
     let ears = Ears::open(&*store, &engine.runs, &accounts, &api)?;
@@ -90,7 +91,6 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the web is simulated: nothing that is found is real");
     }
     let first = welcome::first_account(&accounts, &sign_ins)?;
-    let gauge = server.gauge();
     api.set_gauge(gauge.clone());
     let front = Front { api: ApiHandler(Arc::clone(&api)), web: WebHandler(web) };
     let handle = server.start(Arc::new(front)).map_err(|error| failed("the server", &error))?;

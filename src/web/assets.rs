@@ -16,6 +16,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     vec![
         Asset::new("app.css", STYLE, include_str!("assets/app.css")),
         Asset::new("app.js", SCRIPT, include_str!("assets/app.js")),
+        Asset::new("operator.js", SCRIPT, include_str!("assets/operator.js")),
         Asset::new("icon.svg", PICTURE, include_str!("assets/icon.svg")),
     ]
 });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::assets;
 use super::error::WebError;
-use super::pages::{home, set_up, sign_in};
+use super::pages::{home, operator, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
 use crate::http::{Reply, fit};
@@ -49,6 +49,9 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
     route("GET", "/app/set-up/{token}", Access::Anyone, set_up::page),
     route("POST", "/app/set-up/{token}", Access::Anyone, set_up::set_up),
+    route("GET", "/app/operator", Access::Operator, operator::service),
+    route("GET", "/app/operator/load", Access::Operator, operator::load),
+    route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
     route("GET", "/app/assets/{file}", Access::File, assets::asset),
 ];
 

@@ -20,7 +20,7 @@ use crate::account::sign_in::service::Opened;
 use crate::account::sign_in::token::Token;
 use crate::base::clock::Clock;
 use crate::base::ids::RequestId;
-use crate::http::{Handler, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
 use crate::runs::service::Runs;
 
 /// What a page may load: our own files, and nothing inline.
@@ -56,6 +56,8 @@ pub struct Parts {
     pub runs: Arc<Runs>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// How busy the server is.
+    pub gauge: Gauge,
 }
 
 /// The web app.

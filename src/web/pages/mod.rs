@@ -1,5 +1,6 @@
 //! Handlers, by page.
 
 pub(super) mod home;
+pub(super) mod operator;
 pub(super) mod set_up;
 pub(super) mod sign_in;
