@@ -29,7 +29,7 @@ fn pictures() {
     take("set-up");
     desk.sign_up("ann@example.com", "pro");
     take("search-first");
-    desk.server.cli(&["account", "set-role", "ann@example.com", "operator"]);
+    desk.server.cli(&["account", "set-role", "--email", "ann@example.com", "--role", "operator"]);
     desk.open("/app/searches");
     take("history-empty");
     let run = desk.search("alice");

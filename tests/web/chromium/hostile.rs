@@ -19,7 +19,7 @@ fn nothing_that_anybody_writes_becomes_more_than_text() {
     let agent = json!({"userAgent": format!("Mozilla/5.0 {}", TEXTS[1])});
     browser.command("Network.setUserAgentOverride", &agent);
     desk.sign_up(EMAIL, "unlimited");
-    desk.server.cli(&["account", "set-role", EMAIL, "operator"]);
+    desk.server.cli(&["account", "set-role", "--email", EMAIL, "--role", "operator"]);
     let warden = Warden::of(browser);
     warden.sees_harm();
     let mut tries = tries_of_a_site(&desk, &warden);

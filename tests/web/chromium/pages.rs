@@ -27,7 +27,7 @@ fn every_page_is_light_and_for_everybody() {
     let link = desk.account("other@example.com", "free");
     look(&link);
     desk.sign_up("ann@example.com", "unlimited");
-    desk.server.cli(&["account", "set-role", "ann@example.com", "operator"]);
+    desk.server.cli(&["account", "set-role", "--email", "ann@example.com", "--role", "operator"]);
     look("/app");
     let run = desk.search("alice");
     desk.has_state("Completed");
