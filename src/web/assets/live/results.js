@@ -77,6 +77,7 @@ class Results {
     const group = this.groups.get(name) ?? this.open(name);
     place(group.list, entries.map(({ card }) => card));
     group.count.textContent = entries.length;
+    group.section.dataset.size = name ? Math.min(3, entries.length) : 3;
     return group.section;
   }
 
