@@ -44,7 +44,8 @@ class RunPage {
       else if (event === "progress") this.progress(data);
       else if (event === "done") this.done(data);
     }
-    this.showSoon();
+    // The first frame says nothing new: what the server wrote stays until there is more.
+    if (frames.some(({ event }) => event !== "run")) this.showSoon();
   }
 
   // Many frames, one look: with the next picture, or by the clock where nobody looks.
