@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use log::warn;
 use parking_lot::Mutex;
 
-use super::account::Account;
+use super::account::{Account, Role};
 use super::audit::{Actor, Origin};
 use super::credits::{Balance, Charge, Cycle};
 use super::key::{ApiKey, KeyHash, KeyRecord};
@@ -136,8 +136,14 @@ impl Accounts {
         let email = normal_email(email)?;
         self.require_plan(plan)?;
         let now = self.clock.now();
-        let account =
-            Account { id: AccountId::new(), email, plan: plan.to_owned(), anchor: now, created_at: now };
+        let account = Account {
+            id: AccountId::new(),
+            email,
+            plan: plan.to_owned(),
+            anchor: now,
+            created_at: now,
+            role: Role::User,
+        };
         if self.ledger.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
     }
 

@@ -7,7 +7,7 @@ use super::openapi::{self, Doc};
 use super::service::{Api, Call};
 use super::{accounts, docs, export, health, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
-use crate::http::Reply;
+use crate::http::{Reply, fit};
 
 /// Who may call a route, and what a call counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,22 +162,6 @@ pub fn methods(pattern: &str) -> Vec<&'static str> {
         other => vec![other],
     });
     methods.chain(["OPTIONS"]).collect()
-}
-
-/// `Some` where the path fits the pattern, with what stands for `{…}`.
-fn fit<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
-    let mut any = None;
-    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (pattern.next(), path.next()) {
-            (None, None) => return Some(any),
-            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
-                any = Some(segment);
-            }
-            (Some(want), Some(segment)) if want == segment => {}
-            _ => return None,
-        }
-    }
 }
 
 #[cfg(test)]
