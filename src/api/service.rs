@@ -105,7 +105,7 @@ impl Api {
         }
     }
 
-    /// Forgets a run that was deleted through another instance.
+    /// Forgets a run that was deleted, here or through another instance.
     pub fn forget_run(&self, run: RunId) {
         self.snapshots.forget(run);
     }

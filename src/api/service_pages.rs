@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::ApiError;
-use super::searches::{PREMIUM_COST, STANDARD_COST};
 use super::service::{Api, Call, ok_json};
 use super::wire::service::{Auth, Capabilities, Limits, Modes, Module, ModuleList, Premium};
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 

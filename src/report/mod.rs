@@ -6,6 +6,7 @@
 //! | [`csv`] | one row a result, for spreadsheets |
 //! | [`html`] | one page to read, to print, to keep |
 //! | [`file_name`] | what the file is called |
+//! | [`outcomes`] | outcomes in words |
 //!
 //! | format | what it says | what it leaves out |
 //! |---|---|---|
@@ -23,6 +24,7 @@ pub mod body;
 pub mod csv;
 pub mod file_name;
 pub mod html;
+pub mod outcomes;
 
 use std::io::{self, Write};
 

@@ -15,11 +15,28 @@ const PICTURE: &str = "image/svg+xml";
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     vec![
         Asset::new("app.css", STYLE, include_str!("assets/app.css")),
-        Asset::new("app.js", SCRIPT, include_str!("assets/app.js")),
-        Asset::new("operator.js", SCRIPT, include_str!("assets/operator.js")),
+        Asset::new("app.js", SCRIPT, APP),
         Asset::new("icon.svg", PICTURE, include_str!("assets/icon.svg")),
     ]
 });
+
+/// One file, since every page may make few requests: what each page does, then the scripts of single pages, which do
+/// nothing elsewhere. Each keeps its names to itself.
+const APP: &str = concat!(
+    include_str!("assets/app.js"),
+    "{\n",
+    include_str!("assets/search.js"),
+    "}\n{\n",
+    include_str!("assets/live/frames.js"),
+    include_str!("assets/live/build.js"),
+    include_str!("assets/live/result.js"),
+    include_str!("assets/live/results.js"),
+    include_str!("assets/live/coverage.js"),
+    include_str!("assets/live/page.js"),
+    "}\n{\n",
+    include_str!("assets/operator.js"),
+    "}\n",
+);
 
 struct Asset {
     /// What templates call it.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::assets;
 use super::error::WebError;
-use super::pages::{home, operator, set_up, sign_in};
+use super::pages::run::{delete, events, export, page};
+use super::pages::{history, operator, search, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
 use crate::http::{Reply, fit};
@@ -43,7 +44,15 @@ const fn route(method: &'static str, path: &'static str, access: Access, handler
 
 /// Every route there is.
 pub static ROUTES: &[Route] = &[
-    route("GET", "/app", Access::SignedIn, home::home),
+    route("GET", "/app", Access::SignedIn, search::page),
+    route("GET", "/app/searches", Access::SignedIn, history::page),
+    route("POST", "/app/searches", Access::SignedIn, search::start),
+    route("GET", "/app/searches/{run_id}", Access::SignedIn, page::page),
+    route("GET", "/app/searches/{run_id}/events", Access::SignedIn, events::events),
+    route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules),
+    route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export),
+    route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
+    route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
     route("POST", "/app/sign-in", Access::Anyone, sign_in::sign_in),
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),

@@ -1,6 +1,7 @@
 //! Moments and the like, for people.
 
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -31,6 +32,29 @@ impl fmt::Display for Moment {
     }
 }
 
+/// How long ago that was, in one unit; the day, where it is more than two weeks.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let secs = (now.as_second() - at.as_second()).max(0);
+    let counted = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match secs {
+        0..60 => "just now".to_owned(),
+        60..3_600 => counted(secs / 60, "minute"),
+        3_600..86_400 => counted(secs / 3_600, "hour"),
+        86_400..1_209_600 => counted(secs / 86_400, "day"),
+        _ => Moment(at).day(),
+    }
+}
+
+/// How long something took.
+pub fn lasted(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        secs @ 10..120 => format!("{secs} s"),
+        secs @ 120..7_200 => format!("{} min", secs / 60),
+        secs => format!("{} h {} min", secs / 3_600, secs % 3_600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +64,25 @@ mod tests {
         let at = Moment("2026-03-01T09:08:07.006+02:00".parse().unwrap());
         assert_eq!(at.to_string(), "1 March 2026, 07:08 UTC");
         assert_eq!((at.iso(), at.day()), ("2026-03-01T07:08:07.006Z".to_owned(), "1 March 2026".to_owned()));
+    }
+
+    #[test]
+    fn time_is_told_in_one_unit() {
+        let at: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
+        for (secs, want) in [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (172_800, "2 days ago"),
+            (1_209_600, "1 March 2026"),
+        ] {
+            assert_eq!(ago(at, Timestamp::from_second(at.as_second() + secs).unwrap()), want, "{secs}");
+        }
+        for (millis, want) in
+            [(1_230, "1.2 s"), (34_999, "34 s"), (125_000, "2 min"), (7_260_000, "2 h 1 min")]
+        {
+            assert_eq!(lasted(Duration::from_millis(millis)), want);
+        }
     }
 }

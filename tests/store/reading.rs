@@ -88,15 +88,36 @@ on_both! {
         });
         f.finish(&a, &completed());
         f.finish(&c, &failed());
-        let only = |search_type, status| f.listed(ListFilter { search_type, status, before: None }, 10);
+        let only = |search_type, status| f.listed(ListFilter { search_type, status, ..ListFilter::default() }, 10);
         assert_eq!(only(Some(SearchType::Email), None), [b.id, a.id]);
         assert_eq!(only(Some(SearchType::Username), None), []);
         assert_eq!(only(None, Some(Status::Failed)), [c.id]);
         assert_eq!(only(Some(SearchType::Email), Some(Status::Running)), [b.id]);
         assert_eq!(only(Some(SearchType::Domain), Some(Status::Running)), []);
         let before = Some((b.created_at, b.id));
-        let filter = ListFilter { search_type: Some(SearchType::Email), status: None, before };
+        let filter =
+            ListFilter { search_type: Some(SearchType::Email), before, ..ListFilter::default() };
         assert_eq!(f.listed(filter, 10), [a.id]);
+    }
+
+    fn a_list_is_filtered_by_a_part_of_the_query(f) {
+        let [a, b, c] = ["Octocat", "cat@example.com", "100%_dog"].map(|query| {
+            let run = NewRun { query: query.into(), ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap();
+            run
+        });
+        f.finish(&a, &completed());
+        let with = |text: &str| ListFilter { text: Some(text.into()), ..ListFilter::default() };
+        assert_eq!(f.listed(with("CAT"), 10), [b.id, a.id]);
+        assert_eq!(f.listed(with("cat"), 1), [b.id]);
+        assert_eq!(f.listed(with("%_"), 10), [c.id]);
+        assert_eq!(f.listed(with("a%t"), 10), []);
+        let ended = ListFilter { status: Some(Status::Completed), ..with("cat") };
+        assert_eq!(f.listed(ended, 10), [a.id]);
+        let emails = ListFilter { search_type: Some(SearchType::Email), ..with("cat") };
+        assert_eq!(f.listed(emails, 10), []);
+        let older = ListFilter { before: Some((b.created_at, b.id)), ..with("cat") };
+        assert_eq!(f.listed(older, 10), [a.id]);
     }
 
     fn a_deleted_run_leaves_its_charge_alone(f) {

@@ -1,44 +1,46 @@
-// The load of the service, asked for again every other second while somebody looks.
-"use strict";
+// The operator's page: the load, asked for again every other second while somebody looks.
 
-(() => {
-  const PACE_MS = 2000;
-  const list = document.querySelector("[data-source]");
-  const state = document.querySelector("#load-state");
-  if (!list || !state) return;
+const PACE_MS = 2000;
 
-  const show = (figures) => {
+class Load {
+  constructor(list, state) {
+    this.list = list;
+    this.state = state;
+  }
+
+  async follow() {
+    while (await this.look()) await new Promise((resolve) => setTimeout(resolve, PACE_MS));
+    this.say("Your session has ended: load the page again to sign in");
+  }
+
+  // False once there is no use in asking again.
+  async look() {
+    if (document.hidden) return true;
+    try {
+      const answer = await fetch(this.list.dataset.load, { cache: "no-store", redirect: "manual" });
+      if (answer.type === "opaqueredirect" || answer.status === 401 || answer.status === 403) return false;
+      if (!answer.ok) throw new Error(answer.status);
+      this.show(await answer.json());
+      this.say("This instance, live");
+    } catch {
+      this.say("The service does not answer: asking again");
+    }
+    return true;
+  }
+
+  show(figures) {
     for (const [key, { value, percent }] of Object.entries(figures)) {
-      for (const place of list.querySelectorAll(`[data-load="${CSS.escape(key)}"]`)) {
+      for (const place of this.list.querySelectorAll(`[data-figure="${key}"]`)) {
         if (place instanceof SVGElement) place.setAttribute("width", percent);
         else place.textContent = value;
       }
     }
-  };
+  }
 
-  const say = (text) => {
-    if (state.textContent !== text) state.textContent = text;
-  };
+  say(text) {
+    if (this.state.textContent !== text) this.state.textContent = text;
+  }
+}
 
-  const look = async () => {
-    try {
-      const answer = await fetch(list.dataset.source, { headers: { Accept: "application/json" } });
-      if (answer.redirected || answer.status === 401 || answer.status === 403) {
-        say("Your session has ended: load the page again to sign in");
-        return false;
-      }
-      if (!answer.ok) throw new Error(String(answer.status));
-      show(await answer.json());
-      say("This instance, live");
-    } catch {
-      say("The service does not answer; asking again");
-    }
-    return true;
-  };
-
-  const go_on = async () => {
-    const is_seen = document.visibilityState === "visible";
-    if (!is_seen || (await look())) setTimeout(go_on, PACE_MS);
-  };
-  go_on();
-})();
+const load = document.querySelector("[data-load]");
+if (load) new Load(load, document.querySelector("#load-state")).follow();

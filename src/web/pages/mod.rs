@@ -1,6 +1,11 @@
 //! Handlers, by page.
 
-pub(super) mod home;
+pub(super) mod history;
 pub(super) mod operator;
+mod option;
+pub(super) mod run;
+mod run_row;
+pub(super) mod search;
+mod search_form;
 pub(super) mod set_up;
 pub(super) mod sign_in;
