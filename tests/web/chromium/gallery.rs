@@ -14,7 +14,7 @@ const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 375)];
 #[test]
 #[ignore = "for people: scripts/screenshots"]
 fn pictures() {
-    let folder = PathBuf::from(std::env::var("SIGHTLINE_SCREENSHOTS").unwrap());
+    let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
     std::fs::create_dir_all(&folder).unwrap();
     let desk = Desk::new(Setup::new().realistic().flag("--run-timeout=20s"));
     let take = |name: &str| photograph(&desk, &folder, name);
@@ -71,6 +71,7 @@ fn photograph(desk: &Desk, folder: &std::path::Path, name: &str) {
         desk.browser.resize(width, height.as_u64().unwrap().max(800).try_into().unwrap());
         for light in ["light", "dark"] {
             desk.browser.prefer_dark(light == "dark");
+            desk.browser.wait_until("!document.getAnimations().some((one) => one instanceof CSSTransition)");
             desk.browser.screenshot(&folder.join(format!("{name}-{size}-{light}.png")));
         }
     }

@@ -58,8 +58,10 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     assert!(bytes <= MOST_BYTES && requests.len() <= MOST_REQUESTS, "{path}: {bytes} bytes, {requests:#?}");
     let light = axe.approves(browser, path);
     browser.prefer_dark(true);
+    browser.wait_until(AT_REST);
     let dark = axe.approves(browser, &format!("{path} in the dark"));
     browser.prefer_dark(false);
+    browser.wait_until(AT_REST);
     for width in [NARROWEST, 375] {
         browser.resize(width, 800);
         browser.wait_until(&format!("innerWidth === {width}"));
@@ -74,6 +76,9 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
         requests.len(), light.kept, light.slight
     );
 }
+
+/// Colours change by and by.
+const AT_REST: &str = "!document.getAnimations().some((one) => one instanceof CSSTransition)";
 
 fn is_over(request: &WebRequest) -> bool {
     request.bytes.is_some() || request.failure.is_some() || request.url.starts_with("data:")
