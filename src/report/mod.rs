@@ -1,4 +1,4 @@
-//! A run as a file, in the four forms that the API, the web app and the command line offer.
+//! A run as a file, in the four forms that the API, the web app and the command line offer; an account as one.
 //!
 //! | file | holds |
 //! |---|---|
@@ -6,6 +6,7 @@
 //! | [`csv`] | one row a result, for spreadsheets |
 //! | [`html`] | one page to read, to print, to keep |
 //! | [`file_name`] | what the file is called |
+//! | [`account`], [`audit`] | everything that is kept of an account |
 //!
 //! | format | what it says | what it leaves out |
 //! |---|---|---|
@@ -19,6 +20,8 @@
 //!
 //! To add a form: a variant of [`Format`], its writer beside the others, its line in the table above.
 
+pub mod account;
+pub mod audit;
 pub mod body;
 pub mod csv;
 pub mod file_name;
