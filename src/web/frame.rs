@@ -41,9 +41,18 @@ impl Frame {
         format!("{}/app/assets/{}", self.root, assets::address(name))
     }
 
-    /// `page` for the menu's entry of the present page, empty for others.
+    /// Whether this is the present page.
     pub fn current(&self, pattern: &str) -> bool {
         self.here == pattern
+    }
+
+    /// `aria-current` of the menu's entry for a page and those below it: `page`, `true`, or none.
+    pub fn section(&self, pattern: &str) -> Option<&'static str> {
+        match self.here.strip_prefix(pattern) {
+            Some("") => Some("page"),
+            Some(below) if below.starts_with('/') => Some("true"),
+            _ => None,
+        }
     }
 
     /// This program's version.

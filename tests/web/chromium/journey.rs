@@ -14,7 +14,7 @@ fn a_person_signs_in_makes_a_key_searches_and_leaves() {
     let desk = Desk::new(Setup::new());
     // From the front door, as somebody without an account.
     desk.open("/");
-    desk.browser.click("a[href='app']");
+    desk.browser.click("a.enter");
     desk.arrives_at("/app/sign-in");
     desk.sign_up(EMAIL, "pro");
     makes_a_key_that_works(&desk);
@@ -44,7 +44,7 @@ fn makes_a_key_that_works(desk: &Desk) {
     let output = Command::new("bash").args(["-c", &line]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("run_id"), "{line}\n{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(desk.server.request("GET", "/v1/me").key(&key).send().json()["email"], EMAIL);
+    assert_eq!(desk.server.request("GET", "/v1/me").key(&key).send().json()["tier"], "pro");
     // Not shown again: what is left tells keys apart.
     desk.open("/app/keys");
     let listed = browser.find("main").text();

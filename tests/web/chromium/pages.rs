@@ -52,7 +52,10 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
         let requests = browser.requests().split_off(before);
         requests.iter().all(is_over).then_some(requests)
     });
-    let bytes: u64 = requests.iter().filter_map(|request| request.bytes).sum();
+    // What a run has found is no part of its page, however much it is.
+    let (found, page): (Vec<_>, Vec<_>) = requests.iter().partition(|request| request.url.ends_with("/events"));
+    let sum = |of: &[&WebRequest]| of.iter().filter_map(|request| request.bytes).sum::<u64>();
+    let (found, bytes) = (sum(&found), sum(&page));
     let outside = browser.requests_outside(&desk.origin);
     assert!(outside.is_empty(), "{path}: {outside:#?}");
     assert!(bytes <= MOST_BYTES && requests.len() <= MOST_REQUESTS, "{path}: {bytes} bytes, {requests:#?}");
@@ -72,13 +75,19 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     let (serious, slight) = (light.serious.len() + dark.serious.len(), light.slight.len());
     let _ = writeln!(
         told,
-        "| {path}: {bytes} bytes, {} requests; axe: {serious} serious, {slight} slight, {} rules kept {:?}",
-        requests.len(), light.kept, light.slight
+        "| {}: {bytes} bytes and {found} of results, {} requests; axe: {serious} serious, {slight} slight, {} rules kept",
+        named(path), requests.len(), light.kept
     );
 }
 
 /// Colours change by and by.
 const AT_REST: &str = "!document.getAnimations().some((one) => one instanceof CSSTransition)";
+
+/// Without what is different each time.
+fn named(path: &str) -> String {
+    let segments = path.split('/').map(|part| if part.len() > 20 { "…" } else { part });
+    segments.collect::<Vec<_>>().join("/")
+}
 
 fn is_over(request: &WebRequest) -> bool {
     request.bytes.is_some() || request.failure.is_some() || request.url.starts_with("data:")
