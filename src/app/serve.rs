@@ -25,6 +25,7 @@ use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::report::account::Archive;
 use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
 use crate::store;
@@ -82,6 +83,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
             sign_ins: Arc::clone(&sign_ins),
             limiter: Arc::clone(&limiter),
             runs: Arc::clone(&engine.runs),
+            archive: archive(&store),
             clock: Arc::clone(&clock),
         },
     ));
@@ -178,6 +180,17 @@ fn sign_ins(
     let sign_ins = SignIns::new(store.clone(), store.clone(), Arc::clone(clock), limits);
     let failed = |error| AppError::Failed(format!("the system gives no random numbers: {error}"));
     sign_ins.map(Arc::new).map_err(failed)
+}
+
+/// The store, in each of its roles.
+fn archive(store: &Arc<store::Store>) -> Archive {
+    Archive {
+        ledger: store.clone(),
+        sign_ins: store.clone(),
+        records: store.clone(),
+        audit: store.clone(),
+        journal: store.clone(),
+    }
 }
 
 fn web_config(config: &ServeConfig, engine: &Engine, base_url: String) -> WebConfig {

@@ -1,4 +1,4 @@
-//! A run as a file, in the four forms that the API, the web app and the command line offer.
+//! A run as a file, in the four forms that the API, the web app and the command line offer; an account as one.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`html`] | one page to read, to print, to keep |
 //! | [`file_name`] | what the file is called |
 //! | [`outcomes`] | outcomes in words |
+//! | [`account`], [`audit`] | everything that is kept of an account |
 //!
 //! | format | what it says | what it leaves out |
 //! |---|---|---|
@@ -20,6 +21,8 @@
 //!
 //! To add a form: a variant of [`Format`], its writer beside the others, its line in the table above.
 
+pub mod account;
+pub mod audit;
 pub mod body;
 pub mod csv;
 pub mod file_name;

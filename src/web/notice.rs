@@ -63,7 +63,9 @@ impl Notice {
             Self::SessionEnded => "The session has ended.",
             Self::KeyRevoked => "The key is revoked.",
             Self::SearchDeleted => "The search and its results are deleted.",
-            Self::AccountDeleted => "Your account and all that belonged to it are deleted.",
+            Self::AccountDeleted => {
+                "Your account is deleted for good. All that belonged to it is being removed."
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::assets;
 use super::error::WebError;
 use super::pages::run::{delete, events, export, page};
-use super::pages::{history, search, set_up, sign_in};
+use super::pages::{account, data, history, keys, search, security, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
 use crate::http::{Reply, fit};
@@ -58,6 +58,15 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
     route("GET", "/app/set-up/{token}", Access::Anyone, set_up::page),
     route("POST", "/app/set-up/{token}", Access::Anyone, set_up::set_up),
+    route("GET", "/app/keys", Access::SignedIn, keys::page),
+    route("POST", "/app/keys", Access::SignedIn, keys::create),
+    route("GET", "/app/keys/{id}/revoke", Access::SignedIn, keys::confirm_revoke),
+    route("POST", "/app/keys/{id}/revoke", Access::SignedIn, keys::revoke),
+    route("GET", "/app/account", Access::SignedIn, account::page),
+    route("POST", "/app/account/password", Access::SignedIn, security::change_password),
+    route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),
+    route("POST", "/app/account/export", Access::SignedIn, data::export),
+    route("POST", "/app/account/delete", Access::SignedIn, data::delete),
     route("GET", "/app/assets/{file}", Access::File, assets::asset),
 ];
 

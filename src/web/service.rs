@@ -21,6 +21,7 @@ use crate::account::sign_in::token::Token;
 use crate::base::clock::Clock;
 use crate::base::ids::RequestId;
 use crate::http::{Handler, Refusal, Reply, Request, Response};
+use crate::report::account::Archive;
 use crate::runs::service::Runs;
 
 /// What a page may load: our own files, and nothing inline.
@@ -54,6 +55,8 @@ pub struct Parts {
     pub limiter: Arc<RateLimiter>,
     /// Searches.
     pub runs: Arc<Runs>,
+    /// What is kept of an account.
+    pub archive: Archive,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
 }

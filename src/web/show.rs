@@ -55,9 +55,55 @@ pub fn lasted(time: Duration) -> String {
     }
 }
 
+/// A browser as people call it, from what it says it is: `Firefox on Linux`. It may say anything.
+pub fn browser_name(user_agent: &str) -> String {
+    // Each also names those below it.
+    const BROWSERS: [(&str, &str); 7] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+        ("curl/", "curl"),
+    ];
+    const SYSTEMS: [(&str, &str); 6] = [
+        ("Windows", "Windows"),
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let named = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(sign, _)| user_agent.contains(sign)).map(|(_, name)| *name)
+    };
+    match (named(&BROWSERS), named(&SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) => "Unknown browser".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_is_named() {
+        for (text, want) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 \
+                 Safari/537.36 Edg/142.0.0.0",
+                "Edge on Windows",
+            ),
+            ("curl/8.5.0", "curl"),
+            ("", "Unknown browser"),
+        ] {
+            assert_eq!(browser_name(text), want);
+        }
+    }
 
     #[test]
     fn a_moment_is_shown_in_utc() {
