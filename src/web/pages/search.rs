@@ -99,12 +99,14 @@ fn credits(balance: &Balance) -> String {
 ///
 /// # Errors
 /// 401, 503.
-pub(in crate::web) fn start(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, WebError> {
     let form = SearchForm::read(&visit.form());
     match order(web, &visit, &form)? {
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
         Err(trouble) => {
             let (status, retry_after) = (trouble.status, trouble.retry_after);
+            // To the menu it is the search page.
+            visit.frame.here = "/app";
             let mut response = show(web, visit, status, form.with(trouble)?)?;
             if let Some(wait) = retry_after {
                 response = response.with_header("Retry-After", wait.to_string());

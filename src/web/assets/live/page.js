@@ -36,6 +36,7 @@ class RunPage {
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
     this.part("tools").hidden = false;
     walkByKeys(this.part("results"));
+    this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
   }
 
   take(frames) {
@@ -96,6 +97,7 @@ class RunPage {
     bar.max = Math.max(1, total);
     bar.value = completed;
     this.draw(coverage, total);
+    this.part("answered").textContent = answered(coverage);
     this.coverage.count(coverage);
     this.say(completed, total);
   }
@@ -116,7 +118,7 @@ class RunPage {
   say(completed, total) {
     if (performance.now() - this.said < SAY_EVERY) return;
     this.said = performance.now();
-    this.announce(`${counted(this.results.known.size, "result", "results")}, ${completed} of ${total} sites asked`);
+    this.announce(`${counted(this.results.known.size, "result", "results")}, ${completed} of ${total} checks done`);
   }
 
   announce(text) {
@@ -158,6 +160,28 @@ class RunPage {
     this.part("notices").replaceChildren(
       element("div", { class: `notice ${tone}`, role: "alert" }, element("p", {}, element("strong", {}, title), ...words)));
   }
+}
+
+// How much of what was asked came to an answer.
+function answered({ conclusive, checked, skipped, ratio }) {
+  if (checked === skipped) return "No site has answered yet.";
+  return `${conclusive} of ${checked - skipped} sites that were asked gave an answer (${Math.round(ratio * 100)}%).`;
+}
+
+// A menu closes like one: by Escape, and by going elsewhere.
+function closeLikeMenu(menu) {
+  const close = () => menu.removeAttribute("open");
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) close();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (!menu.contains(target)) close();
+  });
 }
 
 // `coding:github gitlab|social:mastodon`: the category of each module.

@@ -26,6 +26,8 @@ pub(super) struct Group {
 #[derive(Debug, PartialEq)]
 pub(super) struct Card {
     pub(super) letter: String,
+    /// Which of the colours that stand behind letters.
+    pub(super) hue: u32,
     pub(super) platform: String,
     pub(super) kind: String,
     pub(super) value: Option<String>,
@@ -60,6 +62,7 @@ fn card(result: &ResultRecord) -> Card {
     let link = address.or(value).and_then(web_address);
     Card {
         letter: letter.to_uppercase().collect(),
+        hue: hue(&platform),
         kind: plain(&result.result_type).replace('_', " "),
         value: value.map(|value| plain(value).into_owned()),
         href: link.map(String::from),
@@ -84,6 +87,11 @@ fn percent(confidence: f64) -> u32 {
 
 fn sureness(confidence: f64) -> &'static str {
     SURE.iter().find(|(least, _)| confidence >= *least).map_or("uncertain", |(_, word)| word)
+}
+
+/// One of eight, always the same for a platform; the script counts alike.
+fn hue(platform: &str) -> u32 {
+    platform.chars().fold(0, |hash, c| (hash * 31 + u32::from(c)) % 9973) % 8
 }
 
 fn titled(name: &str) -> String {

@@ -4,6 +4,7 @@ use crate::base::text::plain;
 use crate::modules::outcome::Outcome;
 use crate::report::outcomes::{meaning, title};
 use crate::runs::record::RunRecord;
+use crate::runs::run::Coverage;
 
 /// One outcome.
 #[derive(Debug)]
@@ -22,6 +23,16 @@ pub(super) struct Module {
     pub(super) id: String,
     pub(super) platform: String,
     pub(super) reason: Option<String>,
+}
+
+/// How much of what was asked came to an answer, as a sentence. The script has the same words.
+pub(super) fn answered(coverage: &Coverage) -> String {
+    let asked = coverage.checked - coverage.skipped;
+    if asked == 0 {
+        return "No site has answered yet.".to_owned();
+    }
+    let percent = coverage.ratio * 100.0;
+    format!("{} of {asked} sites that were asked gave an answer ({percent:.0}%).", coverage.conclusive)
 }
 
 /// All outcomes, those that nothing ended with too.

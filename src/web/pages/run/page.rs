@@ -41,6 +41,7 @@ struct Page {
     failure: Option<String>,
     coverage: Coverage,
     errors: u32,
+    answered: String,
     parts: Vec<Part>,
     groups: Vec<Group>,
     /// Results that the server does not write into the page.
@@ -84,6 +85,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
         took: took(summary),
         failure: summary.error.as_ref().map(|error| error.message.clone()),
         errors: coverage.error + coverage.timeout + coverage.rate_limited + coverage.unreliable,
+        answered: coverage::answered(&coverage),
         coverage,
         parts: coverage::parts(record),
         groups,
