@@ -1,4 +1,7 @@
 //! What people see: pages in a real browser.
 
+mod accounts;
+mod app;
 mod browser;
 mod docs;
+pub(crate) mod person;
