@@ -82,7 +82,11 @@ fn an_export_is_everything_but_secrets() {
             .iter()
             .map(|entry| entry["action"].as_str().unwrap())
             .collect();
-        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.exported"]);
+        assert_eq!(
+            actions,
+            ["account.created", "account.link_made", "key.created", "run.started", "account.exported"]
+        );
+        assert_eq!(export["sessions"], json!([]));
     });
 }
 
@@ -135,10 +139,13 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
         // By its id the audit still knows what was done, by whom, and names nobody.
         let entries = audit(server, &["--account", &id]);
         let actions: Vec<&str> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
-        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.deleted"]);
-        assert_eq!((&entries[2]["actor"], &entries[2]["request_id"]), (&json!("key"), &json!("request-1")));
         assert_eq!(
-            (&entries[3]["actor"], &entries[3]["detail"]),
+            actions,
+            ["account.created", "account.link_made", "key.created", "run.started", "account.deleted"]
+        );
+        assert_eq!((&entries[3]["actor"], &entries[3]["request_id"]), (&json!("key"), &json!("request-1")));
+        assert_eq!(
+            (&entries[4]["actor"], &entries[4]["detail"]),
             (&json!("cli"), &json!({"keys": 1, "runs": 1}))
         );
         assert!(!format!("{entries:?}").contains("person") && !format!("{entries:?}").contains("everybody"));

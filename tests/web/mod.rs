@@ -1,6 +1,9 @@
-//! What people see: pages in a real browser.
+//! What people see: pages, as a server sends them and in a real browser.
 
+mod accounts;
+mod app;
 mod browser;
 mod chromium;
 mod docs;
+pub(crate) mod person;
 mod searches;
