@@ -5,5 +5,6 @@ mod app;
 mod browser;
 mod chromium;
 mod docs;
+mod operator;
 pub(crate) mod person;
 mod searches;

@@ -28,18 +28,23 @@ impl Axe {
 
     /// Looks at the page that is shown.
     pub(super) fn look(&self, browser: &Browser) -> Findings {
+        self.look_by(browser, "{}")
+    }
+
+    /// The same by some rules alone.
+    fn look_by(&self, browser: &Browser, rules: &str) -> Findings {
         if browser.run("return typeof window.axe", &[]) != "object" {
             browser.run(&self.0, &[]);
         }
-        let found = browser.run_async(
-            "const found = await axe.run(document, { resultTypes: ['violations'] });
-             const said = found.violations.flatMap(({ id, impact, help, nodes }) => nodes.map((node) => ({
+        let script = format!(
+            "const found = await axe.run(document, {{ ...{rules}, resultTypes: ['violations'] }});
+             const said = found.violations.flatMap(({{ id, impact, help, nodes }}) => nodes.map((node) => ({{
                  is_serious: impact === 'serious' || impact === 'critical',
-                 text: `${id} (${impact}): ${help}, at ${node.target.join(' ')}: ${node.failureSummary}`,
-             })));
-             return { said, kept: found.passes.length };",
-            &[],
+                 text: `${{id}} (${{impact}}): ${{help}}, at ${{node.target.join(' ')}}: ${{node.failureSummary}}`,
+             }})));
+             return {{ said, kept: found.passes.length }};"
         );
+        let found = browser.run_async(&script, &[]);
         let of = |is_serious: bool| {
             let said = found["said"].as_array().into_iter().flatten();
             let said = said.filter(|one| one["is_serious"] == is_serious);
@@ -59,6 +64,13 @@ impl Axe {
         // A page that was not there yet has nothing wrong either.
         assert!(found.kept > 10, "{page}: {found:?}");
         found
+    }
+
+    /// The texts of the page that is shown stand out from what is behind them.
+    pub(super) fn can_read(&self, browser: &Browser, page: &str) {
+        let found = self.look_by(browser, "{ runOnly: ['color-contrast'] }");
+        assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
+        assert_eq!(found.kept, 1, "{page}: {found:?}");
     }
 
     /// That it sees what is wrong: a test that cannot fail says nothing.

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::line::Line;
-use super::{Desk, PASSWORD};
+use super::Desk;
+use crate::web::person::PASSWORD;
 use crate::support::databases::sqlite;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::Setup;

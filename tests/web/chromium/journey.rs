@@ -4,7 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Desk, PASSWORD};
+use super::Desk;
+use crate::web::person::PASSWORD;
 use crate::support::server::Setup;
 
 const EMAIL: &str = "ann@example.com";

@@ -16,9 +16,7 @@ use serde_json::json;
 
 use crate::support::browser::Browser;
 use crate::support::server::{Server, Setup};
-
-/// Long enough for every rule there may be.
-const PASSWORD: &str = "correct horse battery staple";
+use super::person::{PASSWORD, new_account};
 
 /// A server, a browser, and who sits before it.
 pub(super) struct Desk {
@@ -64,9 +62,7 @@ impl Desk {
 
     /// A new account; the path of its set-up link.
     pub(super) fn account(&self, email: &str, plan: &str) -> String {
-        let said = self.server.cli(&["account", "create", "--email", email, "--plan", plan]);
-        let at = said.find("/app/set-up/").unwrap_or_else(|| panic!("no link in {said}"));
-        said[at..].split_whitespace().next().unwrap().to_owned()
+        new_account(&self.server, email, plan)
     }
 
     /// A new account whose owner has chosen a password and is signed in.
