@@ -36,7 +36,8 @@ impl<'a> Person<'a> {
     /// Sends the form of a page for those who are not signed in yet; they are, then.
     fn with_form(server: &'a Server, path: &str, fields: &[(&str, &str)]) -> Self {
         let form = server.request("GET", path).send();
-        let mut person = Self { server, cookie: cookie_of(&form), csrf: between(&form, "name=\"csrf\" value=\"") };
+        let mut person =
+            Self { server, cookie: cookie_of(&form), csrf: between(&form, "name=\"csrf\" value=\"") };
         let answer = person.post(path, fields);
         assert_eq!(answer.status, 303, "{answer}");
         person.cookie = cookie_of(&answer);
@@ -195,8 +196,11 @@ fn the_end_is_told(person: &Person<'_>, page: &str) {
         request.header("Cookie", &person.cookie).stream().all()
     };
     let events = stream("");
-    let ids: BTreeSet<u64> =
-        events.iter().filter(|event| event.event == "result").filter_map(|event| event.data["id"].as_u64()).collect();
+    let ids: BTreeSet<u64> = events
+        .iter()
+        .filter(|event| event.event == "result")
+        .filter_map(|event| event.data["id"].as_u64())
+        .collect();
     assert_eq!(ids.len(), FREE_SITES + GATED_SITES);
     let done = events.last().unwrap();
     assert_eq!((done.event.as_str(), &done.data["status"]), ("done", &Value::from("completed")));
@@ -208,7 +212,10 @@ fn the_end_is_told(person: &Person<'_>, page: &str) {
 
 fn it_is_found_again(person: &Person<'_>, page: &str) {
     let shown = person.get(page);
-    assert!(!text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"), "{shown}");
+    assert!(
+        !text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"),
+        "{shown}"
+    );
     assert_eq!(text(&shown).matches("<li class=\"result\">").count(), FREE_SITES + GATED_SITES);
     let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
     assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
@@ -237,11 +244,15 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
         assert_eq!(file.status, 200, "{file}");
         assert!(file.header("content-type").unwrap().starts_with(kind), "{file}");
         let disposition = file.header("content-disposition").unwrap();
-        assert!(disposition.starts_with("attachment") && disposition.contains(&format!(".{format}")), "{file}");
+        assert!(
+            disposition.starts_with("attachment") && disposition.contains(&format!(".{format}")),
+            "{file}"
+        );
         assert!(text(&file).contains("alice"), "{file}");
     }
     let html = person.get(&format!("{page}/export?format=html"));
-    let policies = html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
+    let policies =
+        html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
     assert_eq!(policies.count(), 1, "its own, and it would not wear its style under the app's");
     assert_eq!(person.get(&format!("{page}/export?format=pdf")).status, 400);
 }

@@ -49,8 +49,11 @@ pub(super) fn groups(
         let name = category(&result.source).unwrap_or_else(|| "other".to_owned());
         groups.entry(name).or_default().push(card(result));
     }
-    let groups =
-        groups.into_iter().map(|(name, cards)| Group { name: titled(&name), size: cards.len().min(3), cards });
+    let groups = groups.into_iter().map(|(name, cards)| Group {
+        name: titled(&name),
+        size: cards.len().min(3),
+        cards,
+    });
     (groups.collect(), results.len().saturating_sub(MOST))
 }
 
@@ -128,8 +131,7 @@ mod tests {
 
     #[test]
     fn the_surest_come_first_and_the_rest_is_counted() {
-        let results: Vec<_> =
-            (1..=50).map(|id| result(id, f64::from(id) / 100.0, json!({}))).collect();
+        let results: Vec<_> = (1..=50).map(|id| result(id, f64::from(id) / 100.0, json!({}))).collect();
         let (groups, more) = groups(&results, |_| None);
         assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].size, more), (1, "Other", 3, 10));
         let percents: Vec<u32> = groups[0].cards.iter().map(|card| card.percent).collect();
