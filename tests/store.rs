@@ -51,6 +51,7 @@ mod opening;
 mod outages;
 mod quota;
 mod reading;
+mod sign_in;
 mod starting;
 mod upgrading;
 

@@ -111,8 +111,8 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 
 fn curl_line(web: &Web, key: &str) -> String {
     format!(
-        "curl {}/v1/searches?wait=true -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \
-         -d '{{\"type\":\"username\",\"query\":\"torvalds\"}}'",
+        "curl -N {}/v1/searches -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \
+         -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'",
         web.config.base_url
     )
 }
