@@ -64,6 +64,7 @@ pub(super) fn address(name: &str) -> &'static str {
 ///
 /// # Errors
 /// 404, also for a file of another version.
+#[expect(clippy::needless_pass_by_value, reason = "the route table's form")]
 pub(super) fn asset(_: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let asset = ASSETS.iter().find(|asset| Some(asset.address.as_str()) == visit.segment());
     let response = asset.ok_or_else(WebError::no_such_page)?.file.answer(&visit.request);

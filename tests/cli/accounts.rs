@@ -48,7 +48,7 @@ fn an_account_is_created_listed_and_moved_to_another_plan() {
     let args = ["account", "link", "--email", "b@example.org", "--base-url", "https://s.example/x"];
     assert!(desk.ran(&args).code_is(0).out.contains("\nhttps://s.example/x/app/set-up/"));
     let table = desk.ran(&["account", "list"]).code_is(0).out;
-    assert!(table.starts_with("EMAIL           PLAN       ROLE  CREATED"), "{table}");
+    assert!(table.starts_with("EMAIL           PLAN       ROLE      CREATED"), "{table}");
     assert_eq!(table.lines().count(), 3);
 }
 

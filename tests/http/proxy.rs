@@ -229,7 +229,9 @@ fn bytes_outside_ascii_harm_nobody() {
         |header: &str| status(format!("GET /v1/health HTTP/1.1\r\nHost: a\r\n{header}\r\n\r\n").as_bytes());
     // Of the cookies that others have set those of the web app go through: the page need not make one.
     let own = format!("sightline-form={}", "A".repeat(43));
-    for (cookies, is_made) in [("other=caf\u{e9}".to_owned(), true), (format!("other=caf\u{e9}; {own}; b=c"), false)] {
+    for (cookies, is_made) in
+        [("other=caf\u{e9}".to_owned(), true), (format!("other=caf\u{e9}; {own}; b=c"), false)]
+    {
         let mut client = through(&nginx);
         client.send(format!("GET /app/sign-in HTTP/1.1\r\nHost: a\r\nCookie: {cookies}\r\n\r\n").as_bytes());
         let answer = client.answer();

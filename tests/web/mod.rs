@@ -1,4 +1,4 @@
-//! What people see: pages, as a server sends them and in a real browser.
+//! What people see: pages in a real browser, and what the web app answers.
 
 mod accounts;
 mod app;

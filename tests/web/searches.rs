@@ -5,94 +5,41 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::person::{PASSWORD, Person, text};
+use crate::support::awaited;
 use crate::support::gated_site::GatedSite;
-use crate::support::server::{Answer, Server, Setup};
+use crate::support::server::{Answer, RequestBuilder, Server, Setup};
 
-const PASSWORD: &str = "correct horse battery staple";
-const PLANS: &str = "--plans=tiny=2,unlimited=unlimited:api:premium";
 const FREE_SITES: usize = 3;
 const GATED_SITES: usize = 2;
 
-/// Somebody with a browser: its cookie, and what its forms bring back.
-struct Person<'a> {
-    server: &'a Server,
-    cookie: String,
-    csrf: String,
+/// Sends the search form as it is in the browser, with that in it.
+fn search(person: &Person<'_>, query: &str, more: &[(&str, &str)]) -> Answer {
+    let once = once(person);
+    let fields = [("query", query), ("type", "auto"), ("once", once.as_str())];
+    send(person, &[&fields[..], more].concat())
 }
 
-impl<'a> Person<'a> {
-    /// A new account whose owner has chosen a password.
-    fn new(server: &'a Server, email: &str, plan: &str) -> Self {
-        let said = server.cli(&["account", "create", "--email", email, "--plan", plan, PLANS]);
-        let link = said.split_whitespace().find(|word| word.contains("/app/set-up/")).unwrap();
-        let path = &link[link.find("/app").unwrap()..];
-        Self::with_form(server, path, &[("password", PASSWORD), ("again", PASSWORD)])
-    }
-
-    fn signed_in(server: &'a Server, email: &str) -> Self {
-        Self::with_form(server, "/app/sign-in", &[("email", email), ("password", PASSWORD)])
-    }
-
-    /// Sends the form of a page for those who are not signed in yet; they are, then.
-    fn with_form(server: &'a Server, path: &str, fields: &[(&str, &str)]) -> Self {
-        let form = server.request("GET", path).send();
-        let mut person = Self { server, cookie: cookie_of(&form), csrf: between(&form, "name=\"csrf\" value=\"") };
-        let answer = person.post(path, fields);
-        assert_eq!(answer.status, 303, "{answer}");
-        person.cookie = cookie_of(&answer);
-        person.csrf = between(&person.get("/app"), "name=\"csrf\" value=\"");
-        person
-    }
-
-    fn get(&self, path: &str) -> Answer {
-        self.server.request("GET", path).header("Cookie", &self.cookie).send()
-    }
-
-    fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let all = [("csrf", self.csrf.as_str())].into_iter().chain(fields.iter().copied());
-        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(all).finish();
-        self.server
-            .request("POST", path)
-            .header("Cookie", &self.cookie)
-            .header("Accept", "text/html")
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .body(body.as_bytes())
-            .send()
-    }
-
-    /// Sends the search form, as it is in the browser, with that in it.
-    fn search(&self, query: &str, more: &[(&str, &str)]) -> Answer {
-        let once = self.once();
-        let fields = [("query", query), ("type", "auto"), ("once", once.as_str())];
-        self.post("/app/searches", &[&fields[..], more].concat())
-    }
-
-    /// What makes a form one search.
-    fn once(&self) -> String {
-        between(&self.get("/app"), "name=\"once\" value=\"")
-    }
-
-    /// What the search page says is left.
-    fn has_left(&self, credits: &str) {
-        let page = self.get("/app");
-        assert!(text(&page).contains(&format!("{credits} left until")), "{page}");
-    }
+fn send(person: &Person<'_>, fields: &[(&str, &str)]) -> Answer {
+    person.post("/app", "/app/searches", fields)
 }
 
-fn text(answer: &Answer) -> &str {
-    std::str::from_utf8(&answer.body).unwrap()
-}
-
-fn cookie_of(answer: &Answer) -> String {
-    let set = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
-    let pairs = set.map(|(_, value)| value.split(';').next().unwrap());
-    pairs.filter(|pair| !pair.ends_with('=')).collect::<Vec<_>>().join("; ")
-}
-
-/// What stands between this and the next quotation mark.
-fn between(answer: &Answer, before: &str) -> String {
-    let (_, rest) = text(answer).split_once(before).unwrap_or_else(|| panic!("no {before} in {answer}"));
+/// What makes a form one search.
+fn once(person: &Person<'_>) -> String {
+    let page = text(&person.get("/app"));
+    let (_, rest) = page.split_once("name=\"once\" value=\"").unwrap_or_else(|| panic!("{page}"));
     rest.split('"').next().unwrap().to_owned()
+}
+
+/// What the search page says is left.
+fn has_left(person: &Person<'_>, credits: &str) {
+    let page = text(&person.get("/app"));
+    assert!(page.contains(&format!("{credits} left until")), "{page}");
+}
+
+/// A request of a script, which is not sent to the sign-in page.
+fn asked<'s>(server: &'s Server, path: &str, cookie: &str) -> RequestBuilder<'s> {
+    server.request("GET", path).header("Cookie", &format!("sightline={cookie}"))
 }
 
 /// Where a search's page is.
@@ -113,90 +60,99 @@ fn refused(answer: &Answer, status: u16, words: &str) {
 #[test]
 fn a_search_is_charged_once_and_followed_to_its_end() {
     let site = GatedSite::start();
-    let server = Setup::real().flags(&site.flags(FREE_SITES, GATED_SITES)).flag(PLANS).start();
-    let person = Person::new(&server, "someone@example.com", "tiny");
-    person.has_left("2 of 2 credits are");
+    let server = Setup::real().flags(&site.flags(FREE_SITES, GATED_SITES)).start();
+    let person = Person::signed_in(&server, "someone@example.com", "free");
+    has_left(&person, "5 of 5 credits are");
     nothing_is_charged_for_what_is_refused(&person);
-    let page = one_form_is_one_search(&person);
+    let page = one_form_is_one_search(&server, &person);
     no_credits_no_search(&person);
     a_stranger_sees_nothing(&server, &page);
-    let person = a_stream_ends_with_its_session(&server, person, &page);
+    a_stream_ends_with_its_session(&server, &person, &page);
     site.open();
-    the_end_is_told(&person, &page);
+    the_end_is_told(&server, &person, &page);
     it_is_found_again(&person, &page);
     it_is_kept_as_a_file(&person, &page);
     it_is_deleted(&person, &page);
 }
 
 fn nothing_is_charged_for_what_is_refused(person: &Person<'_>) {
-    refused(&person.search("alice", &[("premium", "yes")]), 403, "Another plan is needed.");
-    let wrong = person.search("\"><script>alert(1)</script>@x", &[]);
+    refused(&search(person, "alice", &[("premium", "yes")]), 403, "Another plan is needed.");
+    let wrong = search(person, "\"><script>alert(1)</script>@x", &[]);
     refused(&wrong, 400, "aria-invalid");
     assert!(!text(&wrong).contains("<script>alert"), "{wrong}");
-    let forged = Person { csrf: "x".into(), cookie: person.cookie.clone(), ..*person };
-    let fields = [("query", "alice"), ("once", &*person.once())];
-    assert_eq!(forged.post("/app/searches", &fields).status, 403);
-    refused(&person.post("/app/searches", &[("query", "alice"), ("once", "1")]), 400, "was not whole");
-    person.has_left("2 of 2 credits are");
+    let fields = [("query", "alice"), ("once", &*once(person)), ("csrf", "x")];
+    assert_eq!(person.post_as("/app/searches", &fields, &[]).status, 403);
+    refused(&send(person, &[("query", "alice"), ("once", "1")]), 400, "was not whole");
+    has_left(person, "5 of 5 credits are");
 }
 
 /// Sent twice at the same moment and once more, it leads to the same page; with something else in it, to none.
-fn one_form_is_one_search(person: &Person<'_>) -> String {
-    let once = person.once();
-    let send = |query: &str| person.post("/app/searches", &[("query", query), ("once", &once)]);
+fn one_form_is_one_search(server: &Server, person: &Person<'_>) -> String {
+    let (once, token) = (once(person), person.form_token("/app"));
+    let (body, cookie) =
+        (format!("query=alice&once={once}&csrf={token}"), person.cookie("sightline").unwrap());
+    let send_raw = || {
+        let request = server.request("POST", "/app/searches").body(body.as_bytes());
+        let request = request.header("Content-Type", "application/x-www-form-urlencoded");
+        page_of(&request.header("Cookie", &format!("sightline={cookie}")).send())
+    };
     let pages = std::thread::scope(|scope| {
-        let both = [(); 2].map(|()| scope.spawn(|| page_of(&send("alice"))));
+        let both = [(); 2].map(|()| scope.spawn(send_raw));
         both.map(|one| one.join().unwrap())
     });
     assert_eq!(pages[0], pages[1]);
-    assert_eq!(page_of(&send("alice")), pages[0]);
-    refused(&send("bob"), 409, "another search already");
-    person.has_left("1 of 2 credits is");
+    assert_eq!(page_of(&send(person, &[("query", "alice"), ("once", &once)])), pages[0]);
+    refused(&send(person, &[("query", "bob"), ("once", &once)]), 409, "another search already");
+    has_left(person, "4 of 5 credits are");
     let [page, _] = pages;
     page
 }
 
 fn no_credits_no_search(person: &Person<'_>) {
-    page_of(&person.search("bob", &[]));
-    refused(&person.search("carol", &[]), 402, "Not enough credits.");
-    person.has_left("0 of 2 credits are");
+    for _ in 0..3 {
+        page_of(&search(person, "bob", &[]));
+    }
+    has_left(person, "1 of 5 credits is");
+    page_of(&search(person, "bob", &[]));
+    refused(&search(person, "carol", &[]), 402, "Not enough credits.");
 }
 
 fn a_stranger_sees_nothing(server: &Server, page: &str) {
-    let stranger = Person::new(server, "stranger@example.com", "tiny");
+    let stranger = Person::signed_in(server, "stranger@example.com", "free");
     for part in ["", "/events", "/modules", "/export?format=json", "/delete"] {
         assert_eq!(stranger.get(&format!("{page}{part}")).status, 404, "{part}");
     }
-    assert_eq!(stranger.post(&format!("{page}/delete"), &[]).status, 404);
+    assert_eq!(stranger.post("/app", &format!("{page}/delete"), &[]).status, 404);
     assert!(!text(&stranger.get("/app/searches")).contains("alice"));
 }
 
 /// In mid-run, with a page that loads itself again where scripts are off.
-fn a_stream_ends_with_its_session<'a>(server: &'a Server, person: Person<'a>, page: &str) -> Person<'a> {
-    let shown = person.get(page);
-    assert!(text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Running<"), "{shown}");
-    let mut stream =
-        server.request("GET", &format!("{page}/events")).header("Cookie", &person.cookie).stream();
+fn a_stream_ends_with_its_session(server: &Server, person: &Person<'_>, page: &str) {
+    let shown = text(&person.get(page));
+    assert!(shown.contains("http-equiv=\"refresh\"") && shown.contains(">Running<"), "{shown}");
+    let (events, cookie) = (format!("{page}/events"), person.cookie("sightline").unwrap());
+    let mut stream = asked(server, &events, &cookie).stream();
     assert_eq!(stream.status, 200);
     let mut results = 0;
     while results < FREE_SITES {
         results += usize::from(stream.next().unwrap().event == "result");
     }
-    assert_eq!(person.post("/app/sign-out", &[]).status, 303);
+    assert_eq!(person.post("/app", "/app/sign-out", &[]).status, 303);
     let last = stream.all().pop().unwrap();
     assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &Value::from("unauthorized")));
-    assert_eq!(person.get(&format!("{page}/events")).status, 401);
-    Person::signed_in(server, "someone@example.com")
+    assert_eq!(asked(server, &events, &cookie).send().status, 401);
+    assert_eq!(person.sign_in("someone@example.com", PASSWORD).status, 303);
 }
 
-fn the_end_is_told(person: &Person<'_>, page: &str) {
-    let stream = |after: &str| {
-        let request = person.server.request("GET", &format!("{page}/events{after}"));
-        request.header("Cookie", &person.cookie).stream().all()
-    };
+fn the_end_is_told(server: &Server, person: &Person<'_>, page: &str) {
+    let cookie = person.cookie("sightline").unwrap();
+    let stream = |after: &str| asked(server, &format!("{page}/events{after}"), &cookie).stream().all();
     let events = stream("");
-    let ids: BTreeSet<u64> =
-        events.iter().filter(|event| event.event == "result").filter_map(|event| event.data["id"].as_u64()).collect();
+    let ids: BTreeSet<u64> = events
+        .iter()
+        .filter(|event| event.event == "result")
+        .filter_map(|event| event.data["id"].as_u64())
+        .collect();
     assert_eq!(ids.len(), FREE_SITES + GATED_SITES);
     let done = events.last().unwrap();
     assert_eq!((done.event.as_str(), &done.data["status"]), ("done", &Value::from("completed")));
@@ -208,7 +164,10 @@ fn the_end_is_told(person: &Person<'_>, page: &str) {
 
 fn it_is_found_again(person: &Person<'_>, page: &str) {
     let shown = person.get(page);
-    assert!(!text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"), "{shown}");
+    assert!(
+        !text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"),
+        "{shown}"
+    );
     assert_eq!(text(&shown).matches("<li class=\"result\">").count(), FREE_SITES + GATED_SITES);
     let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
     assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
@@ -237,11 +196,15 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
         assert_eq!(file.status, 200, "{file}");
         assert!(file.header("content-type").unwrap().starts_with(kind), "{file}");
         let disposition = file.header("content-disposition").unwrap();
-        assert!(disposition.starts_with("attachment") && disposition.contains(&format!(".{format}")), "{file}");
+        assert!(
+            disposition.starts_with("attachment") && disposition.contains(&format!(".{format}")),
+            "{file}"
+        );
         assert!(text(&file).contains("alice"), "{file}");
     }
     let html = person.get(&format!("{page}/export?format=html"));
-    let policies = html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
+    let policies =
+        html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
     assert_eq!(policies.count(), 1, "its own, and it would not wear its style under the app's");
     assert_eq!(person.get(&format!("{page}/export?format=pdf")).status, 400);
 }
@@ -249,29 +212,29 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
 fn it_is_deleted(person: &Person<'_>, page: &str) {
     let question = person.get(&format!("{page}/delete"));
     assert!(text(&question).contains("Delete for good"), "{question}");
-    let answer = person.post(&format!("{page}/delete"), &[]);
+    let answer = person.post("/app", &format!("{page}/delete"), &[]);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/app/searches")), "{answer}");
     for path in [page.to_owned(), format!("{page}/export?format=json")] {
         assert_eq!(person.get(&path).status, 404);
     }
     assert!(!text(&person.get("/app/searches")).contains(page));
-    person.has_left("0 of 2 credits are");
+    has_left(person, "0 of 5 credits are");
 }
 
 #[test]
 fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
-    let server = Setup::new().flag(PLANS).start();
-    let person = Person::new(&server, "someone@example.com", "unlimited");
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "someone@example.com", "unlimited");
     let key = server.cli(&["key", "create", "--account", "someone@example.com"]);
-    let page = page_of(&person.search("alice", &[]));
+    let page = page_of(&search(&person, "alice", &[]));
     let run = page.trim_start_matches("/app/searches/");
     let ask = || server.request("GET", &format!("/v1/searches/{run}")).key(key.trim()).send();
-    crate::support::awaited("the run ends", || {
+    awaited("the run ends", || {
         let answer = ask();
         if answer.json()["status"] == "running" { Err(answer) } else { Ok(()) }
     });
     // Once more, so that the answer is one that was kept.
     assert_eq!(ask().status, 200);
-    assert_eq!(person.post(&format!("{page}/delete"), &[]).status, 303);
+    assert_eq!(person.post("/app", &format!("{page}/delete"), &[]).status, 303);
     ask().is_error(404, "not_found");
 }

@@ -49,7 +49,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let account = visit.caller()?.account.id;
     let found = web.parts.runs.page(account, &filter.list_filter(), PAGE)?;
     let now = web.parts.clock.now();
-    let address = |before: Option<Cursor>| format!("{}/app/searches{}", visit.frame.root, filter.query(before));
+    let address =
+        |before: Option<Cursor>| format!("{}/app/searches{}", visit.frame.root, filter.query(before));
     let (first_page, next_page) = (address(None), found.next.map(|next| address(Some(next))));
     let runs = found.runs.iter().map(|run| RunRow::new(run, now)).collect();
     Ok(Reply::Now(render(&Page { frame: visit.frame, filter, runs, first_page, next_page })))

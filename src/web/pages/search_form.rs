@@ -167,7 +167,8 @@ impl Trouble {
         let (allowed, cost) = (charge.allowed.unwrap_or_default(), charge.credits);
         let (left, end) = (allowed.saturating_sub(used), Moment(charge.cycle.end));
         let credits = if cost == 1 { "credit" } else { "credits" };
-        let text = format!("This search costs {cost} {credits}, and {left} of {allowed} are left until {end}.");
+        let text =
+            format!("This search costs {cost} {credits}, and {left} of {allowed} are left until {end}.");
         Self::new(402, "Not enough credits.", text)
     }
 
@@ -241,9 +242,12 @@ mod tests {
         };
         let usual = print("query=octocat&type=auto&once=1");
         assert_eq!(usual, print("query=octocat&type=username&once=2"));
-        for other in
-            ["query=octocat&premium=yes", "query=octocat&nsfw=yes", "query=octocat&passive=yes", "query=Octocat"]
-        {
+        for other in [
+            "query=octocat&premium=yes",
+            "query=octocat&nsfw=yes",
+            "query=octocat&passive=yes",
+            "query=Octocat",
+        ] {
             assert_ne!(usual, print(other), "{other}");
         }
         let email = print("query=a@example.com");

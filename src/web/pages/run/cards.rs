@@ -49,8 +49,11 @@ pub(super) fn groups(
         let name = category(&result.source).unwrap_or_else(|| "other".to_owned());
         groups.entry(name).or_default().push(card(result));
     }
-    let groups =
-        groups.into_iter().map(|(name, cards)| Group { name: titled(&name), size: cards.len().min(3), cards });
+    let groups = groups.into_iter().map(|(name, cards)| Group {
+        name: titled(&name),
+        size: cards.len().min(3),
+        cards,
+    });
     (groups.collect(), results.len().saturating_sub(MOST))
 }
 
@@ -105,7 +108,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn result(id: u32, confidence: f64, metadata: Value) -> ResultRecord {
+    fn result(id: u32, confidence: f64, metadata: &Value) -> ResultRecord {
         serde_json::from_value(json!({
             "id": id, "type": "social_account", "entity_type": "social_account", "platform": "\u{202e}Git <b>",
             "value": null, "confidence": confidence, "source": "github", "metadata": metadata,
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn only_addresses_of_the_web_are_led_to() {
-        let shown = |url: &str| card(&result(1, 0.9, json!({"profile_url": [url]})));
+        let shown = |url: &str| card(&result(1, 0.9, &json!({"profile_url": [url]})));
         let good = shown("https://a.example/\"x");
         assert_eq!(good.href.as_deref(), Some("https://a.example/%22x"));
         assert_eq!((good.letter.as_str(), good.platform.as_str()), ("G", "\u{fffd}Git <b>"));
@@ -128,8 +131,7 @@ mod tests {
 
     #[test]
     fn the_surest_come_first_and_the_rest_is_counted() {
-        let results: Vec<_> =
-            (1..=50).map(|id| result(id, f64::from(id) / 100.0, json!({}))).collect();
+        let results: Vec<_> = (1..=50).map(|id| result(id, f64::from(id) / 100.0, &json!({}))).collect();
         let (groups, more) = groups(&results, |_| None);
         assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].size, more), (1, "Other", 3, 10));
         let percents: Vec<u32> = groups[0].cards.iter().map(|card| card.percent).collect();

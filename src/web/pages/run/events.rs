@@ -24,8 +24,7 @@ use crate::web::visit::Visit;
 pub(in crate::web) fn events(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
     let after = after(&visit)?;
-    let limits =
-        StreamLimits { ceiling: web.config.stream_timeout, keep_alive: web.config.keep_alive };
+    let limits = StreamLimits { ceiling: web.config.stream_timeout, keep_alive: web.config.keep_alive };
     let leave = leave(web, &visit)?;
     let follower = web.parts.runs.follow(found, after);
     let stream = Stream::new(follower, limits, visit.request_id).as_long_as(leave);
