@@ -1,7 +1,7 @@
 //! Families of searches: runs, checks, modules, credits.
 
-use super::exposition::{Exposition, Kind};
 use super::Parts;
+use super::exposition::{Exposition, Kind};
 use crate::runs::figures::Figures;
 use crate::runs::health::verdict::Verdict;
 

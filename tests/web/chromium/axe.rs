@@ -50,11 +50,7 @@ impl Axe {
             let said = said.filter(|one| one["is_serious"] == is_serious);
             said.filter_map(|one| one["text"].as_str()).map(str::to_owned).collect()
         };
-        Findings {
-            serious: of(true),
-            slight: of(false),
-            kept: found["kept"].as_u64().unwrap_or_default(),
-        }
+        Findings { serious: of(true), slight: of(false), kept: found["kept"].as_u64().unwrap_or_default() }
     }
 
     /// Looks at the page that is shown, which has nothing serious.

@@ -47,10 +47,15 @@ fn pictures() {
     for query in ["robert@example.com", "example.com", "carol77"] {
         desk.search(query);
     }
-    for (name, path) in [("search", "/app"), ("history", "/app/searches"), ("keys-empty", "/app/keys"),
-        ("account", "/app/account"), ("operator", "/app/operator"), ("operator-accounts", "/app/operator/accounts"),
-        ("not-found", "/app/nowhere")]
-    {
+    for (name, path) in [
+        ("search", "/app"),
+        ("history", "/app/searches"),
+        ("keys-empty", "/app/keys"),
+        ("account", "/app/account"),
+        ("operator", "/app/operator"),
+        ("operator-accounts", "/app/operator/accounts"),
+        ("not-found", "/app/nowhere"),
+    ] {
         desk.open(path);
         take(name);
     }
@@ -103,16 +108,20 @@ fn delays() {
         let run = desk.search(query);
         desk.has_state("Completed");
         let shown = desk.browser.run("return window.seen", &[]);
-        let report = desk.browser.run_async("return (await (await fetch(given[0])).json()).results", &[
-            json!(format!("{run}/export?format=json")),
-        ]);
+        let report = desk.browser.run_async(
+            "return (await (await fetch(given[0])).json()).results",
+            &[json!(format!("{run}/export?format=json"))],
+        );
         delays.extend(delays_of(&shown, &report));
     }
     delays.sort_unstable();
     let at = |share: f64| delays[((delays.len() - 1) as f64 * share) as usize];
     println!(
         "| {} results: p50 {} ms, p99 {} ms, worst {} ms from the module's answer to the picture with it",
-        delays.len(), at(0.5), at(0.99), at(1.0)
+        delays.len(),
+        at(0.5),
+        at(0.99),
+        at(1.0)
     );
 }
 

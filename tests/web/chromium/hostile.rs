@@ -64,7 +64,9 @@ fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
 /// Opens what is folded up, and finds each text in the page as it was written.
 fn shows_all_texts(desk: &Desk) {
     desk.browser.run("document.querySelectorAll('.result details').forEach((at) => { at.open = true })", &[]);
-    desk.browser.wait_until("[...document.querySelectorAll('.result details')].every((at) => at.querySelector('dl'))");
+    desk.browser.wait_until(
+        "[...document.querySelectorAll('.result details')].every((at) => at.querySelector('dl'))",
+    );
     let script = "const squeezed = (text) => text.replace(/\\s+/g, ' ').trim();
         const shown = squeezed(document.querySelector('main').textContent);
         return arguments[0].filter((text) => !shown.includes(squeezed(text)))";
@@ -95,9 +97,18 @@ fn tries_of_requests(desk: &Desk, warden: &Warden<'_>) -> usize {
     let mut requests = Vec::new();
     for text in TEXTS.iter().chain(&ADDRESSES) {
         let written: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
-        for path in ["/app/searches?text=", "/app/searches?type=", "/app/searches?status=", "/app?query=", "/app?type=",
-            "/app/operator?q=", "/app/operator?sort=", "/app/operator/accounts?q=", "/app/sign-in?next=", "/app/"]
-        {
+        for path in [
+            "/app/searches?text=",
+            "/app/searches?type=",
+            "/app/searches?status=",
+            "/app?query=",
+            "/app?type=",
+            "/app/operator?q=",
+            "/app/operator?sort=",
+            "/app/operator/accounts?q=",
+            "/app/sign-in?next=",
+            "/app/",
+        ] {
             requests.push(json!(["GET", format!("{path}{}", written.replace('+', "%20")), {}]));
         }
         let search = json!({"csrf": csrf, "query": text, "type": "username", "once": "x"});

@@ -58,7 +58,9 @@ fn module(number: usize, port: u16) -> Value {
 /// Whatever is asked: the text of that number everywhere, as a name of a member too.
 fn answer(mut socket: std::net::TcpStream) {
     let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
-    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else { return };
+    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
+        return;
+    };
     for _ in lines.take_while(|line| !line.is_empty()) {}
     let number: usize = target.split('/').nth(1).and_then(|number| number.parse().ok()).unwrap_or_default();
     let (text, address) = (TEXTS[number], ADDRESSES[number % ADDRESSES.len()]);

@@ -60,12 +60,12 @@ impl<'b> Warden<'b> {
     /// look, for escaping comes first.
     pub(super) fn harm(&self) -> Vec<String> {
         let ran = "if (window.pwned !== undefined) found.push('ran: ' + window.pwned); return found;";
-        let mut found =
-            texts(&self.browser.run(&format!("{LOOK} const found = look(document); {ran}"), &[]));
+        let mut found = texts(&self.browser.run(&format!("{LOOK} const found = look(document); {ran}"), &[]));
         let complaints = self.browser.complaints();
         let new = complaints[self.heard.replace(complaints.len())..].iter();
         // An address that leads nowhere may hold what was tried.
-        let new = new.map(|message| message.text.clone()).filter(|text| !text.contains("Failed to load resource"));
+        let new =
+            new.map(|message| message.text.clone()).filter(|text| !text.contains("Failed to load resource"));
         let signs = ["Content Security Policy", "pwned", "Uncaught"];
         found.extend(new.filter(|text| signs.iter().any(|sign| text.contains(sign))));
         found
@@ -100,7 +100,10 @@ impl<'b> Warden<'b> {
     pub(super) fn sees_harm(&self) {
         for (hurt, sign) in [
             ("document.body.insertAdjacentHTML('beforeend', '<i class=hurt onclick=x>')", "onclick"),
-            ("document.body.insertAdjacentHTML('beforeend', '<a class=hurt href=javascript:x>')", "leads astray"),
+            (
+                "document.body.insertAdjacentHTML('beforeend', '<a class=hurt href=javascript:x>')",
+                "leads astray",
+            ),
             ("window.pwned = 1", "ran"),
         ] {
             self.browser.run(hurt, &[]);

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::line::Line;
 use super::Desk;
-use crate::web::person::PASSWORD;
+use super::line::Line;
 use crate::support::databases::sqlite;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::Setup;
+use crate::web::person::PASSWORD;
 
 #[test]
 fn a_search_goes_on_whatever_happens_to_its_page() {
@@ -18,7 +18,9 @@ fn a_search_goes_on_whatever_happens_to_its_page() {
     desk.sign_up("ann@example.com", "pro");
 
     let run = desk.search("everybody");
-    let has = |count: usize| desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"));
+    let has = |count: usize| {
+        desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"))
+    };
     has(3);
     desk.has_state("Running");
     desk.open(&run);

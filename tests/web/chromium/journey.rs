@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::json;
 
 use super::Desk;
-use crate::web::person::PASSWORD;
 use crate::support::server::Setup;
+use crate::web::person::PASSWORD;
 
 const EMAIL: &str = "ann@example.com";
 
@@ -41,15 +41,25 @@ fn makes_a_key_that_works(desk: &Desk) {
         "return [...document.querySelectorAll('code, pre')].map((at) => at.textContent).find((text) => text.includes('curl '))",
         &[],
     );
-    let line = line.as_str().unwrap_or_else(|| panic!("no line with curl: {shown}")).replace("curl ", "curl -sS -m 60 ");
+    let line = line
+        .as_str()
+        .unwrap_or_else(|| panic!("no line with curl: {shown}"))
+        .replace("curl ", "curl -sS -m 60 ");
     let output = Command::new("bash").args(["-c", &line]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("run_id"), "{line}\n{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said.contains("run_id"),
+        "{line}\n{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert_eq!(desk.server.request("GET", "/v1/me").key(&key).send().json()["tier"], "pro");
     // Not shown again: what is left tells keys apart.
     desk.open("/app/keys");
     let listed = browser.find("main").text();
-    assert!(!listed.contains(&key) && listed.contains("laptop") && listed.contains(&key[key.len() - 4..]), "{listed}");
+    assert!(
+        !listed.contains(&key) && listed.contains("laptop") && listed.contains(&key[key.len() - 4..]),
+        "{listed}"
+    );
 }
 
 fn searches_to_the_end(desk: &Desk) -> String {
@@ -100,7 +110,11 @@ fn others_cannot_act_for_her(desk: &Desk) {
         desk.browser.find_all("main tbody tr").len()
     };
     let before = keys(desk);
-    for fields in [&[("label", "x")][..], &[("label", "x"), ("csrf", "")], &[("label", "x"), ("csrf", "AAAAAAAAAAAAAAAAAAAAAA")]] {
+    for fields in [
+        &[("label", "x")][..],
+        &[("label", "x"), ("csrf", "")],
+        &[("label", "x"), ("csrf", "AAAAAAAAAAAAAAAAAAAAAA")],
+    ] {
         assert_eq!(desk.send("/app/keys", fields), 403, "{fields:?}");
     }
     let csrf = browser.find("input[name=csrf]").property("value");
@@ -112,7 +126,8 @@ fn others_cannot_act_for_her(desk: &Desk) {
             const field = document.createElement('input'); field.name = name; field.value = value; form.append(field);
         }
         document.body.append(form); window.before = true; form.submit();";
-    browser.run(form, &[json!(format!("{}/app/keys", desk.origin)), json!({"label": "theirs", "csrf": csrf})]);
+    browser
+        .run(form, &[json!(format!("{}/app/keys", desk.origin)), json!({"label": "theirs", "csrf": csrf})]);
     browser.wait_until("window.before === undefined && document.readyState === 'complete'");
     assert!(!browser.find("body").text().contains("sl_live_"));
     assert_eq!(keys(desk), before, "a form from elsewhere made a key");
@@ -120,7 +135,10 @@ fn others_cannot_act_for_her(desk: &Desk) {
     for path in ["/app", "/app/keys", "/app/sign-in"] {
         let answer = desk.server.request("GET", path).send();
         let policy = answer.header("content-security-policy").unwrap_or_default();
-        assert!(policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"), "{policy}");
+        assert!(
+            policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe"), "{policy}");
     }
     browser.open(&elsewhere);
@@ -128,7 +146,10 @@ fn others_cannot_act_for_her(desk: &Desk) {
     let frame = "const frame = document.createElement('iframe'); frame.src = arguments[0]; document.body.append(frame)";
     browser.run(frame, &[json!(format!("{}/app/keys", desk.origin))]);
     browser.wait("the refusal to be framed", || {
-        browser.complaints()[heard..].iter().any(|message| message.text.contains("frame-ancestors")).then_some(())
+        browser.complaints()[heard..]
+            .iter()
+            .any(|message| message.text.contains("frame-ancestors"))
+            .then_some(())
     });
 }
 

@@ -14,9 +14,9 @@ use std::net::SocketAddr;
 
 use serde_json::json;
 
+use super::person::{PASSWORD, new_account};
 use crate::support::browser::Browser;
 use crate::support::server::{Server, Setup};
-use super::person::{PASSWORD, new_account};
 
 /// A server, a browser, and who sits before it.
 pub(super) struct Desk {
@@ -51,7 +51,8 @@ impl Desk {
     /// Waits until the page of that path is shown, whole.
     pub(super) fn arrives_at(&self, path: &str) {
         let path = serde_json::to_string(path).unwrap();
-        self.browser.wait_until(&format!("location.pathname === {path} && document.readyState === 'complete'"));
+        self.browser
+            .wait_until(&format!("location.pathname === {path} && document.readyState === 'complete'"));
     }
 
     /// Waits until the page shows this text.
@@ -72,8 +73,10 @@ impl Desk {
         for field in self.browser.find_all("form[action*='set-up'] input[type=password]") {
             field.type_keys(PASSWORD);
         }
-        self.browser.click("form[action*='set-up'] button[type=submit], form[action*='set-up'] button:not([type])");
-        self.browser.wait_until("!location.pathname.includes('set-up') && document.readyState === 'complete'");
+        self.browser
+            .click("form[action*='set-up'] button[type=submit], form[action*='set-up'] button:not([type])");
+        self.browser
+            .wait_until("!location.pathname.includes('set-up') && document.readyState === 'complete'");
         if self.place().contains("sign-in") {
             self.sign_in(email, PASSWORD);
             self.arrives_at("/app");
@@ -97,7 +100,9 @@ impl Desk {
         self.open("/app");
         self.browser.type_into("input[name=query]", query);
         self.browser.click("form[data-search] button[type=submit]");
-        self.browser.wait_until("location.pathname.startsWith('/app/searches/') && document.readyState === 'complete'");
+        self.browser.wait_until(
+            "location.pathname.startsWith('/app/searches/') && document.readyState === 'complete'",
+        );
         self.place()
     }
 
@@ -113,7 +118,9 @@ impl Desk {
     /// What the page of a run says of how it stands.
     pub(super) fn has_state(&self, word: &str) {
         let word = serde_json::to_string(word).unwrap();
-        self.browser.wait_until(&format!("document.querySelector('[data-part=state]')?.textContent.trim() === {word}"));
+        self.browser.wait_until(&format!(
+            "document.querySelector('[data-part=state]')?.textContent.trim() === {word}"
+        ));
     }
 
     /// Sends a form as a script of this page would, and gives the status of the answer.

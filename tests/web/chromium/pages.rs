@@ -31,9 +31,16 @@ fn every_page_is_light_and_for_everybody() {
     look("/app");
     let run = desk.search("alice");
     desk.has_state("Completed");
-    for path in [&run, &format!("{run}/delete"), "/app/searches", "/app/keys", "/app/account", "/app/operator",
-        "/app/operator/accounts", "/app/nowhere"]
-    {
+    for path in [
+        &run,
+        &format!("{run}/delete"),
+        "/app/searches",
+        "/app/keys",
+        "/app/account",
+        "/app/operator",
+        "/app/operator/accounts",
+        "/app/nowhere",
+    ] {
         look(path);
     }
     desk.open("/app/keys");
@@ -53,7 +60,8 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
         requests.iter().all(is_over).then_some(requests)
     });
     // What a run has found is no part of its page, however much it is.
-    let (found, page): (Vec<_>, Vec<_>) = requests.iter().partition(|request| request.url.ends_with("/events"));
+    let (found, page): (Vec<_>, Vec<_>) =
+        requests.iter().partition(|request| request.url.ends_with("/events"));
     let sum = |of: &[&WebRequest]| of.iter().filter_map(|request| request.bytes).sum::<u64>();
     let (found, bytes) = (sum(&found), sum(&page));
     let outside = browser.requests_outside(&desk.origin);
@@ -75,7 +83,11 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     let _ = writeln!(
         told,
         "| {}: {bytes} bytes and {found} of results, {} requests; axe: {} serious, {} slight, {} rules kept",
-        named(path), requests.len(), found_by_axe.serious.len(), found_by_axe.slight.len(), found_by_axe.kept
+        named(path),
+        requests.len(),
+        found_by_axe.serious.len(),
+        found_by_axe.slight.len(),
+        found_by_axe.kept
     );
 }
 

@@ -48,7 +48,12 @@ pub(super) fn figures(runs: &Runs, server: &Load) -> Vec<Figure> {
         Figure::endless("checks_waiting", "checks waiting", runs.checks_waiting() as u64),
         Figure::new("browsers", "pages in browsers", pages, sessions),
         Figure::new("requests", "requests at work", server.workers_busy, server.workers_max),
-        Figure::new("requests_waiting", "requests waiting", server.requests_queued, server.requests_queued_max),
+        Figure::new(
+            "requests_waiting",
+            "requests waiting",
+            server.requests_queued,
+            server.requests_queued_max,
+        ),
         Figure::new("streams", "streams and waits", server.streams_open, server.streams_max),
         Figure::new("connections", "connections", server.connections, server.connections_max),
         Figure::endless("refused", "requests refused so far", server.refused_total),

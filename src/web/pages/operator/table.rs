@@ -245,7 +245,8 @@ mod tests {
                 "probes": [{"url": "https://a.example/{query}"}], "hit": [{"status": [200]}],
                 "miss": [{"status": [404]}]})
         };
-        let entries = [entry("b", "Beta", "username"), entry("a", "alpha", "username"), entry("c", "Gamma", "email")];
+        let entries =
+            [entry("b", "Beta", "username"), entry("a", "alpha", "username"), entry("c", "Gamma", "email")];
         let text = serde_json::Value::from(entries.to_vec()).to_string();
         let catalog = Catalog::from_text("test", &text).unwrap();
         let (table, now) = (HealthTable::default(), jiff::Timestamp::UNIX_EPOCH);
