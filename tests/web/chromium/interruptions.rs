@@ -19,7 +19,7 @@ fn a_search_goes_on_whatever_happens_to_its_page() {
 
     let run = desk.search("everybody");
     let has = |count: usize| {
-        desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"))
+        desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"));
     };
     has(3);
     desk.has_state("Running");
