@@ -110,15 +110,6 @@ impl Handler for AdminHandler {
     }
 
     fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {
-        let status = match refusal {
-            Refusal::Malformed(_) => 400,
-            Refusal::BodyTimeout => 408,
-            Refusal::BodyTooLarge => 413,
-            Refusal::TargetTooLong => 414,
-            Refusal::HeadTooLarge => 431,
-            Refusal::Overloaded { .. } | Refusal::ShuttingDown => 503,
-            Refusal::Internal => 500,
-        };
-        Response::new(status, PLAIN, *b"refused\n")
+        Response::new(refusal.status(), PLAIN, *b"refused\n")
     }
 }

@@ -64,6 +64,7 @@ mod watchlist;
 mod workers;
 mod writing;
 
+pub use answer::reason;
 pub use config::ServerConfig;
 pub use encoding::Compressed;
 pub use forwarded::Network;
