@@ -26,7 +26,7 @@ use jiff::Timestamp;
 
 use crate::api::Api;
 use crate::base::clock::Clock;
-use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, Traffic};
 use crate::modules::module::Module;
 use crate::runs::health::verdict::ModuleHealth;
 use crate::runs::service::Runs;
@@ -43,6 +43,8 @@ const PATHS: &str = "/metrics  figures for Prometheus\n/metrics/modules  the sam
 pub struct Parts {
     /// The contract's side.
     pub api: Arc<Api>,
+    /// The web app's requests and answers.
+    pub web: Arc<Traffic>,
     /// Searches.
     pub runs: Arc<Runs>,
     /// The store.
