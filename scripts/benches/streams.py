@@ -124,7 +124,8 @@ def measure(server, run, count):
     before, threads = server.memory_mib("VmRSS"), server.count("task")
     sockets = attach(server, run, count)
     read(sockets, time.time() + 3)
-    memory = (server.memory_mib("VmRSS") - before) * 1024 / count
+    memory = lambda: (server.memory_mib("VmRSS") - before) * 1024 / count
+    young = memory()
     answer, asked = multiprocessing.Pipe(False)
     asker = multiprocessing.Process(target=ask_health, args=(server.port, SECONDS, asked))
     asker.start()
@@ -133,10 +134,12 @@ def measure(server, run, count):
     cpu = (server.cpu_seconds() - cpu) / (time.time() - began)
     took = answer.recv()
     asker.join()
+    # Longer than a connection may be idle: until then the HTTP library waits on each for a next request.
+    settled = memory()
     late = list(delays(pieces, began))
     frames = sum(piece.count(b"event: ") for piece, _ in pieces)
     print(
-        f"  {count} streams: {memory:.1f} KiB each, {cpu * 100:.0f}% of a core, {frames / count / SECONDS:.1f} frames a second and "
+        f"  {count} streams: {settled:.1f} KiB each ({young:.1f} in their first seconds), {cpu * 100:.0f}% of a core, {frames / count / SECONDS:.1f} frames a second and "
         f"stream; frame delay p50 {percentile(late, 0.5):.0f} ms, p99 {percentile(late, 0.99):.0f} ms; health p50 "
         f"{percentile(took, 0.5):.1f} ms, p99 {percentile(took, 0.99):.1f} ms; {server.count('task') - threads} threads more, "
         f"{server.count('fd')} descriptors"

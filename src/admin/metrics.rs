@@ -11,7 +11,7 @@ pub(super) fn page(admin: &Admin) -> String {
     let mut build = page.family(Kind::Gauge, "sightline_build_info", "1, with the version as its label.");
     build.put(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     if let Some(parts) = admin.parts.get() {
-        traffic::write(&mut page, &parts.gauge.load(), parts.api.traffic());
+        traffic::write(&mut page, &parts.gauge.load(), [parts.api.traffic(), &parts.web]);
         work::write(&mut page, parts);
         storage::write(&mut page, &*parts.store);
     }

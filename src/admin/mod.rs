@@ -26,7 +26,7 @@ use jiff::Timestamp;
 
 use crate::api::Api;
 use crate::base::clock::Clock;
-use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, Traffic};
 use crate::runs::service::Runs;
 use crate::store::Store;
 pub use readiness::Readiness;
@@ -41,6 +41,8 @@ const PATHS: &str = "/metrics  figures for Prometheus\n/metrics/modules  the sam
 pub struct Parts {
     /// The contract's side.
     pub api: Arc<Api>,
+    /// The web app's requests and answers.
+    pub web: Arc<Traffic>,
     /// Searches.
     pub runs: Arc<Runs>,
     /// The store.
@@ -108,15 +110,6 @@ impl Handler for AdminHandler {
     }
 
     fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {
-        let status = match refusal {
-            Refusal::Malformed(_) => 400,
-            Refusal::BodyTimeout => 408,
-            Refusal::BodyTooLarge => 413,
-            Refusal::TargetTooLong => 414,
-            Refusal::HeadTooLarge => 431,
-            Refusal::Overloaded { .. } | Refusal::ShuttingDown => 503,
-            Refusal::Internal => 500,
-        };
-        Response::new(status, PLAIN, *b"refused\n")
+        Response::new(refusal.status(), PLAIN, *b"refused\n")
     }
 }

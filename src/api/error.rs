@@ -10,7 +10,7 @@ use crate::account::rate_limit::{Policy, Standing};
 use crate::account::service::AccountError;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
-use crate::http::{Refusal, Response};
+use crate::http::{Refusal, Response, reason};
 use crate::modules::catalog::ChoiceError;
 use jiff::Timestamp;
 
@@ -204,7 +204,7 @@ impl ApiError {
         let row = failure.row();
         let Row { status, code: error, .. } = row;
         let body = if as_problem {
-            let (kind, title, detail) = ("about:blank", row.phrase(), message);
+            let (kind, title, detail) = ("about:blank", reason(row.status), message);
             serde_json::to_vec(&Problem { kind, title, status, detail, error, request_id, facts })
         } else {
             let detail = ErrorDetail { error, message, request_id, facts };

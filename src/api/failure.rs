@@ -144,28 +144,6 @@ impl Failure {
 }
 
 impl Row {
-    /// The status in words (RFC 9110 section 15, RFC 6585).
-    pub fn phrase(&self) -> &'static str {
-        match self.status {
-            400 => "Bad Request",
-            401 => "Unauthorized",
-            402 => "Payment Required",
-            403 => "Forbidden",
-            404 => "Not Found",
-            405 => "Method Not Allowed",
-            408 => "Request Timeout",
-            409 => "Conflict",
-            413 => "Content Too Large",
-            414 => "URI Too Long",
-            415 => "Unsupported Media Type",
-            422 => "Unprocessable Content",
-            429 => "Too Many Requests",
-            431 => "Request Header Fields Too Large",
-            500 => "Internal Server Error",
-            _ => "Service Unavailable",
-        }
-    }
-
     fn facts(self, facts: &'static [&'static str]) -> Self {
         Self { facts, ..self }
     }

@@ -136,6 +136,23 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     }
 }
 
+/// Every route and page, as a method and a pattern: what requests are counted by.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let routes = ROUTES.iter().map(|route| (route.method, route.path));
+    routes.chain(PAGES.iter().map(|page| ("GET", page.path)))
+}
+
+/// The place of what was found among [`all`]: rows of the tables have one place in memory each.
+pub(super) fn place_of(found: &Match<'_>) -> Option<usize> {
+    match found {
+        Match::Route(route, _) => ROUTES.iter().position(|known| std::ptr::eq(known, *route)),
+        Match::Page(page, _) => {
+            PAGES.iter().position(|known| std::ptr::eq(known, *page)).map(|at| ROUTES.len() + at)
+        }
+        Match::OtherMethods(_) | Match::Nothing => None,
+    }
+}
+
 /// All methods there are: what `OPTIONS *` asks for (RFC 9110, section 9.3.7).
 fn all_methods() -> String {
     let mut methods = vec!["HEAD", "OPTIONS"];

@@ -94,10 +94,11 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let first = welcome::first_account(&accounts, &sign_ins)?;
     let gauge = server.gauge();
     api.set_gauge(gauge.clone());
-    let front = Front { api: ApiHandler(Arc::clone(&api)), web: WebHandler(web) };
+    let front = Front { api: ApiHandler(Arc::clone(&api)), web: WebHandler(Arc::clone(&web)) };
     let handle = server.start(Arc::new(front)).map_err(|error| failed("the server", &error))?;
     let runs = Arc::clone(&engine.runs);
-    let parts = admin::Parts { api, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
+    let web = Arc::clone(web.traffic());
+    let parts = admin::Parts { api, web, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
     let housekeeper =
         housekeeper::start(House { runs, accounts, sign_ins, limiter, clock, sweeper, suppression })?;
     admin_side.admin.serve(parts);

@@ -140,7 +140,8 @@ fn sound_status(status: u16) -> u16 {
     500
 }
 
-fn reason(status: u16) -> &'static str {
+/// A status in words (RFC 9110 section 15, RFC 6585); empty for one that they do not know.
+pub fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         201 => "Created",

@@ -42,6 +42,21 @@ pub enum Refusal {
     Internal,
 }
 
+impl Refusal {
+    /// The status that says so.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Malformed(_) => 400,
+            Self::BodyTimeout => 408,
+            Self::BodyTooLarge => 413,
+            Self::TargetTooLong => 414,
+            Self::HeadTooLarge => 431,
+            Self::Overloaded { .. } | Self::ShuttingDown => 503,
+            Self::Internal => 500,
+        }
+    }
+}
+
 /// How a request is answered.
 pub enum Reply {
     /// At once.

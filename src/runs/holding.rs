@@ -38,34 +38,13 @@ fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use jiff::Timestamp;
-    use uuid::Uuid;
-
     use super::*;
-    use crate::account::audit::Origin;
-    use crate::base::ids::AccountId;
-    use crate::modules::query::SearchType;
-    use crate::runs::journal::{InstanceId, NewRun};
+    use crate::runs::journal::NewRun;
     use crate::runs::run::RunSummary;
 
     #[test]
     fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {
-        let new = NewRun {
-            id: RunId::new(),
-            account: AccountId::new(),
-            search_type: SearchType::Username,
-            query: "alice".into(),
-            premium: false,
-            simulated: false,
-            modules: Vec::new(),
-            created_at: Timestamp::UNIX_EPOCH,
-            owner: InstanceId(Uuid::new_v4()),
-            holds: Duration::ZERO,
-            idempotency: None,
-            origin: Origin::SYSTEM,
-        };
+        let new = NewRun::example();
         let run =
             |epoch| Arc::new(LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(epoch), Vec::new()));
         let mut live = HashMap::new();

@@ -71,6 +71,27 @@ pub struct NewRun {
     pub origin: Origin,
 }
 
+#[cfg(test)]
+impl NewRun {
+    /// Somebody's search for a username.
+    pub(crate) fn example() -> Self {
+        Self {
+            id: RunId::new(),
+            account: AccountId::new(),
+            search_type: SearchType::Username,
+            query: "alice".into(),
+            premium: false,
+            simulated: false,
+            modules: Vec::new(),
+            created_at: Timestamp::UNIX_EPOCH,
+            owner: InstanceId(Uuid::new_v4()),
+            holds: Duration::ZERO,
+            idempotency: None,
+            origin: Origin::SYSTEM,
+        }
+    }
+}
+
 /// An `Idempotency-Key` and what it stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {

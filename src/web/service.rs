@@ -20,7 +20,7 @@ use crate::account::sign_in::service::Opened;
 use crate::account::sign_in::token::Token;
 use crate::base::clock::Clock;
 use crate::base::ids::RequestId;
-use crate::http::{Handler, Refusal, Reply, Request, Response};
+use crate::http::{Handler, Refusal, Reply, Request, Response, StreamBody, Traffic, Visit as Counted};
 use crate::report::account::Archive;
 use crate::runs::service::Runs;
 
@@ -68,11 +68,13 @@ pub struct Web {
     root: String,
     origin: String,
     cookies: Cookies,
+    traffic: Arc<Traffic>,
 }
 
 /// What an answer gets on its way out.
 #[derive(Clone)]
 struct Dress {
+    visit: Counted,
     request_id: RequestId,
     /// `Set-Cookie` headers of pages.
     cookies: Vec<String>,
@@ -85,7 +87,14 @@ impl Web {
         let root = url.as_ref().map_or("", |url| url.path().trim_end_matches('/')).to_owned();
         let origin = url.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
         let cookies = Cookies::new(config.base_url.starts_with("https:"), &root);
-        Self { config, parts, root, origin, cookies }
+        let routes = routes::ROUTES.iter().map(|route| (route.method, route.path));
+        let traffic = Arc::new(Traffic::new(routes, "/app none"));
+        Self { config, parts, root, origin, cookies, traffic }
+    }
+
+    /// Requests and answers, counted.
+    pub fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
     }
 
     /// 303 to another page of the app; `path` begins with `/app`.
@@ -244,8 +253,20 @@ impl Web {
         }
     }
 
+    fn dress_for(&self, request: Option<&Request>) -> Dress {
+        let offered = request.and_then(|request| request.header("x-request-id"));
+        let place = request.and_then(|request| routes::place_of(&request.method, &request.path));
+        let visit = self.traffic.begin(request, place);
+        Dress { visit, request_id: RequestId::accept(offered), cookies: Vec::new() }
+    }
+
     /// Every answer comes through here, once.
-    fn dress(&self, mut response: Response, dress: &Dress) -> Response {
+    fn dress(&self, response: Response, dress: &Dress) -> Response {
+        self.traffic.answered(&dress.visit, response.status);
+        self.clothed(response, dress)
+    }
+
+    fn clothed(&self, mut response: Response, dress: &Dress) -> Response {
         let is_page = response.header("Content-Type").is_some_and(|kind| kind.starts_with("text/html"));
         if is_page {
             for cookie in &dress.cookies {
@@ -273,18 +294,21 @@ impl Web {
     fn dress_reply(self: &Arc<Self>, reply: Reply, dress: Dress) -> Reply {
         match reply {
             Reply::Now(response) => Reply::Now(self.dress(response, &dress)),
-            Reply::Stream(head, body) => Reply::Stream(self.dress(head, &dress), body),
+            Reply::Stream(head, body) => {
+                // Counted where it begins: one for which there is no place is answered by a refusal, which counts.
+                let (status, visit, web) = (head.status, dress.visit, Arc::clone(self));
+                let counted: StreamBody = Box::new(move |sink| {
+                    web.traffic.answered(&visit, status);
+                    body(sink)
+                });
+                Reply::Stream(self.clothed(head, &dress), self.traffic.streaming(counted))
+            }
             Reply::Later(work) => {
                 let web = Arc::clone(self);
-                Reply::Later(Box::new(move || web.dress_reply(work(), dress)))
+                Reply::Later(self.traffic.waiting(move || web.dress_reply(work(), dress)))
             }
         }
     }
-}
-
-fn new_dress(request: Option<&Request>) -> Dress {
-    let offered = request.and_then(|request| request.header("x-request-id"));
-    Dress { request_id: RequestId::accept(offered), cookies: Vec::new() }
 }
 
 /// The handler that the server calls for what is below `/app`.
@@ -301,7 +325,7 @@ impl WebHandler {
 impl Handler for WebHandler {
     fn handle(&self, request: Request) -> Reply {
         let web = &self.0;
-        let (mut frame, mut dress) = (web.frame(), new_dress(Some(&request)));
+        let (mut frame, mut dress) = (web.frame(), web.dress_for(Some(&request)));
         let method = request.method.clone();
         let routed = web.route(request, &mut frame, &mut dress);
         debug!(request_id = dress.request_id.as_str(); "{method} {}", frame.here);
@@ -310,7 +334,7 @@ impl Handler for WebHandler {
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
-        let (frame, dress) = (self.0.frame(), new_dress(request));
+        let (frame, dress) = (self.0.frame(), self.0.dress_for(request));
         let response = WebError::from(refusal).into_response(&frame, &dress.request_id);
         self.0.dress(response, &dress)
     }

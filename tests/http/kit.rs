@@ -113,17 +113,9 @@ impl Handler for TestHandler {
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
-        let status = match refusal {
-            Refusal::Malformed(_) => 400,
-            Refusal::BodyTimeout => 408,
-            Refusal::BodyTooLarge => 413,
-            Refusal::TargetTooLong => 414,
-            Refusal::HeadTooLarge => 431,
-            Refusal::Overloaded { .. } | Refusal::ShuttingDown => 503,
-            Refusal::Internal => 500,
-        };
         let method = request.map_or("?", |request| &request.method);
-        let response = Response::new(status, "text/plain", format!("{refusal:?} {method}").into_bytes());
+        let response =
+            Response::new(refusal.status(), "text/plain", format!("{refusal:?} {method}").into_bytes());
         match refusal {
             Refusal::Overloaded { retry_after } => {
                 response.with_header("Retry-After", retry_after.as_secs().to_string())

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use ureq::Agent;
-use ureq::http::{Request, Response};
+use ureq::http::Response;
 
 use super::sightings::{Seen, Sightings};
 use crate::http::chance::Chance;
+use crate::support::client::Wanted;
 use crate::support::server::PATIENCE;
 
 /// What all clients share.
@@ -209,18 +210,8 @@ impl<'a> Client<'a> {
         idempotency_key: Option<&str>,
         body: Option<&str>,
     ) -> Option<Response<ureq::Body>> {
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address()));
-        request = request.header("Authorization", format!("Bearer {}", self.world.key));
-        if let Some(key) = idempotency_key {
-            request = request.header("Idempotency-Key", key);
-        }
-        let answer = match body {
-            Some(body) => {
-                let request = request.header("Content-Type", "application/json").body(body.to_owned());
-                self.agent.run(request.unwrap())
-            }
-            None => self.agent.run(request.body(()).unwrap()),
-        };
+        let wanted = Wanted { method, path, idempotency_key, body };
+        let answer = wanted.send(&self.agent, &self.address(), &self.world.key);
         match answer {
             Ok(answer) if answer.status() == 200 => Some(answer),
             Ok(mut answer) => {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
-use ureq::http::{Request, Response};
+use ureq::http::Response;
 
+use crate::support::client::Wanted;
 use crate::support::server::PATIENCE;
 
 /// How a client reads.
@@ -112,18 +113,8 @@ impl Client {
         body: Option<&str>,
     ) -> Option<Response<ureq::Body>> {
         self.record.requests += 1;
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
-        request = request.header("Authorization", format!("Bearer {}", self.key));
-        if let Some(key) = idempotency_key {
-            request = request.header("Idempotency-Key", key);
-        }
-        let answer = match body {
-            Some(body) => {
-                let request = request.header("Content-Type", "application/json").body(body.to_owned());
-                self.agent.run(request.unwrap())
-            }
-            None => self.agent.run(request.body(()).unwrap()),
-        };
+        let wanted = Wanted { method, path, idempotency_key, body };
+        let answer = wanted.send(&self.agent, &self.base, &self.key);
         let told = match answer {
             Ok(answer) if answer.status() == 200 => return Some(answer),
             Ok(mut answer) => {

@@ -1,6 +1,7 @@
 //! What several test files need.
 
 pub(crate) mod browser;
+pub(crate) mod client;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod folder;

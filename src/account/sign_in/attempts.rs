@@ -1,4 +1,5 @@
-//! How often it may be tried to sign in: by email address, whether an account has it or not, and by the client's network.
+//! How often it may be tried to sign in: for an email address, whether an account has it or not, by a client's network,
+//! and for one by the other. Whoever tries from one network alone locks no owner out who comes from another.
 //!
 //! A subject may be tried so many times at once, and once more after each interval (the generic cell rate algorithm: one
 //! number a subject, one statement an attempt, exact however many instances there are). Counted before the password is
@@ -9,6 +10,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use crate::base::ids::AccountId;
+
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
@@ -18,8 +21,10 @@ pub struct Allowance {
     pub every: Duration,
 }
 
-/// For one email address: about a thousand guesses a day, which find no password of twelve characters.
-pub const BY_EMAIL: Allowance = Allowance { at_once: 10, every: Duration::from_secs(90) };
+/// For one email address by one network, and for confirming a password: a thousand guesses a day.
+pub const BY_PAIR: Allowance = Allowance { at_once: 10, every: Duration::from_secs(90) };
+/// For one email address by all: some 4,000 guesses a day, which find no password of twelve characters.
+pub const BY_EMAIL: Allowance = Allowance { at_once: 50, every: Duration::from_secs(20) };
 /// For one network: an office behind one address signs in within a minute, and who tries many accounts is slow.
 pub const BY_NETWORK: Allowance = Allowance { at_once: 50, every: Duration::from_secs(15) };
 
@@ -36,18 +41,32 @@ impl Subject {
     /// The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, which is what one
     /// customer of a provider has at least.
     pub fn network(client: Option<IpAddr>) -> Self {
-        match client.map(|address| address.to_canonical()) {
-            Some(IpAddr::V4(address)) => Self::of("network", &address.to_string()),
-            Some(IpAddr::V6(address)) => {
-                let [a, b, c, d, ..] = address.segments();
-                Self::of("network", &format!("{a:x}:{b:x}:{c:x}:{d:x}"))
-            }
-            None => Self::of("network", ""),
-        }
+        Self::of("network", &network(client))
+    }
+
+    /// An email address, in lower case, by a network.
+    pub fn pair(email: &str, client: Option<IpAddr>) -> Self {
+        Self::of("pair", &format!("{} {email}", network(client)))
+    }
+
+    /// Who is signed in and confirms their password.
+    pub fn confirming(account: AccountId) -> Self {
+        Self::of("confirming", &account.to_string())
     }
 
     fn of(kind: &str, value: &str) -> Self {
         Self(Sha256::new().chain_update(kind).chain_update([0]).chain_update(value).finalize().into())
+    }
+}
+
+fn network(client: Option<IpAddr>) -> String {
+    match client.map(|address| address.to_canonical()) {
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}")
+        }
+        None => String::new(),
     }
 }
 
@@ -90,6 +109,9 @@ mod tests {
         assert_eq!(network("2001:db8:1:2::1"), network("2001:db8:1:2:ffff::9"));
         assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
         assert_ne!(Subject::email("192.0.2.1"), network("192.0.2.1"));
+        let pair = |email: &str, text: &str| Subject::pair(email, Some(text.parse().unwrap()));
+        assert_ne!(pair("a@b.example", "192.0.2.1"), pair("a@b.example", "192.0.2.2"));
+        assert_ne!(pair("a@b.example", "192.0.2.1"), pair("c@b.example", "192.0.2.1"));
     }
 
     #[test]

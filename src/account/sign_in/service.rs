@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::attempts::{Allowance, Attempt, BY_EMAIL, BY_NETWORK, Subject};
+use super::attempts::{Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Subject};
 use super::keeping::{SetUpLink, SignInStore};
 use super::password::{HashingError, Password, PasswordHasher, WeakPassword};
 use super::session::{Session, SessionLimits, USER_AGENT_BYTES};
@@ -151,7 +151,11 @@ impl SignIns {
     /// [`SignInError::TooMany`], [`SignInError::Busy`], or the store's failure.
     pub fn sign_in(&self, email: &str, password: &Password, place: &Place) -> Result<Opened, SignInError> {
         let email = email.trim().to_lowercase();
-        let subjects = [(Subject::network(place.client), BY_NETWORK), (Subject::email(&email), BY_EMAIL)];
+        let subjects = [
+            (Subject::network(place.client), BY_NETWORK),
+            (Subject::pair(&email, place.client), BY_PAIR),
+            (Subject::email(&email), BY_EMAIL),
+        ];
         self.count(&subjects)?;
         let account = self.ledger.account_by_email(&email)?.filter(|account| !account.is_being_deleted());
         // Asked for in any case, so that a look-up more tells nothing.
@@ -244,19 +248,19 @@ impl SignIns {
         }
     }
 
-    /// Whether that is the account's password: for what must not be done by whoever finds a browser open. Counted as an
-    /// attempt to sign in.
+    /// Whether that is the account's password: for what must not be done by whoever finds a browser open. Attempts
+    /// are counted here too, apart from those to sign in.
     ///
     /// # Errors
     /// [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Busy`], or the store's failure.
     pub fn confirm(&self, account: &Account, password: &Password) -> Result<(), SignInError> {
-        let subject = Subject::email(&account.email);
-        self.count(&[(subject, BY_EMAIL)])?;
+        let subject = Subject::confirming(account.id);
+        self.count(&[(subject, BY_PAIR)])?;
         let hash = self.store.password(account.id)?;
         if !self.hasher.verify(password, hash.as_deref())? {
             return Err(SignInError::Wrong);
         }
-        Ok(self.store.forgive(&subject, BY_EMAIL)?)
+        Ok(self.store.forgive(&subject, BY_PAIR)?)
     }
 
     /// Changes a password; all sessions but `keep` end.

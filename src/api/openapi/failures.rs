@@ -14,6 +14,7 @@ use super::headers::{ANYWHERE, COUNTED, EVERYWHERE, references};
 use crate::api::error::ApiError;
 use crate::api::failure::Failure;
 use crate::api::routes::{Access, Route};
+use crate::http::reason;
 
 /// What any request may fail of: the server has not even asked the route.
 const OF_ANY: [Failure; 8] = [
@@ -153,7 +154,8 @@ fn error_schema(failures: &[Failure]) -> RefOr<Schema> {
 fn problem_schema(failures: &[Failure]) -> RefOr<Schema> {
     let row = failures.first().map(|failure| failure.row());
     let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(row.map(|row| [row.status]));
-    let title = ObjectBuilder::new().schema_type(Type::String).enum_values(row.map(|row| [row.phrase()]));
+    let title =
+        ObjectBuilder::new().schema_type(Type::String).enum_values(row.map(|row| [reason(row.status)]));
     let mut narrowed = ObjectBuilder::new()
         .property("error", codes(failures))
         .property("title", title)

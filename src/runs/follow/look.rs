@@ -111,32 +111,12 @@ fn no_answer() -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
-    use uuid::Uuid;
-
     use super::*;
-    use crate::account::audit::Origin;
-    use crate::base::ids::{AccountId, RunId};
-    use crate::modules::query::SearchType;
-    use crate::runs::journal::{InstanceId, NewRun};
+    use crate::runs::journal::NewRun;
     use crate::runs::news::Board;
 
     fn summary() -> RunSummary {
-        let new = NewRun {
-            id: RunId::new(),
-            account: AccountId::new(),
-            search_type: SearchType::Username,
-            query: "alice".into(),
-            premium: false,
-            simulated: false,
-            modules: Vec::new(),
-            created_at: Timestamp::UNIX_EPOCH,
-            owner: InstanceId(Uuid::new_v4()),
-            holds: Duration::ZERO,
-            idempotency: None,
-            origin: Origin::SYSTEM,
-        };
-        RunSummary::opening(&new, 1)
+        RunSummary::opening(&NewRun::example(), 1)
     }
 
     fn away() -> Result<Option<RunSummary>, StorageError> {

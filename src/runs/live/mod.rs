@@ -1,7 +1,7 @@
 //! A run in memory: what its driver has published, and readers that wait for more.
 //!
-//! One lock and one condition variable a run. The driver publishes under the lock; readers copy out
-//! shared frames and let go. Results are all kept (each once, as a record and as a frame); the ring keeps
+//! One lock a run, and groups of those who wait for news of it. The driver publishes under the lock and tells the
+//! groups; readers copy out shared frames and let go. Results are all kept (each once, as a record and as a frame); the ring keeps
 //! the last events in their order. A reader that the ring has passed by goes on from the results and from
 //! one progress frame that merges what it missed.
 //!
@@ -16,7 +16,9 @@
 //! | `state` | what is published, and the ring |
 //! | `reading` | what a reader gets next |
 //! | `cursor` | where a reader stands |
+//! | `crowd` | those who wait |
 
+mod crowd;
 mod cursor;
 mod reading;
 mod state;
@@ -28,7 +30,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use log::info;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::courtesy::Waker;
 use super::event::{self, DoneData, Frame, ProgressData};
@@ -37,6 +39,7 @@ use super::record::RunRecord;
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::base::ids::{AccountId, RunId};
 
+use crowd::Crowd;
 pub use cursor::{Cursor, Place};
 pub use reading::Next;
 use state::State;
@@ -48,7 +51,7 @@ pub struct LiveRun {
     lease: Lease,
     modules: Vec<String>,
     state: Mutex<State>,
-    changed: Condvar,
+    crowd: Crowd,
 }
 
 /// Why a run is no longer followed here though it has not ended.
@@ -66,7 +69,7 @@ impl LiveRun {
     /// A run that starts now.
     pub fn new(opening: RunSummary, lease: Lease, modules: Vec<String>) -> Self {
         let state = State::new(&opening, Vec::new(), Vec::new());
-        Self { opening, lease, modules, state: Mutex::new(state), changed: Condvar::new() }
+        Self { opening, lease, modules, state: Mutex::new(state), crowd: Crowd::default() }
     }
 
     /// A run that was interrupted and goes on: what was stored is published already.
@@ -77,7 +80,7 @@ impl LiveRun {
             lease: from.lease,
             modules: from.modules,
             state: Mutex::new(state),
-            changed: Condvar::new(),
+            crowd: Crowd::default(),
         }
     }
 
@@ -180,13 +183,14 @@ impl LiveRun {
             let frame = self.progress_since(&state, seen);
             state.push_progress(frame);
         }
-        self.announce(&mut state);
+        self.announce(state);
     }
 
     /// Tells readers which results have changed since it was done last.
     pub fn announce_changes(&self) {
-        if self.state.lock().push_changes() {
-            self.changed.notify_all();
+        let has_news = self.state.lock().push_changes();
+        if has_news {
+            self.crowd.tell();
         }
     }
 
@@ -214,17 +218,17 @@ impl LiveRun {
         }));
         state.ending = Some(ending);
         state.ended_at = Some(Instant::now());
-        self.announce(&mut state);
+        self.announce(state);
     }
 
     /// Tells driver and readers that the run is no longer followed here.
     pub fn stop(&self, why: Stopped) {
         let mut state = self.state.lock();
         state.stopped.get_or_insert(why);
-        self.announce(&mut state);
         if let Some(wake) = &state.wake_driver {
             wake();
         }
+        self.announce(state);
     }
 
     /// The store has refused a write, or told that another instance drives it now.
@@ -242,25 +246,27 @@ impl LiveRun {
 
     /// Waits until the run has ended (`true`), or was stopped or the moment has come (`false`).
     pub fn wait_for_end(&self, until: Instant) -> bool {
-        let mut state = self.state.lock();
-        while !state.status.is_terminal() {
-            if state.stopped.is_some() || self.changed.wait_until(&mut state, until).timed_out() {
-                return state.status.is_terminal();
-            }
-        }
-        true
+        self.wait_until(until, |state| state.status.is_terminal() || state.stopped.is_some());
+        self.state.lock().status.is_terminal()
     }
 
     /// Waits until the version is another one or the moment has come.
     pub fn wait_for_change(&self, version: u64, until: Instant) {
-        let mut state = self.state.lock();
-        while state.version == version && !self.changed.wait_until(&mut state, until).timed_out() {}
+        self.wait_until(until, |state| state.version != version);
     }
 
     /// Waits until the run is stopped or the moment has come.
     pub fn wait_until_stopped(&self, until: Instant) {
-        let mut state = self.state.lock();
-        while state.stopped.is_none() && !self.changed.wait_until(&mut state, until).timed_out() {}
+        self.wait_until(until, |state| state.stopped.is_some());
+    }
+
+    fn wait_until(&self, until: Instant, is_so: impl Fn(&State) -> bool) {
+        loop {
+            let heard = self.crowd.heard();
+            if is_so(&self.state.lock()) || !self.crowd.wait(heard, until) {
+                return;
+            }
+        }
     }
 
     fn progress_since(&self, state: &State, seen: usize) -> Frame {
@@ -297,8 +303,10 @@ impl LiveRun {
         }
     }
 
-    fn announce(&self, state: &mut State) {
+    fn announce(&self, mut state: MutexGuard<'_, State>) {
         state.version = state::next_version();
-        self.changed.notify_all();
+        // Whoever wakes wants this lock.
+        drop(state);
+        self.crowd.tell();
     }
 }

@@ -28,30 +28,36 @@ pub enum Next {
 impl LiveRun {
     /// What comes after `cursor`; waits for it until the given moment.
     pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
-        let mut state = self.state.lock();
+        loop {
+            let heard = self.crowd.heard();
+            if let Some(next) = self.read_now(cursor) {
+                return next;
+            }
+            if !self.crowd.wait(heard, until) {
+                return Next::Quiet;
+            }
+        }
+    }
+
+    fn read_now(&self, cursor: &mut Cursor) -> Option<Next> {
+        let state = self.state.lock();
         loop {
             let before = cursor.next_event;
             let frames = self.unread(&state, cursor);
             if !frames.is_empty() {
-                return Next::Frames(frames);
+                return Some(Next::Frames(frames));
             }
-            if cursor.next_event != before {
-                // All that was read is what this reader left out: there may be more behind it.
-                continue;
-            }
-            if cursor.done_seen {
-                return Next::End;
-            }
-            if let Some(why) = state.stopped {
-                cursor.told = state.told();
-                return Next::Stopped(why);
-            }
-            if self.changed.wait_until(&mut state, until).timed_out() {
-                // One more look: the last moment may have brought something.
-                let frames = self.unread(&state, cursor);
-                return if frames.is_empty() { Next::Quiet } else { Next::Frames(frames) };
+            // All that was read is what this reader left out: there may be more behind it.
+            if cursor.next_event == before {
+                break;
             }
         }
+        if cursor.done_seen {
+            return Some(Next::End);
+        }
+        let why = state.stopped?;
+        cursor.told = state.told();
+        Some(Next::Stopped(why))
     }
 
     fn unread(&self, state: &State, cursor: &mut Cursor) -> Vec<Frame> {

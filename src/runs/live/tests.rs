@@ -6,25 +6,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::modules::outcome::Outcome;
-use crate::modules::query::SearchType;
-use crate::runs::journal::{InstanceId, NewRun};
+use crate::runs::journal::NewRun;
 
 fn run(modules: usize) -> LiveRun {
-    let now = "2026-01-01T00:00:00Z".parse().unwrap();
-    let new = NewRun {
-        id: RunId::new(),
-        account: AccountId::new(),
-        search_type: SearchType::Username,
-        query: "alice".into(),
-        premium: false,
-        simulated: false,
-        modules: (0..modules).map(|number| format!("m{number}")).collect(),
-        created_at: now,
-        owner: InstanceId(uuid::Uuid::nil()),
-        holds: std::time::Duration::ZERO,
-        idempotency: None,
-        origin: crate::account::audit::Origin::CLI,
-    };
+    let modules = (0..modules).map(|number| format!("m{number}")).collect();
+    let new = NewRun { modules, ..NewRun::example() };
     LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(0), new.modules)
 }
 
