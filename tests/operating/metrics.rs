@@ -164,6 +164,8 @@ fn send_marked(server: &Server, mark: &str) -> String {
         ("GET", format!("/v1/searches/{mark}")),
         ("GET", format!("/v1/modules?category={mark}")),
         ("GET", format!("/docs/assets/{mark}")),
+        ("GET", format!("/app/{mark}")),
+        ("GET", format!("/app/set-up/{mark}")),
         ("XQ", format!("/v1/{mark}")),
         ("GET", format!("/v1/searches/{run}/modules")),
     ] {
@@ -189,7 +191,8 @@ fn no_label_holds_what_a_client_sent() {
         .iter()
         .map(|route| route.path)
         .chain(sightline::api::routes::PAGES.iter().map(|page| page.path))
-        .chain(["none"])
+        .chain(sightline::web::routes::ROUTES.iter().map(|route| route.path))
+        .chain(["none", "/app none"])
         .collect();
     for (name, value) in &page.labels {
         match name.as_str() {

@@ -60,6 +60,9 @@ fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
     for other in [&phone, &laptop] {
         assert_eq!(other.sign_in(EMAIL, PASSWORD).status, 303);
     }
+    // Signing in again ends the session that the browser had.
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    assert_eq!(phone.post("/app/account", "/app/sign-in", &fields).status, 303);
     let page = text(&phone.get("/app/account"));
     assert!(page.contains("<span class=\"count\">3</span>") && page.contains("127.0.0.1"), "{page}");
     assert!(page.contains("0 of 100"), "{page}");
