@@ -226,7 +226,8 @@ fn it_is_deleted(person: &Person<'_>, page: &str) {
 #[test]
 fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
     let server = Setup::new().start();
-    let page = page_of(&search(&Person::signed_in(&server, "someone@example.com", "unlimited"), "alice", &[]));
+    let page =
+        page_of(&search(&Person::signed_in(&server, "someone@example.com", "unlimited"), "alice", &[]));
     let key = server.cli(&["key", "create", "--account", "someone@example.com"]);
     let path = page.replace("/app", "/v1");
     awaited("the run ends", || {
