@@ -12,8 +12,9 @@
 //! | 3 | [`store`] | SQL: implements the `Ledger` and the `Journal` |
 //! | 3 | [`net`] | sockets out: implements the `Prober` |
 //! | 3 | [`http`] | sockets in: knows no product |
-//! | 3 | [`report`] | a run as a file, in four forms |
+//! | 3 | [`report`] | a run as a file, in four forms; an account as one |
 //! | 4 | [`api`] | the JSON contract, and its documentation in a browser |
+//! | 4 | [`web`] | the web app, for people in a browser |
 //! | 5 | [`admin`] | metrics and probes, for operators |
 //! | 5 | [`sandbox`] | a simulated web for tests and demos |
 //! | 6 | [`app`] | the composition root: parts put together |
@@ -34,3 +35,4 @@ pub mod report;
 pub mod runs;
 pub mod sandbox;
 pub mod store;
+pub mod web;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Map;
-use sightline::account::account::Account;
+use sightline::account::account::{Account, Role};
 use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
@@ -51,6 +51,7 @@ mod opening;
 mod outages;
 mod quota;
 mod reading;
+mod sign_in;
 mod starting;
 mod upgrading;
 
@@ -152,6 +153,7 @@ fn new_account(email: &str) -> Account {
         plan: "pro".into(),
         anchor: at("2026-01-15T10:00:00.001Z"),
         created_at: at("2026-01-15T10:00:00.001Z"),
+        role: Role::User,
     }
 }
 

@@ -21,6 +21,36 @@ pub struct Account {
     pub anchor: Timestamp,
     /// Whole milliseconds.
     pub created_at: Timestamp,
+    /// What its owner may see.
+    pub role: Role,
+}
+
+/// What the owner of an account may see in the web app.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// Their own.
+    #[default]
+    User,
+    /// How the service does, too.
+    Operator,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::User, Self::Operator];
+
+    /// `user` or `operator`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Operator => "operator",
+        }
+    }
+
+    /// The role of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == name)
+    }
 }
 
 impl Account {

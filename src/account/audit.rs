@@ -88,6 +88,16 @@ pub enum Action {
     AccountExported,
     /// An account was closed, and is removed with all that is personal; how much that is.
     AccountDeleted,
+    /// An account has another role; which.
+    RoleChanged,
+    /// A link was made by which an account's owner sets the password.
+    LinkMade,
+    /// A password was set or changed; by a link or not.
+    PasswordSet,
+    /// Somebody signed in; the session.
+    SignedIn,
+    /// A session was ended by its owner.
+    SignedOut,
     /// A key was created.
     KeyCreated,
     /// A key was revoked.
@@ -104,11 +114,16 @@ pub enum Action {
 
 impl Action {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
         Self::AccountDeleted,
+        Self::RoleChanged,
+        Self::LinkMade,
+        Self::PasswordSet,
+        Self::SignedIn,
+        Self::SignedOut,
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::RunStarted,
@@ -124,6 +139,11 @@ impl Action {
             Self::PlanChanged => "account.plan_changed",
             Self::AccountExported => "account.exported",
             Self::AccountDeleted => "account.deleted",
+            Self::RoleChanged => "account.role_changed",
+            Self::LinkMade => "account.link_made",
+            Self::PasswordSet => "account.password_set",
+            Self::SignedIn => "session.started",
+            Self::SignedOut => "session.ended",
             Self::KeyCreated => "key.created",
             Self::KeyRevoked => "key.revoked",
             Self::RunStarted => "run.started",

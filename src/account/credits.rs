@@ -30,6 +30,11 @@ impl Cycle {
     }
 }
 
+/// Credits of a standard search (section 8 of the contract).
+pub const STANDARD_COST: u64 = 1;
+/// Credits of a premium username search (section 8).
+pub const PREMIUM_COST: u64 = 2;
+
 /// What a run costs, and where it is booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {

@@ -30,11 +30,26 @@ impl Accounts {
     /// [`AccountError::Unfinished`] after that.
     pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
         let account = self.account_by_email(email)?;
-        let closed = self.ledger.close_account(account.id, self.clock.now(), by)?;
-        self.forget_access_of(account.id);
-        let erased = closed.ok_or(AccountError::UnknownAccount)?;
+        let erased = self.close(account.id, by)?;
         self.erase(account.id).map_err(AccountError::Unfinished)?;
         Ok((account, erased))
+    }
+
+    /// The same without waiting for the end: closes the account for good, and leaves the rest to the housekeeper, which
+    /// begins with it at once.
+    ///
+    /// # Errors
+    /// [`AccountError::UnknownAccount`] or the store's failure.
+    pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
+        let erased = self.close(id, by)?;
+        *self.deletions_due.lock() = Instant::now();
+        Ok(erased)
+    }
+
+    fn close(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
+        let closed = self.ledger.close_account(id, self.clock.now(), by)?;
+        self.forget_access_of(id);
+        closed.ok_or(AccountError::UnknownAccount)
     }
 
     fn erase(&self, account: AccountId) -> Result<(), StorageError> {

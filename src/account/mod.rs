@@ -10,6 +10,7 @@
 //! | `deletion` | deleting accounts, bit by bit |
 //! | [`audit`] | who did what, when |
 //! | [`ledger`], [`records`] | what this room asks of storage |
+//! | [`sign_in`] | passwords, sessions and set-up links of the web app |
 //! | [`service`] | the use cases: create, authenticate, balance |
 
 #[expect(clippy::module_inception, reason = "the room is named after its main noun")]
@@ -23,3 +24,4 @@ pub mod plan;
 pub mod rate_limit;
 pub mod records;
 pub mod service;
+pub mod sign_in;

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use log::warn;
 use parking_lot::Mutex;
 
-use super::account::Account;
+use super::account::{Account, Role};
 use super::audit::{Actor, Origin};
 use super::credits::{Balance, Charge, Cycle};
 use super::key::{ApiKey, KeyHash, KeyRecord};
@@ -136,8 +136,14 @@ impl Accounts {
         let email = normal_email(email)?;
         self.require_plan(plan)?;
         let now = self.clock.now();
-        let account =
-            Account { id: AccountId::new(), email, plan: plan.to_owned(), anchor: now, created_at: now };
+        let account = Account {
+            id: AccountId::new(),
+            email,
+            plan: plan.to_owned(),
+            anchor: now,
+            created_at: now,
+            role: Role::User,
+        };
         if self.ledger.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
     }
 
@@ -293,6 +299,15 @@ impl Accounts {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());
         let used = self.ledger.credits_used(caller.account.id, cycle)?;
         Ok(Balance { used, allowed: caller.plan.credits, cycle })
+    }
+
+    /// Credits that an account has used in its present cycle.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn used(&self, account: &Account) -> Result<u64, AccountError> {
+        let cycle = Cycle::at(account.anchor, self.clock.now());
+        Ok(self.ledger.credits_used(account.id, cycle)?)
     }
 
     /// What a run of that many credits books now.

@@ -1,8 +1,7 @@
 //! The pages of figures.
 
 use super::exposition::{Exposition, Kind};
-use super::{Admin, Parts, process, storage, traffic, work};
-use crate::runs::health::verdict::ModuleHealth;
+use super::{Admin, process, storage, traffic, work};
 
 /// `/metrics`. Asks no database: it is answered while that is away. Until the server serves, it has the process'
 /// own figures alone.
@@ -11,7 +10,7 @@ pub(super) fn page(admin: &Admin) -> String {
     let mut build = page.family(Kind::Gauge, "sightline_build_info", "1, with the version as its label.");
     build.put(&[("version", env!("CARGO_PKG_VERSION"))], 1.0);
     if let Some(parts) = admin.parts.get() {
-        traffic::write(&mut page, &parts.gauge.load(), parts.api.traffic());
+        traffic::write(&mut page, &parts.gauge.load(), [parts.api.traffic(), &parts.web]);
         work::write(&mut page, parts);
         storage::write(&mut page, &*parts.store);
     }
@@ -24,39 +23,32 @@ pub(super) fn page(admin: &Admin) -> String {
 pub(super) fn modules(admin: &Admin) -> String {
     let mut page = Exposition::default();
     let Some(parts) = admin.parts.get() else { return page.into_text() };
-    let modules = health_of_all(parts);
+    let modules = parts.health_of_all();
     let mut checks = page.family(
         Kind::Counter,
         "sightline_module_checks_total",
         "Checks of a module that count for its health, on all instances.",
     );
-    for (id, health) in &modules {
-        checks.put(&[("module", id)], health.checks as f64);
+    for (module, health) in &modules {
+        checks.put(&[("module", module.id())], health.checks as f64);
     }
     let mut success = page.family(
         Kind::Gauge,
         "sightline_module_success_ratio",
         "Share of hits and misses in about the last twenty checks of a module.",
     );
-    for (id, health) in modules.iter().filter(|(_, health)| health.checks > 0) {
-        success.put(&[("module", id)], health.hit_rate + health.miss_rate);
+    for (module, health) in modules.iter().filter(|(_, health)| health.checks > 0) {
+        success.put(&[("module", module.id())], health.hit_rate + health.miss_rate);
     }
     let mut latency = page.family(
         Kind::Gauge,
         "sightline_module_latency_seconds",
         "Moving mean of what a check of a module takes.",
     );
-    for (id, health) in &modules {
+    for (module, health) in &modules {
         if let Some(millis) = health.latency_ms {
-            latency.put(&[("module", id)], millis as f64 / 1000.0);
+            latency.put(&[("module", module.id())], millis as f64 / 1000.0);
         }
     }
     page.into_text()
-}
-
-/// Every module of the catalogue with how it does, by its id.
-pub(super) fn health_of_all(parts: &Parts) -> Vec<(String, ModuleHealth)> {
-    let (table, now) = (parts.runs.module_health(), parts.clock.now());
-    let modules = parts.runs.catalog().modules().iter();
-    modules.map(|module| (module.id().to_string(), table.of(module.id(), now))).collect()
 }

@@ -26,7 +26,9 @@ use jiff::Timestamp;
 
 use crate::api::Api;
 use crate::base::clock::Clock;
-use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, Traffic};
+use crate::modules::module::Module;
+use crate::runs::health::verdict::ModuleHealth;
 use crate::runs::service::Runs;
 use crate::store::Store;
 pub use readiness::Readiness;
@@ -41,6 +43,8 @@ const PATHS: &str = "/metrics  figures for Prometheus\n/metrics/modules  the sam
 pub struct Parts {
     /// The contract's side.
     pub api: Arc<Api>,
+    /// The web app's requests and answers.
+    pub web: Arc<Traffic>,
     /// Searches.
     pub runs: Arc<Runs>,
     /// The store.
@@ -49,6 +53,13 @@ pub struct Parts {
     pub gauge: Gauge,
     /// Time of day.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Parts {
+    /// Every module of the catalogue with how it does.
+    fn health_of_all(&self) -> Vec<(&Module, ModuleHealth)> {
+        self.runs.module_health().of_all(self.runs.catalog().modules(), self.clock.now())
+    }
 }
 
 /// Answers what operators ask.

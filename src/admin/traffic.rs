@@ -1,12 +1,12 @@
 //! Families of the public side: requests, connections, threads.
 
 use super::exposition::{Exposition, Kind};
-use crate::api::traffic::Traffic;
-use crate::http::Load;
+use crate::http::{Load, Traffic};
 
-pub(super) fn write(page: &mut Exposition, load: &Load, traffic: &Traffic) {
-    write_requests(page, traffic);
-    write_threads(page, load, traffic);
+/// `sides`: the API and the web app.
+pub(super) fn write(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
+    write_requests(page, sides);
+    write_threads(page, load, sides);
     page.gauge(
         "sightline_http_connections",
         "Connections at the last look, a fraction of a second ago.",
@@ -29,13 +29,13 @@ pub(super) fn write(page: &mut Exposition, load: &Load, traffic: &Traffic) {
     );
 }
 
-fn write_requests(page: &mut Exposition, traffic: &Traffic) {
+fn write_requests(page: &mut Exposition, sides: [&Traffic; 2]) {
     let mut requests = page.family(
         Kind::Counter,
         "sightline_http_requests_total",
-        "Answers by route, method and status; route none: no such address.",
+        "Answers by route, method and status; route none or /app none: no such address.",
     );
-    for of in traffic.answers() {
+    for of in sides.into_iter().flat_map(Traffic::answers) {
         let labels = [("route", of.route), ("method", of.method), ("status", of.status.as_str())];
         requests.put(&labels, of.count as f64);
     }
@@ -44,12 +44,12 @@ fn write_requests(page: &mut Exposition, traffic: &Traffic) {
         "sightline_http_request_duration_seconds",
         "From a request that is read whole to its answer, or the first byte of its stream; waits included.",
     );
-    for (route, method, spread) in traffic.durations() {
+    for (route, method, spread) in sides.into_iter().flat_map(Traffic::durations) {
         durations.spread(&[("route", route), ("method", method)], &spread);
     }
 }
 
-fn write_threads(page: &mut Exposition, load: &Load, traffic: &Traffic) {
+fn write_threads(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
     for (name, help, value) in [
         ("sightline_http_workers_busy", "Request workers at work.", load.workers_busy),
         ("sightline_http_workers", "Request workers.", load.workers_max),
@@ -64,10 +64,14 @@ fn write_threads(page: &mut Exposition, load: &Load, traffic: &Traffic) {
     ] {
         page.gauge(name, help, value as f64);
     }
-    page.gauge("sightline_http_streams", "Streams that are open.", traffic.streams.get() as f64);
+    page.gauge(
+        "sightline_http_streams",
+        "Streams that are open.",
+        sides.map(|side| side.streams.get()).into_iter().sum::<u64>() as f64,
+    );
     page.gauge(
         "sightline_http_waits",
         "Requests that wait for the end of a search.",
-        traffic.waits.get() as f64,
+        sides.map(|side| side.waits.get()).into_iter().sum::<u64>() as f64,
     );
 }

@@ -1,7 +1,7 @@
 //! Families of searches: runs, checks, modules, credits.
 
+use super::Parts;
 use super::exposition::{Exposition, Kind};
-use super::{Parts, metrics};
 use crate::runs::figures::Figures;
 use crate::runs::health::verdict::Verdict;
 
@@ -52,18 +52,12 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
-    let all = metrics::health_of_all(parts);
+    let all = parts.health_of_all();
     let help = "Modules of the catalogue by how they have done lately.";
     let mut modules = page.family(Kind::Gauge, "sightline_modules", help);
-    for (name, verdict) in [
-        ("unknown", Verdict::Unknown),
-        ("ok", Verdict::Ok),
-        ("degraded", Verdict::Degraded),
-        ("blocked", Verdict::Blocked),
-        ("broken", Verdict::Broken),
-    ] {
+    for verdict in Verdict::ALL {
         let count = all.iter().filter(|(_, health)| health.status == verdict).count();
-        modules.put(&[("health", name)], count as f64);
+        modules.put(&[("health", verdict.as_str())], count as f64);
     }
 }
 

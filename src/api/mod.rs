@@ -12,7 +12,6 @@
 //! | [`openapi`] | `/openapi.json`, made from all of these |
 //! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`health`], [`service_pages`] | handlers, by noun |
 //! | [`docs`] | the documentation in a browser |
-//! | [`traffic`] | requests and answers, counted |
 //!
 //! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
 //! [`openapi`] (the recipe stands there), its bad input in `tests/api`.
@@ -33,7 +32,6 @@ pub mod searches;
 pub mod service;
 pub mod service_pages;
 pub mod stream;
-pub mod traffic;
 pub mod wire;
 
 pub use service::{Api, ApiConfig};

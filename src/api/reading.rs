@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::cache::Snapshot;
 use super::decode;
@@ -18,6 +17,7 @@ use crate::modules::query::SearchType;
 use crate::report::body::{RunBody, RunHead};
 use crate::runs::journal::ListFilter;
 use crate::runs::live::LiveRun;
+use crate::runs::page::{Cursor, Page};
 use crate::runs::run::{ResultRecord, RunSummary, Status, count};
 use crate::runs::service::Found;
 
@@ -117,64 +117,23 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
             Status::from_name,
             &["running", "completed", "failed"],
         )?,
+        text: None,
         before: cursor_parameter(request)?,
     };
-    // One more than asked for tells whether there are more.
-    let mut runs = api.runs.list(account, &filter, limit + 1)?;
-    let has_more = runs.len() > limit;
-    runs.truncate(limit);
-    let next_cursor = runs.last().filter(|_| has_more).map(|run| write_cursor(run.created_at, run.id));
+    let Page { runs, next } = api.runs.page(account, &filter, limit)?;
+    let (has_more, next_cursor) = (next.is_some(), next.map(|next| next.to_string()));
     let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
     Ok(ok_json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
 }
 
 fn cursor_parameter(request: &Request) -> Result<Option<(Timestamp, RunId)>, ApiError> {
     let Some(text) = decode::parameter(request, "cursor")? else { return Ok(None) };
-    let cursor = read_cursor(&text).ok_or_else(|| {
+    let cursor: Cursor = text.parse().map_err(|_| {
         ApiError::invalid_request(
             "cursor",
             "the cursor is not one of ours",
             "the next_cursor of an earlier answer",
         )
     })?;
-    Ok(Some(cursor))
-}
-
-fn write_cursor(at: Timestamp, id: RunId) -> String {
-    format!("{:x}.{}", at.as_millisecond(), id.0.simple())
-}
-
-fn read_cursor(text: &str) -> Option<(Timestamp, RunId)> {
-    let (at, id) = text.split_once('.')?;
-    // Eleven digits last until the year 2527.
-    if at.len() > 11 || id.len() != 32 {
-        return None;
-    }
-    // `from_str_radix` would take a sign.
-    let at = at.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| i64::from_str_radix(at, 16).ok())??;
-    let at = Timestamp::from_millisecond(at).ok()?;
-    Some((at, RunId(Uuid::try_parse(id).ok()?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_reads_as_it_was_written_and_nothing_else_does() {
-        let (at, id) = ("2026-05-06T07:08:09.010Z".parse().unwrap(), RunId::new());
-        assert_eq!(read_cursor(&write_cursor(at, id)), Some((at, id)));
-        for bad in [
-            "",
-            ".",
-            "x.y",
-            "-1.00",
-            "-1.00000000000000000000000000000000",
-            "100000000000.00000000000000000000000000000000",
-            "ffffffffffffffff.00000000000000000000000000000000",
-            &id.to_string(),
-        ] {
-            assert_eq!(read_cursor(bad), None, "{bad}");
-        }
-    }
+    Ok(Some(cursor.place()))
 }

@@ -7,7 +7,7 @@ use super::openapi::{self, Doc};
 use super::service::{Api, Call};
 use super::{accounts, docs, export, health, reading, searches, service_pages};
 use crate::account::rate_limit::Policy;
-use crate::http::Reply;
+use crate::http::{Reply, fit};
 
 /// Who may call a route, and what a call counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,6 +136,23 @@ pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
     }
 }
 
+/// Every route and page, as a method and a pattern: what requests are counted by.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let routes = ROUTES.iter().map(|route| (route.method, route.path));
+    routes.chain(PAGES.iter().map(|page| ("GET", page.path)))
+}
+
+/// The place of what was found among [`all`]: rows of the tables have one place in memory each.
+pub(super) fn place_of(found: &Match<'_>) -> Option<usize> {
+    match found {
+        Match::Route(route, _) => ROUTES.iter().position(|known| std::ptr::eq(known, *route)),
+        Match::Page(page, _) => {
+            PAGES.iter().position(|known| std::ptr::eq(known, *page)).map(|at| ROUTES.len() + at)
+        }
+        Match::OtherMethods(_) | Match::Nothing => None,
+    }
+}
+
 /// All methods there are: what `OPTIONS *` asks for (RFC 9110, section 9.3.7).
 fn all_methods() -> String {
     let mut methods = vec!["HEAD", "OPTIONS"];
@@ -162,22 +179,6 @@ pub fn methods(pattern: &str) -> Vec<&'static str> {
         other => vec![other],
     });
     methods.chain(["OPTIONS"]).collect()
-}
-
-/// `Some` where the path fits the pattern, with what stands for `{…}`.
-fn fit<'a>(pattern: &str, path: &'a str) -> Option<Option<&'a str>> {
-    let mut any = None;
-    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
-    loop {
-        match (pattern.next(), path.next()) {
-            (None, None) => return Some(any),
-            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
-                any = Some(segment);
-            }
-            (Some(want), Some(segment)) if want == segment => {}
-            _ => return None,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::service::{Api, Call, json_response};
 use super::stream;
 use super::wire::run::Answer;
 use crate::account::audit::Origin;
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Response};
@@ -19,10 +20,6 @@ use crate::runs::journal::Idempotency;
 use crate::runs::run::{ResultRecord, RunSummary};
 use crate::runs::service::{Found, Order, OrderError, Receipt, idempotency_valid_since};
 
-/// Credits of a standard search (section 8).
-pub const STANDARD_COST: u64 = 1;
-/// Credits of a premium username search (section 8).
-pub const PREMIUM_COST: u64 = 2;
 /// Seconds that a client should wait before it polls after a wait that ran out.
 const POLL_AFTER_SECS: &str = "2";
 /// Seconds after which a refused search may be tried again.
@@ -203,7 +200,6 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !api.runs.delete(id, caller.account.id, &Origin::request(caller.actor, call.request_id))? {
         return Err(ApiError::no_such_run());
     }
-    api.snapshots.forget(id);
     Ok(Reply::Now(Response::empty(204)))
 }
 

@@ -16,12 +16,11 @@ use super::error::ApiError;
 use super::health::PingCache;
 use super::openapi::page::Page;
 use super::routes::{self, Access, Counts, Match, Route};
-use super::traffic::{Traffic, Visit};
 use crate::account::rate_limit::{Policy, RateLimiter, Standing, Uncounted};
 use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, RunId};
-use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, StreamBody};
+use crate::http::{Gauge, Handler, Refusal, Reply, Request, Response, StreamBody, Traffic, Visit};
 use crate::runs::service::Runs;
 
 /// What the operator decides.
@@ -50,7 +49,7 @@ pub struct Api {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Snapshots,
     pub(super) ping: PingCache,
-    traffic: Traffic,
+    traffic: Arc<Traffic>,
     /// The server's own numbers.
     pub(super) gauge: OnceLock<Gauge>,
     pub(super) openapi: OnceLock<Page>,
@@ -98,20 +97,20 @@ impl Api {
             clock,
             snapshots: Snapshots::default(),
             ping: PingCache::default(),
-            traffic: Traffic::default(),
+            traffic: Arc::new(Traffic::new(routes::all(), "none")),
             gauge: OnceLock::new(),
             openapi: OnceLock::new(),
             in_flight: Arc::default(),
         }
     }
 
-    /// Forgets a run that was deleted through another instance.
+    /// Forgets a run that was deleted, here or through another instance.
     pub fn forget_run(&self, run: RunId) {
         self.snapshots.forget(run);
     }
 
     /// Requests and answers, counted.
-    pub fn traffic(&self) -> &Traffic {
+    pub fn traffic(&self) -> &Arc<Traffic> {
         &self.traffic
     }
 
@@ -224,7 +223,7 @@ impl Api {
         let offered = request.and_then(|request| request.header("x-request-id"));
         let origin = request.and_then(|request| request.header("origin"));
         Dress {
-            visit: Visit::begin(request, found),
+            visit: self.traffic.begin(request, found.and_then(routes::place_of)),
             request_id: RequestId::accept(offered),
             counted: Vec::new(),
             cors_origin: origin

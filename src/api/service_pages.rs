@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::ApiError;
-use super::searches::{PREMIUM_COST, STANDARD_COST};
 use super::service::{Api, Call, ok_json};
 use super::wire::service::{Auth, Capabilities, Limits, Modes, Module, ModuleList, Premium};
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 
@@ -81,13 +81,10 @@ const RESULT_FIELDS: [(&str, &str); 9] = [
 /// # Errors
 /// Never.
 pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let (health, now) = (api.runs.module_health(), api.clock.now());
-    let modules: Vec<Module<'_>> = api
-        .runs
-        .catalog()
-        .modules()
-        .iter()
-        .map(|module| {
+    let all = api.runs.module_health().of_all(api.runs.catalog().modules(), api.clock.now());
+    let modules: Vec<Module<'_>> = all
+        .into_iter()
+        .map(|(module, health)| {
             let entry = module.entry();
             Module {
                 id: module.id(),
@@ -101,7 +98,7 @@ pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
                 nsfw: entry.nsfw,
                 discovery: entry.discovery,
                 enabled: entry.enabled,
-                health: health.of(module.id(), now),
+                health,
             }
         })
         .collect();

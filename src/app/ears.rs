@@ -1,4 +1,4 @@
-//! What other instances tell, passed on to the parts that want to know.
+//! What other instances tell, and what is deleted here, passed on to the parts that want to know.
 
 use std::sync::{Arc, Weak};
 
@@ -30,6 +30,13 @@ impl Ears {
         store
             .listen(ear)
             .map_err(|error| AppError::Failed(format!("other instances cannot be heard: {error}")))?;
+        // Weakly: the API holds the runs.
+        let api = Arc::downgrade(api);
+        runs.on_deletion(Box::new(move |run| {
+            if let Some(api) = api.upgrade() {
+                api.forget_run(run);
+            }
+        }));
         Ok(ears)
     }
 }

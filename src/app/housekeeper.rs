@@ -1,5 +1,5 @@
 //! What has to be done every now and then: leases, expiry, retention, deletions, cache sizes, when keys were last seen,
-//! what is never searched.
+//! sessions that have expired, what is never searched.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -11,6 +11,7 @@ use super::AppError;
 use super::suppression::Watch;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::Accounts;
+use crate::account::sign_in::SignIns;
 use crate::base::clock::Clock;
 use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
@@ -23,6 +24,7 @@ const LEISURELY: u64 = 15;
 pub(super) struct House {
     pub(super) runs: Arc<Runs>,
     pub(super) accounts: Arc<Accounts>,
+    pub(super) sign_ins: Arc<SignIns>,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sweeper: Sweeper,
@@ -61,6 +63,9 @@ impl House {
     fn tidy_up(&self) {
         if let Err(error) = self.accounts.keep_house() {
             warn!("when keys were last seen was not written down: {error}");
+        }
+        if let Err(error) = self.sign_ins.keep_house() {
+            warn!("sessions and links that have expired were not removed: {error}");
         }
     }
 }

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
 //! | `browsers` | browsers, as they are configured |
+//! | `front` | the API and the web app, behind one server |
 //! | `serve` | the server, from its start to its end |
 //! | `search` | one search without a server |
 //! | `proof` | a catalogue proved |
 //! | `keys` | keys that no module asks for |
-//! | `welcome` | the first account and its key |
+//! | `welcome` | the first account, its key and its set-up link |
 //! | `suppression` | the file of what is never searched |
 //! | `admin` | the listener for metrics and probes |
 //! | `notify` | what the service manager is told |
@@ -18,6 +19,7 @@
 mod admin;
 mod browsers;
 mod ears;
+mod front;
 mod housekeeper;
 mod keys;
 mod notify;

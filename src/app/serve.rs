@@ -11,20 +11,25 @@ use signal_hook::iterator::Signals;
 
 use super::admin::AdminSide;
 use super::ears::Ears;
+use super::front::Front;
 use super::housekeeper::House;
 use super::parts::{Engine, load_catalog};
 use super::{AppError, housekeeper, notify, suppression, welcome};
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
+use crate::account::sign_in::SignIns;
+use crate::account::sign_in::session::SessionLimits;
 use crate::admin;
 use crate::api::service::ApiHandler;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::ServeConfig;
 use crate::http::{self, Server};
+use crate::report::account::Archive;
 use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
 use crate::store;
+use crate::web::{self, Web, WebConfig, WebHandler};
 
 /// Serves until the process is told to stop (SIGTERM or SIGINT), then drains.
 ///
@@ -44,6 +49,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let store =
         store::open(&url, store::Options::server()).map_err(|error| AppError::Failed(error.to_string()))?;
     let accounts = Arc::new(Accounts::new(store.clone(), config.accounts.plans.clone(), Arc::clone(&clock)));
+    let sign_ins = sign_ins(config, &store, &clock)?;
     let limits = &config.rate_limits;
     let limits = RateLimits { search: limits.search, stream: limits.stream, read: limits.read };
     let limiter = Arc::new(RateLimiter::new(limits, store.clone()));
@@ -62,7 +68,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let sweeper = Sweeper::new(store.clone(), Arc::clone(&clock), config.privacy.retain_days);
 
     let address = server.local_addr();
-    let base_url = config.server.base_url_at(address);
+    let (base_url, gauge) = (config.server.base_url_at(address), server.gauge());
     let api = Arc::new(Api::new(
         api_config(config, &engine, base_url.clone()),
         Arc::clone(&accounts),
@@ -70,20 +76,33 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
         Arc::clone(&engine.runs),
         Arc::clone(&clock),
     ));
+    let web = Arc::new(Web::new(
+        web_config(config, &engine, base_url.clone()),
+        web::Parts {
+            accounts: Arc::clone(&accounts),
+            sign_ins: Arc::clone(&sign_ins),
+            limiter: Arc::clone(&limiter),
+            runs: Arc::clone(&engine.runs),
+            archive: archive(&store),
+            clock: Arc::clone(&clock),
+            gauge: gauge.clone(),
+        },
+    ));
     let ears = Ears::open(&*store, &engine.runs, &accounts, &api)?;
     if engine.sandbox.is_some() {
         warn!("the web is simulated: nothing that is found is real");
     }
-    let first_key = welcome::first_key(&accounts)?;
-    let gauge = server.gauge();
+    let first = welcome::first_account(&accounts, &sign_ins)?;
     api.set_gauge(gauge.clone());
-    let handle =
-        server.start(Arc::new(ApiHandler(Arc::clone(&api)))).map_err(|error| failed("the server", &error))?;
+    let front = Front { api: ApiHandler(Arc::clone(&api)), web: WebHandler(Arc::clone(&web)) };
+    let handle = server.start(Arc::new(front)).map_err(|error| failed("the server", &error))?;
     let runs = Arc::clone(&engine.runs);
-    let parts = admin::Parts { api, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
-    let housekeeper = housekeeper::start(House { runs, accounts, limiter, clock, sweeper, suppression })?;
+    let web = Arc::clone(web.traffic());
+    let parts = admin::Parts { api, web, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
+    let housekeeper =
+        housekeeper::start(House { runs, accounts, sign_ins, limiter, clock, sweeper, suppression })?;
     admin_side.admin.serve(parts);
-    announce(&format!("http://{address}"), first_key.as_ref(), &base_url);
+    announce(&format!("http://{address}"), first.as_ref(), &base_url);
     notify::ready();
 
     let signal = signals.forever().next();
@@ -153,6 +172,37 @@ fn listen(config: &ServeConfig) -> io::Result<Server> {
     }
 }
 
+fn sign_ins(
+    config: &ServeConfig,
+    store: &Arc<store::Store>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<SignIns>, AppError> {
+    let limits = SessionLimits { idle: config.web.session_idle, longest: config.web.session_longest };
+    let sign_ins = SignIns::new(store.clone(), store.clone(), Arc::clone(clock), limits);
+    let failed = |error| AppError::Failed(format!("the system gives no random numbers: {error}"));
+    sign_ins.map(Arc::new).map_err(failed)
+}
+
+/// The store, in each of its roles.
+fn archive(store: &Arc<store::Store>) -> Archive {
+    Archive {
+        ledger: store.clone(),
+        sign_ins: store.clone(),
+        records: store.clone(),
+        audit: store.clone(),
+        journal: store.clone(),
+    }
+}
+
+fn web_config(config: &ServeConfig, engine: &Engine, base_url: String) -> WebConfig {
+    WebConfig {
+        base_url,
+        sandbox: engine.sandbox.is_some(),
+        stream_timeout: config.server.stream_timeout,
+        keep_alive: config.server.keep_alive,
+    }
+}
+
 fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiConfig {
     ApiConfig {
         base_url,
@@ -166,13 +216,12 @@ fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiCon
 
 /// The first line on standard output is for scripts, the rest for people. Nobody may be reading: a closed
 /// output stops no server.
-fn announce(url: &str, first_key: Option<&crate::account::key::ApiKey>, base_url: &str) {
+fn announce(url: &str, first: Option<&welcome::FirstAccount>, base_url: &str) {
     let mut out = io::stdout().lock();
-    let written =
-        writeln!(out, "listening on {url}").and_then(|()| out.flush()).and_then(|()| match first_key {
-            Some(key) => welcome::show(&mut out, base_url, key),
-            None => Ok(()),
-        });
+    let written = writeln!(out, "listening on {url}").and_then(|()| out.flush()).and_then(|()| match first {
+        Some(first) => welcome::show(&mut out, base_url, first),
+        None => Ok(()),
+    });
     if written.is_err() {
         warn!("standard output is closed");
     }

@@ -1,4 +1,4 @@
-//! The first start with an empty database: an account, its key, and a line to paste.
+//! The first start with an empty database: an account, its key, a line to paste, and a link for the browser.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,24 @@ use crate::account::audit::Origin;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
 use crate::account::service::{AccountError, Accounts};
+use crate::account::sign_in::SignIns;
+use crate::account::sign_in::token::Token;
 
 /// Email address of the account that the first start makes.
 pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
 
-/// Makes the first account and its key where there is no account yet. `None`: there is one, or no plan
+/// What the first start made.
+pub(super) struct FirstAccount {
+    key: ApiKey,
+    link: Token,
+}
+
+/// Makes the first account, its key and its set-up link where there is no account yet. `None`: there is one, or no plan
 /// of the table has API access.
-pub(super) fn first_key(accounts: &Accounts) -> Result<Option<ApiKey>, AppError> {
+pub(super) fn first_account(
+    accounts: &Accounts,
+    sign_ins: &SignIns,
+) -> Result<Option<FirstAccount>, AppError> {
     let failed = |error: AccountError| AppError::Failed(format!("the first account was not made: {error}"));
     if !accounts.accounts().map_err(failed)?.is_empty() {
         return Ok(None);
@@ -32,16 +43,18 @@ pub(super) fn first_key(accounts: &Accounts) -> Result<Option<ApiKey>, AppError>
     };
     let (key, _) =
         accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
-    Ok(Some(key))
+    let failed = |error| AppError::Failed(format!("the first account's set-up link was not made: {error}"));
+    let link = sign_ins.make_link(account.id, &Origin::SYSTEM).map_err(failed)?;
+    Ok(Some(FirstAccount { key, link }))
 }
 
 fn best_plan(plans: &PlanTable) -> Option<&Plan> {
     plans.all().iter().filter(|plan| plan.api).max_by_key(|plan| plan.credits.unwrap_or(u64::MAX))
 }
 
-/// Shows the key, once, with a line that works when it is pasted.
-pub(super) fn show(out: &mut dyn Write, base_url: &str, key: &ApiKey) -> io::Result<()> {
-    let key = key.expose();
+/// Shows the key and the link, once, with a line that works when it is pasted.
+pub(super) fn show(out: &mut dyn Write, base_url: &str, first: &FirstAccount) -> io::Result<()> {
+    let (key, link) = (first.key.expose(), first.link.expose());
     write!(
         out,
         "\n\
@@ -50,7 +63,10 @@ pub(super) fn show(out: &mut dyn Write, base_url: &str, key: &ApiKey) -> io::Res
          \n\
          A first search; results come as they are found:\n\
          \n    curl -N {base_url}/v1/searches -H 'Authorization: Bearer {key}' \
-         -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\n"
+         -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\
+         \n\
+         To use it in a browser, choose a password here; the link works once, within three days:\n\
+         \n    {base_url}/app/set-up/{link}\n\n"
     )?;
     out.flush()
 }

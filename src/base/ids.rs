@@ -51,6 +51,10 @@ uuid_id!(
     /// Identifies an API key; never the key itself.
     KeyId
 );
+uuid_id!(
+    /// Identifies a session of the web app; never its token.
+    SessionId
+);
 
 /// Identifies one HTTP request: the caller's own `X-Request-Id` or one that we made.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,27 +7,24 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::account::open_store;
 use super::exit::{Exit, Failure};
 use crate::account::account::Account;
 use crate::account::audit::{AuditFilter, Entry};
 use crate::account::service::AccountError;
-use crate::base::clock::{millis, rfc3339_millis};
+use crate::base::clock::rfc3339_millis;
 use crate::base::ids::AccountId;
 use crate::base::text::{json, plain};
 use crate::config::{StorageConfig, checked};
+use crate::report::audit::{AuditLine, each_entry};
 use crate::store::Store;
-
-/// Entries read from the store at once.
-const PAGE: usize = 1000;
 
 /// Show who did what, when, oldest first
 ///
-/// Accounts created, moved to another plan, exported, deleted; keys created, revoked; searches started,
-/// deleted, removed for their age; changes of the schema. Never what was searched or found.
+/// Accounts created, moved to another plan or role, exported, deleted; set-up links, passwords and sessions of the web
+/// app; keys created, revoked; searches started, deleted, removed for their age; changes of the schema. Never what was searched or found.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -63,50 +60,21 @@ fn moment(text: &str) -> Result<Timestamp, String> {
     })
 }
 
-/// An entry as `--format json` shows it.
-#[derive(Serialize)]
-pub(super) struct AuditLine<'a> {
-    id: u64,
-    #[serde(with = "millis")]
-    at: Timestamp,
-    actor: &'static str,
-    actor_id: Option<String>,
-    action: &'a str,
-    account: Option<AccountId>,
-    object: Option<&'a str>,
-    request_id: Option<&'a str>,
-    detail: &'a Map<String, Value>,
-}
-
-impl<'a> From<&'a Entry> for AuditLine<'a> {
-    fn from(entry: &'a Entry) -> Self {
-        Self {
-            id: entry.id,
-            at: entry.at,
-            actor: entry.actor.kind(),
-            actor_id: entry.actor.id().map(|id| id.to_string()),
-            action: &entry.action,
-            account: entry.account,
-            object: entry.object.as_deref(),
-            request_id: entry.request.as_deref(),
-            detail: &entry.detail,
-        }
-    }
-}
-
 pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let store = open_store(&args.storage)?;
     let account = args.account.as_deref().map(|name| find(&*store, name)).transpose()?;
     let filter = AuditFilter { account, since: args.since, after: 0 };
     match args.format {
-        Format::Text => each_entry(&*store, filter, |entry| Ok(writeln!(out, "{}", line(entry))?))?,
+        Format::Text => {
+            each_entry(&*store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
+        }
         Format::Json => {
             let mut before = "[\n  ";
             each_entry(&*store, filter, |entry| {
                 let text = serde_json::to_string(&AuditLine::from(entry))?;
                 write!(out, "{before}{}", json(&text))?;
                 before = ",\n  ";
-                Ok(())
+                Ok::<_, Failure>(())
             })?;
             writeln!(out, "{}", if before.starts_with('[') { "[]" } else { "\n]" })?;
         }
@@ -121,22 +89,6 @@ fn find(store: &Store, name: &str) -> Result<AccountId, Failure> {
     }
     let account: Option<Account> = store.account_by_email(&name.trim().to_lowercase())?;
     Ok(account.ok_or(AccountError::UnknownAccount)?.id)
-}
-
-/// All entries of a filter, page by page.
-pub(super) fn each_entry(
-    store: &Store,
-    mut filter: AuditFilter,
-    mut show: impl FnMut(&Entry) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    loop {
-        let page = store.audit(&filter, PAGE)?;
-        page.iter().try_for_each(&mut show)?;
-        match page.last() {
-            Some(last) if page.len() == PAGE => filter.after = last.id,
-            _ => return Ok(()),
-        }
-    }
 }
 
 /// `2026-11-01T12:00:00.000Z key.created by cli account 0198… object 0198…`

@@ -5,6 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crate::account::service::AccountError;
+use crate::account::sign_in::SignInError;
 use crate::app::AppError;
 use crate::base::storage::StorageError;
 use crate::config::ConfigError;
@@ -124,5 +125,11 @@ impl From<AccountError> for Failure {
             | AccountError::Random(_)
             | AccountError::Storage(_) => Self::Failed(message),
         }
+    }
+}
+
+impl From<SignInError> for Failure {
+    fn from(error: SignInError) -> Self {
+        Self::Failed(error.to_string())
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `serve` | `serve` |
 //! | `search` | `search TYPE QUERY` |
-//! | `account` | `account create`, `list`, `set-plan`, `export`, `delete` |
+//! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
 //! | `suppress` | `suppress hash`, `key` |

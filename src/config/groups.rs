@@ -250,6 +250,20 @@ pub struct PrivacyConfig {
     pub suppression: SuppressionConfig,
 }
 
+/// The web app.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Web app")]
+pub struct WebAppConfig {
+    /// A session of the web app ends when it was not used for this long
+    #[arg(long, env = "SIGHTLINE_SESSION_IDLE", value_name = "DURATION", default_value = "14d")]
+    #[arg(value_parser = checked(value::duration("1s", "365d")))]
+    pub session_idle: Duration,
+    /// A session of the web app ends after this time in any case
+    #[arg(long, env = "SIGHTLINE_SESSION_LONGEST", value_name = "DURATION", default_value = "90d")]
+    #[arg(value_parser = checked(value::duration("1s", "365d")))]
+    pub session_longest: Duration,
+}
+
 /// Requests a minute and account.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rate limits")]

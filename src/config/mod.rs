@@ -32,7 +32,7 @@ pub(crate) use checked::checked;
 pub(crate) use checked::secret;
 pub use groups::{
     AccountConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, SandboxMode,
-    ServerConfig, StorageConfig, SuppressionConfig,
+    ServerConfig, StorageConfig, SuppressionConfig, WebAppConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use value::DatabaseAddress;
@@ -74,6 +74,9 @@ pub struct ServeConfig {
     /// How long what is found is kept, and what is never searched.
     #[command(flatten)]
     pub privacy: PrivacyConfig,
+    /// The web app.
+    #[command(flatten)]
+    pub web: WebAppConfig,
     /// Requests a minute.
     #[command(flatten)]
     pub rate_limits: RateLimitConfig,

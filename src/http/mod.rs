@@ -12,7 +12,8 @@
 //! tiny_http has faults; `supervisor` (`bell`, `watchlist`, `probe`) cures from outside what makes it stall or die,
 //! `closing` (`farewell`, `sockets`, `disposal`) does what it can't: close a connection, bound a read. The
 //! listening socket's options (`listener`) and the process's limits (`limits`) do the rest; `config` has
-//! every figure with its reason.
+//! every figure with its reason. `traffic` counts requests and answers for whoever has a route table; `pattern` is what
+//! such a table is made of.
 //!
 //! # What only a reverse proxy stops
 //! tiny_http reads a head of any size before anyone else sees it, leaves a connection hanging on `HTTP/2.0` in the
@@ -47,6 +48,7 @@ mod head;
 mod limits;
 mod listener;
 mod load;
+mod pattern;
 mod probe;
 mod request;
 mod response;
@@ -57,6 +59,7 @@ mod static_file;
 mod streams;
 mod supervisor;
 mod target;
+mod traffic;
 mod watchlist;
 mod workers;
 mod writing;
@@ -68,7 +71,9 @@ pub use forwarded::Network;
 pub use handler::{Handler, Refusal, Reply, StreamBody, StreamEnd, StreamSink};
 pub use listener::activated_listener;
 pub use load::{Gauge, Load};
+pub use pattern::fit;
 pub use request::Request;
 pub use response::Response;
 pub use server::{Drained, RunningServer, Server};
 pub use static_file::{StaticFile, etag_of};
+pub use traffic::{Answers, Traffic, Visit};

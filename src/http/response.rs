@@ -41,6 +41,14 @@ impl Response {
         Self::empty(status).with_header("Content-Type", content_type).with_body(body)
     }
 
+    /// The head of a stream of Server-Sent Events, which nobody on its way may keep, change or hold back.
+    pub fn event_stream() -> Self {
+        Self::empty(200)
+            .with_header("Content-Type", "text/event-stream")
+            .with_header("Cache-Control", "no-cache, no-transform")
+            .with_header("X-Accel-Buffering", "no")
+    }
+
     /// The same with one more header.
     #[must_use]
     pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {

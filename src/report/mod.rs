@@ -1,4 +1,4 @@
-//! A run as a file, in the four forms that the API, the web app and the command line offer.
+//! A run as a file, in the four forms that the API, the web app and the command line offer; an account as one.
 //!
 //! | file | holds |
 //! |---|---|
@@ -6,6 +6,8 @@
 //! | [`csv`] | one row a result, for spreadsheets |
 //! | [`html`] | one page to read, to print, to keep |
 //! | [`file_name`] | what the file is called |
+//! | [`outcomes`] | outcomes in words |
+//! | [`account`], [`audit`] | everything that is kept of an account |
 //!
 //! | format | what it says | what it leaves out |
 //! |---|---|---|
@@ -19,10 +21,13 @@
 //!
 //! To add a form: a variant of [`Format`], its writer beside the others, its line in the table above.
 
+pub mod account;
+pub mod audit;
 pub mod body;
 pub mod csv;
 pub mod file_name;
 pub mod html;
+pub mod outcomes;
 
 use std::io::{self, Write};
 

@@ -209,12 +209,14 @@ pub struct Claim<'a> {
 }
 
 /// Which runs a list shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListFilter {
     /// Only this type.
     pub search_type: Option<SearchType>,
     /// Only this status.
     pub status: Option<Status>,
+    /// Only those whose query holds this text, whatever its case (on SQLite: the case of ASCII letters).
+    pub text: Option<String>,
     /// Only runs older than this one (the last of the previous page), by `(created_at, id)`.
     pub before: Option<(Timestamp, RunId)>,
 }

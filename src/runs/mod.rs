@@ -12,6 +12,7 @@
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | a run in memory: its state, and readers that wait on it |
 //! | [`follow`] | readers of a run, live or stored |
+//! | [`stream`] | a run told to one reader, frame by frame |
 //! | `holding` | the runs that this process holds in memory |
 //! | `hearing` | what the news of other processes change here |
 //! | [`courtesy`] | how often a host and a module may be asked |
@@ -30,6 +31,7 @@
 //! | [`scheduler`] | which runs are driven now, which wait |
 //! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
 //! | [`order`] | an order for a search, and what became of it |
+//! | [`page`] | the list of runs, page by page |
 //! | [`service`] | the use cases: start, read, wait, follow, delete |
 //! | `upkeep` | leases, runs without a driver, memory, the shutdown |
 //!
@@ -54,6 +56,7 @@ pub mod lanes;
 pub mod live;
 pub mod news;
 pub mod order;
+pub mod page;
 pub mod pool;
 pub mod proof;
 pub mod record;
@@ -62,6 +65,7 @@ pub mod ring;
 pub mod run;
 pub mod scheduler;
 pub mod service;
+pub mod stream;
 pub mod suppression;
 pub mod unrecorded;
 mod upkeep;

@@ -1,8 +1,8 @@
 //! What can be done with runs: start, read, wait, follow, delete.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use jiff::{Timestamp, ToSpan};
@@ -16,7 +16,7 @@ use super::figures::Figures;
 use super::follow::Follower;
 use super::health::HealthTable;
 use super::hearing::Attention;
-use super::journal::{InstanceId, Journal, ListFilter, NewRun, Started};
+use super::journal::{InstanceId, Journal, NewRun, Started};
 use super::live::LiveRun;
 use super::news::Board;
 pub use super::order::{Order, OrderError, Receipt};
@@ -109,7 +109,11 @@ pub struct Runs {
     pub(super) agenda: Mutex<Agenda>,
     suppressed: RwLock<Arc<Suppressed>>,
     pub(super) doubts: Doubts,
+    forgetting: OnceLock<Forget>,
 }
+
+/// Forgets what else this process keeps of a run.
+pub type Forget = Box<dyn Fn(RunId) + Send + Sync>;
 
 impl Runs {
     /// Starts the check workers, and reads what checks taught before; no run yet.
@@ -149,6 +153,7 @@ impl Runs {
             agenda: Mutex::new(Agenda::new()),
             suppressed: RwLock::default(),
             doubts: Doubts::default(),
+            forgetting: OnceLock::new(),
         });
         runs.share_health();
         runs
@@ -343,27 +348,6 @@ impl Runs {
         }
     }
 
-    /// The runs of an account, newest first, at most `limit`; live ones as they are now.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub fn list(
-        &self,
-        account: AccountId,
-        filter: &ListFilter,
-        limit: usize,
-    ) -> Result<Vec<RunSummary>, StorageError> {
-        let mut runs = self.workshop.journal.list(account, filter, limit)?;
-        for summary in &mut runs {
-            if let Some(run) = self.live(summary.id) {
-                *summary = run.summary();
-            }
-        }
-        // What was running a moment ago may have ended.
-        runs.retain(|run| filter.status.is_none_or(|status| run.status == status));
-        Ok(runs)
-    }
-
     /// Forgets a run; a running one stops first. `false`: unknown, foreign or deleted before.
     ///
     /// # Errors
@@ -373,8 +357,16 @@ impl Runs {
         if known {
             self.stop_deleted(id);
             self.board.tell(id);
+            if let Some(forget) = self.forgetting.get() {
+                forget(id);
+            }
         }
         Ok(known)
+    }
+
+    /// From now on this is called for each run that is deleted through this process. To be set once.
+    pub fn on_deletion(&self, forget: Forget) {
+        let _ = self.forgetting.set(forget);
     }
 
     /// Storage, for followers.

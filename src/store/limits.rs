@@ -95,3 +95,6 @@ pub(super) const MIGRATION_PAUSE: Duration = Duration::from_secs(1);
 
 /// How deep arrays and objects of a result's metadata may nest; see `document`.
 pub(super) const METADATA_DEPTH: usize = 64;
+
+/// Sessions of the web app that an account has at most; the one not used for longest ends where one more begins.
+pub(super) const SESSIONS_KEPT: i64 = 50;

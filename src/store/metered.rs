@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::{StoreLoad, Vitals};
-use crate::account::account::Account;
+use crate::account::account::{Account, Role};
 use crate::account::audit::{AuditFilter, AuditTrail, Deed, Entry, Origin};
 use crate::account::credits::{Charge, Cycle};
 use crate::account::key::{KeyHash, KeyRecord};
@@ -14,8 +14,12 @@ use crate::account::ledger::{Erased, Erasure, Ledger};
 use crate::account::rate_limit::Policy;
 use crate::account::rate_limit::quota::{Ask, Grant, Quota, Taken};
 use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
+use crate::account::sign_in::attempts::{Allowance, Attempt, Subject};
+use crate::account::sign_in::keeping::{SetUpLink, SignInStore};
+use crate::account::sign_in::session::Session;
+use crate::account::sign_in::token::TokenHash;
 use crate::base::count::{Counter, Durations, Spread};
-use crate::base::ids::{AccountId, KeyId, RunId};
+use crate::base::ids::{AccountId, KeyId, RunId, SessionId};
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::runs::health::Tallies;
 use crate::runs::journal::{
@@ -27,7 +31,7 @@ use crate::runs::retention::{BatchSize, Retention, Swept};
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary};
 
 /// What the figures are kept by: the questions of the traits.
-const OPERATIONS: [&str; 41] = [
+const OPERATIONS: [&str; 55] = [
     "start",
     "known_request",
     "add_results",
@@ -68,6 +72,20 @@ const OPERATIONS: [&str; 41] = [
     "sweep",
     "take_quota",
     "give_back_quota",
+    "password",
+    "set_password",
+    "open_session",
+    "session",
+    "touch_session",
+    "sessions",
+    "end_session",
+    "add_set_up_link",
+    "set_up_account",
+    "use_set_up_link",
+    "set_role",
+    "attempt",
+    "forgive",
+    "forget_expired",
     "other",
 ];
 
@@ -259,5 +277,30 @@ impl<S: Records> Records for Metered<S> {
 impl<S: Retention> Retention for Metered<S> {
     measured! {
         sweep(ended_before: Timestamp, most: BatchSize, at: Timestamp, by: &Origin) -> Swept;
+    }
+}
+
+impl<S: SignInStore> SignInStore for Metered<S> {
+    measured! {
+        password(account: AccountId) -> Option<String>;
+        set_password(
+            account: AccountId,
+            hash: &str,
+            keep: Option<SessionId>,
+            at: Timestamp,
+            by: &Origin
+        ) -> bool;
+        open_session(session: &Session, token: &TokenHash, by: &Origin) -> bool;
+        session(token: &TokenHash, now: Timestamp) -> Option<(Session, Account)>;
+        touch_session(id: SessionId, seen: Timestamp, expires: Timestamp) -> ();
+        sessions(account: AccountId, now: Timestamp) -> Vec<Session>;
+        end_session(account: AccountId, id: SessionId, at: Timestamp, by: &Origin) -> bool;
+        add_set_up_link(link: &SetUpLink, by: &Origin) -> bool;
+        set_up_account(token: &TokenHash, now: Timestamp) -> Option<Account>;
+        use_set_up_link(token: &TokenHash, hash: &str, now: Timestamp, by: &Origin) -> Option<Account>;
+        set_role(account: AccountId, role: Role, at: Timestamp, by: &Origin) -> bool;
+        attempt(subject: &Subject, allowance: Allowance, now: Timestamp) -> Attempt;
+        forgive(subject: &Subject, allowance: Allowance) -> ();
+        forget_expired(now: Timestamp) -> ();
     }
 }

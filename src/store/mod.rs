@@ -44,6 +44,7 @@ use std::sync::Arc;
 use crate::account::audit::{AuditTrail, Origin};
 use crate::account::ledger::Ledger;
 use crate::account::records::Records;
+use crate::account::sign_in::SignInStore;
 use crate::runs::journal::Journal;
 use crate::runs::retention::Retention;
 
@@ -53,12 +54,16 @@ use metered::{Metered, StoreFigures};
 pub use url::{DatabaseUrl, UrlError};
 
 /// Everything that the rooms below ask of storage, and how it does.
-pub trait Storage: Ledger + Journal + AuditTrail + Records + Retention + Vitals + 'static {
+pub trait Storage:
+    Ledger + SignInStore + Journal + AuditTrail + Records + Retention + Vitals + 'static
+{
     /// How each operation has done since the start.
     fn figures(&self) -> &StoreFigures;
 }
 
-impl<T: Ledger + Journal + AuditTrail + Records + Retention + Vitals + 'static> Storage for Metered<T> {
+impl<T: Ledger + SignInStore + Journal + AuditTrail + Records + Retention + Vitals + 'static> Storage
+    for Metered<T>
+{
     fn figures(&self) -> &StoreFigures {
         Metered::figures(self)
     }

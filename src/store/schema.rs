@@ -57,6 +57,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0005_audit_and_retention"),
     migration!("0006_runs_ended"),
     migration!("0007_lists_filtered"),
+    migration!("0008_web"),
 ];
 
 /// The version from which on `schema_version` has checksums, and migrations are noted in the audit.

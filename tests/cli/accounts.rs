@@ -30,6 +30,7 @@ fn an_account_is_created_listed_and_moved_to_another_plan() {
     let desk = Desk::new();
     let created = desk.ran(&["account", "create", "--email", "Me@Example.org", "--plan", "free"]).code_is(0);
     assert!(created.out.starts_with("created me@example.org on plan free ("), "{}", created.out);
+    assert!(created.out.contains("\nhttp://127.0.0.1:8080/app/set-up/"), "{}", created.out);
     desk.ran(&["account", "set-plan", "--email", "ME@example.org", "--plan", "pro"]).code_is(0);
     desk.ran(&["account", "create", "--email", "b@example.org", "--plan", "unlimited"]).code_is(0);
 
@@ -41,8 +42,13 @@ fn an_account_is_created_listed_and_moved_to_another_plan() {
         .map(|account| (account["email"].as_str().unwrap(), account["plan"].as_str().unwrap()))
         .collect();
     assert_eq!(shown, [("me@example.org", "pro"), ("b@example.org", "unlimited")]);
+    let args = ["account", "set-role", "--email", "b@example.org", "--role", "operator"];
+    assert_eq!(desk.ran(&args).code_is(0).out, "b@example.org is operator now\n");
+    assert_eq!(desk.json(&["account", "list"])[1]["role"], "operator");
+    let args = ["account", "link", "--email", "b@example.org", "--base-url", "https://s.example/x"];
+    assert!(desk.ran(&args).code_is(0).out.contains("\nhttps://s.example/x/app/set-up/"));
     let table = desk.ran(&["account", "list"]).code_is(0).out;
-    assert!(table.starts_with("EMAIL           PLAN       CREATED"), "{table}");
+    assert!(table.starts_with("EMAIL           PLAN       ROLE      CREATED"), "{table}");
     assert_eq!(table.lines().count(), 3);
 }
 
@@ -68,6 +74,8 @@ fn what_is_wrong_with_an_account_is_said() {
         ),
         (vec!["account", "set-plan", "--email", "a@example.org", "--plan", "gold"], 2, "are allowed"),
         (vec!["account", "set-plan", "--email", "x@example.org", "--plan", "pro"], 3, "no such account"),
+        (vec!["account", "link", "--email", "x@example.org"], 3, "no such account"),
+        (vec!["account", "set-role", "--email", "a@example.org", "--role", "king"], 2, "operator"),
         (vec!["key", "create", "--account", "x@example.org"], 3, "no such account"),
         (vec!["key", "create", "--account", "a@example.org", "--label", "a\nb"], 2, "at most 100 characters"),
         (vec!["key", "revoke", "01980000-0000-7000-8000-000000000000"], 3, "no such key"),

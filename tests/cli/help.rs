@@ -39,6 +39,8 @@ fn every_command_explains_itself_with_an_example() {
             "account create",
             "account list",
             "account set-plan",
+            "account link",
+            "account set-role",
             "account export",
             "account delete",
             "key create",

@@ -71,6 +71,8 @@ fn figures_move_with_what_happens() {
     let polled = format!("/v1/searches/{}", found["run_id"].as_str().unwrap());
     assert_eq!(server.request("GET", &polled).send().status, 401);
     assert_eq!(server.get("/nothing").status, 404);
+    assert_eq!(server.get("/app/sign-in").status, 200);
+    assert_eq!(server.get("/app/nothing").status, 404);
     let after = scrape(admin);
     let rose = |name: &str| after.get(name) - before.get(name);
     let of = |run: &serde_json::Value, field: &str| run["progress"][field].as_f64().unwrap();
@@ -87,6 +89,8 @@ fn figures_move_with_what_happens() {
         ("sightline_http_requests_total{method=\"POST\",route=\"/v1/searches\",status=\"200\"}", 2.0),
         ("sightline_http_requests_total{method=\"GET\",route=\"/v1/searches/{run_id}\",status=\"401\"}", 1.0),
         ("sightline_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}", 1.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"/app/sign-in\",status=\"200\"}", 1.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"/app none\",status=\"404\"}", 1.0),
         ("sightline_store_operation_duration_seconds_count{operation=\"start\"}", 2.0),
         ("sightline_store_operation_duration_seconds_count{operation=\"finish\"}", 2.0),
         (
@@ -160,6 +164,8 @@ fn send_marked(server: &Server, mark: &str) -> String {
         ("GET", format!("/v1/searches/{mark}")),
         ("GET", format!("/v1/modules?category={mark}")),
         ("GET", format!("/docs/assets/{mark}")),
+        ("GET", format!("/app/{mark}")),
+        ("GET", format!("/app/set-up/{mark}")),
         ("XQ", format!("/v1/{mark}")),
         ("GET", format!("/v1/searches/{run}/modules")),
     ] {
@@ -185,7 +191,8 @@ fn no_label_holds_what_a_client_sent() {
         .iter()
         .map(|route| route.path)
         .chain(sightline::api::routes::PAGES.iter().map(|page| page.path))
-        .chain(["none"])
+        .chain(sightline::web::routes::ROUTES.iter().map(|route| route.path))
+        .chain(["none", "/app none"])
         .collect();
     for (name, value) in &page.labels {
         match name.as_str() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
-use sightline::account::account::Account;
+use sightline::account::account::{Account, Role};
 use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
@@ -202,7 +202,7 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
     let now = SystemClock.now();
     let id = AccountId::new();
     let email = format!("{id}@example.com");
-    let account = Account { id, email, plan: "pro".into(), anchor: now, created_at: now };
+    let account = Account { id, email, plan: "pro".into(), anchor: now, created_at: now, role: Role::User };
     assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
     id
 }

@@ -82,7 +82,11 @@ fn an_export_is_everything_but_secrets() {
             .iter()
             .map(|entry| entry["action"].as_str().unwrap())
             .collect();
-        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.exported"]);
+        assert_eq!(
+            actions,
+            ["account.created", "account.link_made", "key.created", "run.started", "account.exported"]
+        );
+        assert_eq!(export["sessions"], json!([]));
     });
 }
 
@@ -135,10 +139,13 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
         // By its id the audit still knows what was done, by whom, and names nobody.
         let entries = audit(server, &["--account", &id]);
         let actions: Vec<&str> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
-        assert_eq!(actions, ["account.created", "key.created", "run.started", "account.deleted"]);
-        assert_eq!((&entries[2]["actor"], &entries[2]["request_id"]), (&json!("key"), &json!("request-1")));
         assert_eq!(
-            (&entries[3]["actor"], &entries[3]["detail"]),
+            actions,
+            ["account.created", "account.link_made", "key.created", "run.started", "account.deleted"]
+        );
+        assert_eq!((&entries[3]["actor"], &entries[3]["request_id"]), (&json!("key"), &json!("request-1")));
+        assert_eq!(
+            (&entries[4]["actor"], &entries[4]["detail"]),
             (&json!("cli"), &json!({"keys": 1, "runs": 1}))
         );
         assert!(!format!("{entries:?}").contains("person") && !format!("{entries:?}").contains("everybody"));
@@ -212,9 +219,10 @@ fn the_audit_is_shown_as_text_and_from_a_moment_on() {
 
         let text = server.cli(&["audit", "--account", EMAIL]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 6, "{text}");
+        assert_eq!(lines.len(), 7, "{text}");
         for (line, want) in lines.iter().zip([
             " account.created by cli account=",
+            " account.link_made by cli account=",
             " key.created by cli account=",
             " run.started by key:",
             " run.deleted by key:",
@@ -224,14 +232,14 @@ fn the_audit_is_shown_as_text_and_from_a_moment_on() {
             assert!(line.contains(want), "{line} lacks {want}");
         }
         assert!(
-            lines[2].contains(" request=request-1 ") && lines[2].ends_with(" type=username credits=1"),
+            lines[3].contains(" request=request-1 ") && lines[3].ends_with(" type=username credits=1"),
             "{}",
-            lines[2]
+            lines[3]
         );
-        assert!(lines[4].ends_with(" from=unlimited to=pro"), "{}", lines[4]);
+        assert!(lines[5].ends_with(" from=unlimited to=pro"), "{}", lines[5]);
         assert!(!text.contains("nobody") && !text.contains(&key) && !text.contains(EMAIL));
 
-        let since = lines[4].split(' ').next().unwrap();
+        let since = lines[5].split(' ').next().unwrap();
         assert_eq!(audit(server, &["--account", EMAIL, "--since", since]).len(), 2);
         assert_eq!(audit(server, &["--since", "2100-01-01"]), Vec::<Value>::new());
         let args = ["audit", "--since", "yesterday", "--database", &server.database];

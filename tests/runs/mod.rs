@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use sightline::account::account::Account;
+use sightline::account::account::{Account, Role};
 use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
@@ -124,6 +124,7 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
         plan: "pro".into(),
         anchor: now,
         created_at: now,
+        role: Role::User,
     };
     assert!(ledger.add_account(&account, &Origin::CLI).unwrap());
     account.id

@@ -255,7 +255,8 @@ on_both! {
             _ => "SELECT DISTINCT table_name::text FROM information_schema.columns \
                   WHERE table_schema = current_schema() AND column_name LIKE '%account%' ORDER BY 1",
         };
-        let mut known = vec!["api_keys", "idempotency_keys", "runs"];
+        let mut known =
+            vec!["api_keys", "idempotency_keys", "passwords", "runs", "set_up_links", "web_sessions"];
         // Instances count requests together on PostgreSQL alone; these go with the account by themselves.
         known.extend((f.database.name == "postgres").then_some("rate_grants"));
         let kept = ["audit", "charges", "credit_usage"];

@@ -10,8 +10,8 @@ use super::{Fixture, added, at, charge, checkpoint, completed, failed, new_accou
 use crate::support::databases::sqlite;
 
 impl Fixture {
-    fn listed(&self, filter: ListFilter, limit: usize) -> Vec<RunId> {
-        let runs = self.store.list(self.account.id, &filter, limit).unwrap();
+    fn listed(&self, filter: &ListFilter, limit: usize) -> Vec<RunId> {
+        let runs = self.store.list(self.account.id, filter, limit).unwrap();
         runs.iter().map(|run| run.id).collect()
     }
 }
@@ -68,8 +68,8 @@ on_both! {
             listed.extend(page.iter().map(|run| run.id));
         }
         assert_eq!(listed, want);
-        assert_eq!(f.listed(ListFilter::default(), 100), want);
-        assert_eq!(f.listed(ListFilter::default(), 0), []);
+        assert_eq!(f.listed(&ListFilter::default(), 100), want);
+        assert_eq!(f.listed(&ListFilter::default(), 0), []);
     }
 
     fn a_list_shows_what_a_run_shows(f) {
@@ -88,15 +88,36 @@ on_both! {
         });
         f.finish(&a, &completed());
         f.finish(&c, &failed());
-        let only = |search_type, status| f.listed(ListFilter { search_type, status, before: None }, 10);
+        let only = |search_type, status| f.listed(&ListFilter { search_type, status, ..ListFilter::default() }, 10);
         assert_eq!(only(Some(SearchType::Email), None), [b.id, a.id]);
         assert_eq!(only(Some(SearchType::Username), None), []);
         assert_eq!(only(None, Some(Status::Failed)), [c.id]);
         assert_eq!(only(Some(SearchType::Email), Some(Status::Running)), [b.id]);
         assert_eq!(only(Some(SearchType::Domain), Some(Status::Running)), []);
         let before = Some((b.created_at, b.id));
-        let filter = ListFilter { search_type: Some(SearchType::Email), status: None, before };
-        assert_eq!(f.listed(filter, 10), [a.id]);
+        let filter =
+            ListFilter { search_type: Some(SearchType::Email), before, ..ListFilter::default() };
+        assert_eq!(f.listed(&filter, 10), [a.id]);
+    }
+
+    fn a_list_is_filtered_by_a_part_of_the_query(f) {
+        let [a, b, c] = ["Octocat", "cat@example.com", "100%_dog"].map(|query| {
+            let run = NewRun { query: query.into(), ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap();
+            run
+        });
+        f.finish(&a, &completed());
+        let with = |text: &str| ListFilter { text: Some(text.into()), ..ListFilter::default() };
+        assert_eq!(f.listed(&with("CAT"), 10), [b.id, a.id]);
+        assert_eq!(f.listed(&with("cat"), 1), [b.id]);
+        assert_eq!(f.listed(&with("%_"), 10), [c.id]);
+        assert_eq!(f.listed(&with("a%t"), 10), []);
+        let ended = ListFilter { status: Some(Status::Completed), ..with("cat") };
+        assert_eq!(f.listed(&ended, 10), [a.id]);
+        let emails = ListFilter { search_type: Some(SearchType::Email), ..with("cat") };
+        assert_eq!(f.listed(&emails, 10), []);
+        let older = ListFilter { before: Some((b.created_at, b.id)), ..with("cat") };
+        assert_eq!(f.listed(&older, 10), [a.id]);
     }
 
     fn a_deleted_run_leaves_its_charge_alone(f) {
@@ -111,7 +132,7 @@ on_both! {
         assert_eq!(f.store.run(run.id, f.account.id).unwrap(), None);
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
         assert_eq!(f.store.modules(run.id).unwrap(), []);
-        assert_eq!(f.listed(ListFilter::default(), 10), [kept.id]);
+        assert_eq!(f.listed(&ListFilter::default(), 10), [kept.id]);
         assert_eq!(f.database.number("SELECT count(*) FROM results"), 0);
         assert_eq!(f.database.number("SELECT count(*) FROM idempotency_keys"), 0);
         assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (2, 2));

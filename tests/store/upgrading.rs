@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sightline::account::account::Account;
+use sightline::account::account::{Account, Role};
 use sightline::account::audit::{Action, Actor, AuditFilter};
 use sightline::account::credits::Cycle;
 use sightline::account::records::Booking;
@@ -79,6 +79,7 @@ fn accounts_are_whole(store: &Store) {
         plan: plan.into(),
         anchor,
         created_at: anchor,
+        role: Role::User,
     };
     let owner = account("0a", "owner@example.com", "pro");
     assert_eq!(store.accounts().unwrap(), [owner.clone(), account("0b", "zoë@example.com", "free")]);

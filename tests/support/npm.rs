@@ -67,6 +67,11 @@ impl Packages {
         project
     }
 
+    /// A file that came with them.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
     /// A program that one of the packages brings along.
     pub(crate) fn command(&self, program: &str) -> Command {
         Command::new(self.0.join("node_modules/.bin").join(program))

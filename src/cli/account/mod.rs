@@ -1,6 +1,7 @@
-//! `account create`, `list`, `set-plan`, `export`, `delete`; and how accounts are opened.
+//! `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete`; and how accounts are opened.
 
 mod export;
+mod sign_in;
 
 use std::io::Write;
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::base::text::write_json;
 use crate::config::{AccountConfig, StorageConfig};
 use crate::store::{self, DatabaseUrl, Store};
 
-/// Create accounts, list them, change their plan, hand out or delete all their data
+/// Create accounts, list them, change plan and role, make set-up links, hand out or delete all their data
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct AccountArgs {
@@ -34,11 +35,15 @@ enum Action {
     Create(CreateArgs),
     List(ListArgs),
     SetPlan(SetPlanArgs),
+    Link(sign_in::LinkArgs),
+    SetRole(sign_in::SetRoleArgs),
     Export(export::ExportArgs),
     Delete(DeleteArgs),
 }
 
 /// Create an account; its first billing cycle starts now
+///
+/// Prints a link by which its owner chooses a password for the web app.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -50,6 +55,8 @@ struct CreateArgs {
     /// Name of a plan: free, basic, pro or unlimited, unless --plans says otherwise
     #[arg(long)]
     plan: String,
+    #[command(flatten)]
+    base_url: sign_in::BaseUrl,
     #[command(flatten)]
     accounts: AccountConfig,
     #[command(flatten)]
@@ -123,28 +130,35 @@ struct AccountLine<'a> {
     id: AccountId,
     email: &'a str,
     plan: &'a str,
+    role: &'static str,
     #[serde(with = "millis")]
     created_at: jiff::Timestamp,
 }
 
 pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match args.action {
-        Action::Create(args) => {
-            let accounts = open_or_create(&args.storage, args.accounts.plans)?;
-            let account = accounts.create_account(&args.email, &args.plan, &Origin::CLI)?;
-            let place = &args.storage.database;
-            writeln!(out, "created {} on plan {} ({}) in {place}", account.email, account.plan, account.id)?;
-        }
+        Action::Create(args) => create(args, out)?,
         Action::List(args) => list(&args, out)?,
         Action::SetPlan(args) => {
             let accounts = open(&args.storage, args.accounts.plans)?;
             let account = accounts.set_plan(&args.email, &args.plan, &Origin::CLI)?;
             writeln!(out, "{} is on plan {} now", account.email, account.plan)?;
         }
+        Action::Link(args) => sign_in::link(&args, out)?,
+        Action::SetRole(args) => sign_in::set_role(&args, out)?,
         Action::Export(args) => export::run(&args, out)?,
         Action::Delete(args) => delete(&args, out)?,
     }
     Ok(Exit::Done)
+}
+
+fn create(args: CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let store = create_store(&args.storage)?;
+    let accounts = Accounts::new(store.clone(), args.accounts.plans, Arc::new(SystemClock));
+    let account = accounts.create_account(&args.email, &args.plan, &Origin::CLI)?;
+    let place = &args.storage.database;
+    writeln!(out, "created {} on plan {} ({}) in {place}", account.email, account.plan, account.id)?;
+    sign_in::write_link(out, &store, &account, &args.base_url)
 }
 
 /// The accounts of a database that exists. A server may be running on it.
@@ -167,10 +181,6 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
 }
 
 /// The same, of a database that is created where it does not exist.
-fn open_or_create(storage: &StorageConfig, plans: PlanTable) -> Result<Accounts, Failure> {
-    Ok(Accounts::new(create_store(storage)?, plans, Arc::new(SystemClock)))
-}
-
 fn create_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure> {
     store::open(&database_url(storage)?, store::Options::command())
         .map_err(|error| Failure::Failed(error.to_string()))
@@ -210,20 +220,27 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
         }
         ListFormat::Table => {
             let rows: Vec<Vec<String>> = accounts.iter().map(row).collect();
-            write_table(out, &["EMAIL", "PLAN", "CREATED", "ID"], &rows)?;
+            write_table(out, &["EMAIL", "PLAN", "ROLE", "CREATED", "ID"], &rows)?;
         }
     }
     Ok(())
 }
 
 fn line(account: &Account) -> AccountLine<'_> {
-    AccountLine { id: account.id, email: &account.email, plan: &account.plan, created_at: account.created_at }
+    AccountLine {
+        id: account.id,
+        email: &account.email,
+        plan: &account.plan,
+        role: account.role.as_str(),
+        created_at: account.created_at,
+    }
 }
 
 fn row(account: &Account) -> Vec<String> {
     vec![
         account.email.clone(),
         account.plan.clone(),
+        account.role.as_str().to_owned(),
         rfc3339_millis(account.created_at),
         account.id.to_string(),
     ]

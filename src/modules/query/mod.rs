@@ -53,6 +53,19 @@ impl SearchType {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
+    /// What a text that somebody typed looks like: a domain or the address of a page there (see [`domain`]) is a
+    /// domain, what has an `@` behind its beginning is an email address, all else is a username. It need not be a
+    /// valid query of that type.
+    pub fn recognized(text: &str) -> Self {
+        if Query::parse(Self::Domain, text).is_ok() {
+            Self::Domain
+        } else if text.trim().chars().skip(1).any(|c| c == '@') {
+            Self::Email
+        } else {
+            Self::Username
+        }
+    }
+
     /// What a query of this type may be, for error messages.
     pub fn allowed(self) -> &'static str {
         match self {

@@ -309,3 +309,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_type_is_recognized_from_what_was_typed() {
+    for (text, want) in [
+        ("octocat", SearchType::Username),
+        ("@octocat", SearchType::Username),
+        ("first.last", SearchType::Username),
+        ("", SearchType::Username),
+        ("somebody@example.com", SearchType::Email),
+        ("  somebody@example.com ", SearchType::Email),
+        ("somebody@nowhere", SearchType::Email),
+        ("example.com", SearchType::Domain),
+        ("Www.Example.co.uk.", SearchType::Domain),
+        ("https://example.com/@octocat", SearchType::Domain),
+        ("127.0.0.1", SearchType::Username),
+    ] {
+        assert_eq!(SearchType::recognized(text), want, "{text}");
+    }
+}

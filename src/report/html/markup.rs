@@ -68,7 +68,7 @@ impl Markup {
 }
 
 /// An absolute address of the web: nothing that runs or opens something else.
-pub(super) fn web_address(text: &str) -> Option<Url> {
+pub fn web_address(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }

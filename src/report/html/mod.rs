@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::runs::record::RunRecord;
 use crate::runs::run::{RunSummary, Status};
 use markup::Markup;
+pub use markup::web_address;
 
 const STYLE: &str = include_str!("report.css");
 

@@ -19,6 +19,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use tally::Tally;
 use verdict::ModuleHealth;
@@ -72,6 +73,16 @@ impl HealthTable {
     pub fn of(&self, module: &str, now: Timestamp) -> ModuleHealth {
         let learnt = self.by_module.lock().get(module).map(Learnt::all).unwrap_or_default();
         ModuleHealth::of(&learnt, now)
+    }
+
+    /// The health of each of these modules at `now`.
+    pub fn of_all<'m>(&self, modules: &'m [Arc<Module>], now: Timestamp) -> Vec<(&'m Module, ModuleHealth)> {
+        let table = self.by_module.lock();
+        let health = |module: &Module| {
+            let learnt = table.get(module.id()).map(Learnt::all).unwrap_or_default();
+            ModuleHealth::of(&learnt, now)
+        };
+        modules.iter().map(|module| (&**module, health(module))).collect()
     }
 
     /// What has to be written, by module id. Followed by [`Self::written`] or [`Self::not_written`]; one

@@ -36,6 +36,22 @@ pub enum Verdict {
     Broken,
 }
 
+impl Verdict {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 5] = [Self::Broken, Self::Blocked, Self::Degraded, Self::Unknown, Self::Ok];
+
+    /// The word for it, as the contract has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::Blocked => "blocked",
+            Self::Broken => "broken",
+        }
+    }
+}
+
 /// How one module has done lately. Rates are 0.0 to 1.0, over about the last twenty checks; all are 0.0 where
 /// there was none.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
@@ -149,6 +165,13 @@ mod tests {
         }
         assert_eq!(health(&[(Miss, 60)], 29).status, Verdict::Ok);
         assert_eq!(health(&[(Miss, 60)], 31).status, Verdict::Unknown, "nobody has asked for a month");
+    }
+
+    #[test]
+    fn each_word_is_the_one_that_the_contract_has() {
+        for verdict in Verdict::ALL {
+            assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
+        }
     }
 
     #[test]

@@ -24,6 +24,12 @@ use crate::store::row::{limit, number};
 const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
      (SELECT id FROM api_keys WHERE account = $1 ORDER BY id FOR UPDATE)";
 const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = $1";
+/// How its owner signs in.
+const ERASE_SIGN_IN: [&str; 3] = [
+    "DELETE FROM web_sessions WHERE account = $1",
+    "DELETE FROM set_up_links WHERE account = $1",
+    "DELETE FROM passwords WHERE account = $1",
+];
 
 const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = $1 AND status = 'running'";
 /// What others just write to or remove is passed over, not waited for: it comes with a later part.
@@ -55,6 +61,7 @@ impl Database {
             }
             work.execute("UPDATE accounts SET plan = $2 WHERE id = $1", &[&id.0, &BEING_DELETED])?;
             work.execute(ERASE_REQUESTS, &[&id.0])?;
+            erase_sign_in(work, id)?;
             let keys = work.execute(ERASE_KEYS, &[&id.0])?;
             let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
             note(work, &deed, moment, by)?;
@@ -97,6 +104,10 @@ fn count_runs(work: &mut Work<'_>, id: AccountId) -> Result<u64, StorageError> {
     rows.first().map_or(Ok(0), |row| number(row.try_get(0).map_err(storage)?))
 }
 
+fn erase_sign_in(work: &mut Work<'_>, id: AccountId) -> Result<(), StorageError> {
+    ERASE_SIGN_IN.iter().try_for_each(|sql| work.execute(sql, &[&id.0]).map(|_| ()))
+}
+
 /// The account itself, unless there are runs of it still.
 fn erase_rest(work: &mut Work<'_>, id: AccountId) -> Result<Erasure, StorageError> {
     // Waits for those who began to start a run or to add a key before the account was closed.
@@ -106,6 +117,7 @@ fn erase_rest(work: &mut Work<'_>, id: AccountId) -> Result<Erasure, StorageErro
     }
     work.execute(ERASE_REQUESTS, &[&id.0])?;
     work.execute(ERASE_KEYS, &[&id.0])?;
+    erase_sign_in(work, id)?;
     work.execute("DELETE FROM accounts WHERE id = $1", &[&id.0])?;
     herald::announce(work, News::Access)?;
     Ok(Erasure::Done)

@@ -44,6 +44,11 @@ macro_rules! list {
         )
     };
 }
+/// No index leads to a part of a query: the account's runs are passed one by one.
+const LIST_WITH_TEXT: &str = list!(
+    " AND ($5::text IS NULL OR search_type = $5) AND ($6::text IS NULL OR status = $6) \
+     AND strpos(lower(query), lower($7)) > 0"
+);
 /// A run that another instance is just taking is passed over, not waited for. One whose account is being deleted goes
 /// with it.
 const TAKE_OVER: &str = concat!(
@@ -229,6 +234,11 @@ impl Journal for Database {
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
         let (before, count) = (at(before), limit(count));
+        if let Some(text) = &filter.text {
+            let values: [&(dyn ToSql + Sync); 7] =
+                [&account.0, &before, &id.0, &count, &search_type, &status, text];
+            return self.session()?.query(LIST_WITH_TEXT, &values)?.iter().map(summary).collect();
+        }
         let mut values: Vec<&(dyn ToSql + Sync)> = vec![&account.0, &before, &id.0, &count];
         values.extend(search_type.iter().chain(&status).map(|value| value as &(dyn ToSql + Sync)));
         let sql = match (search_type, status) {

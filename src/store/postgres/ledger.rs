@@ -8,7 +8,7 @@ use super::audit::note;
 use super::error::storage;
 use super::session::Values;
 use super::{Database, at, herald};
-use crate::account::account::{Account, BEING_DELETED};
+use crate::account::account::{Account, BEING_DELETED, Role};
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
@@ -21,11 +21,13 @@ use crate::store::document::plain;
 use crate::store::limits::PING_WAIT;
 use crate::store::row::number;
 
+/// What [`read_account`] reads of the table `a`.
 macro_rules! account_columns {
     () => {
-        "a.id, a.email, a.plan, a.anchor, a.created_at"
+        "a.id, a.email, a.plan, a.anchor, a.created_at, a.role"
     };
 }
+pub(super) use account_columns;
 
 macro_rules! key_columns {
     () => {
@@ -49,7 +51,7 @@ impl Ledger for Database {
     fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
         self.write(|work| {
             let added = work.execute(
-                "INSERT INTO accounts (id, email, plan, anchor, created_at) VALUES ($1, $2, $3, $4, $5) \
+                "INSERT INTO accounts (id, email, plan, anchor, created_at, role) VALUES ($1, $2, $3, $4, $5, $6) \
                  ON CONFLICT (email) DO NOTHING",
                 &[
                     &account.id.0,
@@ -57,6 +59,7 @@ impl Ledger for Database {
                     &plain(&account.plan),
                     &at(account.anchor),
                     &at(account.created_at),
+                    &account.role.as_str(),
                 ],
             )?;
             if added == 1 {
@@ -221,7 +224,7 @@ impl Database {
     }
 }
 
-fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {
+pub(super) fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {
     let read = || {
         Ok(Account {
             id: AccountId(row.try_get(first)?),
@@ -229,6 +232,8 @@ fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {
             plan: row.try_get(first + 2)?,
             anchor: row.try_get(first + 3)?,
             created_at: row.try_get(first + 4)?,
+            // One that a later version knows gives nothing here.
+            role: Role::named(row.try_get(first + 5)?).unwrap_or_default(),
         })
     };
     read().map_err(storage)

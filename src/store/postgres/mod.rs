@@ -43,6 +43,7 @@ mod read;
 mod records;
 mod results;
 mod session;
+mod sign_in;
 mod start;
 mod target;
 mod tls;

@@ -25,6 +25,12 @@ const OLD_RUNS: &str = "SELECT id, total_results FROM runs \
 
 const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE account = ?1";
 const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
+/// How its owner signs in.
+const ERASE_SIGN_IN: [&str; 3] = [
+    "DELETE FROM web_sessions WHERE account = ?1",
+    "DELETE FROM set_up_links WHERE account = ?1",
+    "DELETE FROM passwords WHERE account = ?1",
+];
 
 const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
      WHERE account = ?1 AND status = 'running' ORDER BY id LIMIT ?2";
@@ -54,6 +60,7 @@ impl Database {
             tx.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", params![id.0, BEING_DELETED])
                 .map_err(storage)?;
             remove(tx, ERASE_REQUESTS, id)?;
+            erase_sign_in(tx, id)?;
             let keys = remove(tx, ERASE_KEYS, id)?;
             let deed = Deed::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
             note(tx, &deed, at, by)?;
@@ -82,6 +89,7 @@ impl Database {
             // A command of an earlier version may have added some since.
             remove(tx, ERASE_REQUESTS, id)?;
             remove(tx, ERASE_KEYS, id)?;
+            erase_sign_in(tx, id)?;
             remove(tx, "DELETE FROM accounts WHERE id = ?1", id)
         })?;
         if accounts > 0 {
@@ -140,6 +148,10 @@ fn is_closed(tx: &Transaction<'_>, id: AccountId) -> Result<bool, StorageError> 
     tx.prepare_cached("SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2")
         .and_then(|mut statement| statement.exists(params![id.0, BEING_DELETED]))
         .map_err(storage)
+}
+
+fn erase_sign_in(tx: &Transaction<'_>, id: AccountId) -> Result<(), StorageError> {
+    ERASE_SIGN_IN.iter().try_for_each(|sql| remove(tx, sql, id).map(|_| ()))
 }
 
 fn remove(tx: &Transaction<'_>, sql: &str, id: AccountId) -> Result<u64, StorageError> {

@@ -44,6 +44,12 @@ macro_rules! list {
     };
 }
 
+/// No index leads to a part of a query: the account's runs are passed one by one.
+const LIST_WITH_TEXT: &str = list!(
+    " AND (?5 IS NULL OR +search_type = ?5) AND (?6 IS NULL OR +status = ?6) \
+     AND instr(lower(query), lower(?7)) > 0"
+);
+
 /// What every write of a driver is bound to; `?1` is the run, `?2` and `?3` its lease.
 macro_rules! driven {
     () => {
@@ -213,6 +219,11 @@ impl Journal for Database {
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
         let (at, count) = (At(at), limit(count));
+        if let Some(text) = &filter.text {
+            let values: [&dyn rusqlite::ToSql; 7] =
+                [&account.0, &at, &id.0, &count, &search_type, &status, text];
+            return read::runs(&*self.reader()?, LIST_WITH_TEXT, &values);
+        }
         let mut values: Vec<&dyn rusqlite::ToSql> = vec![&account.0, &at, &id.0, &count];
         values.extend(search_type.iter().chain(&status).map(|value| value as &dyn rusqlite::ToSql));
         let sql = match (search_type, status) {

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::audit::note;
 use super::error::storage;
 use super::{At, Database, Durability};
-use crate::account::account::{Account, BEING_DELETED};
+use crate::account::account::{Account, BEING_DELETED, Role};
 use crate::account::audit::{Action, Deed, Origin};
 use crate::account::credits::Cycle;
 use crate::account::key::{KeyHash, KeyRecord};
@@ -19,11 +19,11 @@ use crate::store::document::plain;
 use crate::store::limits::PING_WAIT;
 use crate::store::row::number;
 
-const ACCOUNTS: &str = "SELECT id, email, plan, anchor, created_at FROM accounts";
+const ACCOUNTS: &str = "SELECT id, email, plan, anchor, created_at, role FROM accounts";
 const KEYS: &str =
     "SELECT id, account, hash, last_four, label, created_at, last_used_at, revoked_at FROM api_keys";
 const KEY_AND_OWNER: &str = "SELECT k.id, k.account, k.hash, k.last_four, k.label, k.created_at, k.last_used_at, k.revoked_at, \
-     a.id, a.email, a.plan, a.anchor, a.created_at \
+     a.id, a.email, a.plan, a.anchor, a.created_at, a.role \
      FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?1";
 
 impl Ledger for Database {
@@ -31,7 +31,8 @@ impl Ledger for Database {
         self.write(Durability::Full, |tx| {
             let added = tx
                 .prepare_cached(
-                    "INSERT INTO accounts (id, email, plan, anchor, created_at) VALUES (?1, ?2, ?3, ?4, ?5) \
+                    "INSERT INTO accounts (id, email, plan, anchor, created_at, role) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                      ON CONFLICT (email) DO NOTHING",
                 )
                 .and_then(|mut statement| {
@@ -40,7 +41,8 @@ impl Ledger for Database {
                         plain(&account.email),
                         plain(&account.plan),
                         At(account.anchor),
-                        At(account.created_at)
+                        At(account.created_at),
+                        account.role.as_str()
                     ])
                 })
                 .map_err(storage)?;
@@ -210,13 +212,15 @@ impl Database {
     }
 }
 
-fn read_account(row: &Row<'_>, first: usize) -> rusqlite::Result<Account> {
+pub(super) fn read_account(row: &Row<'_>, first: usize) -> rusqlite::Result<Account> {
     Ok(Account {
         id: AccountId(row.get(first)?),
         email: row.get(first + 1)?,
         plan: row.get(first + 2)?,
         anchor: row.get::<_, At>(first + 3)?.0,
         created_at: row.get::<_, At>(first + 4)?.0,
+        // One that a later version knows gives nothing here.
+        role: Role::named(&row.get::<_, String>(first + 5)?).unwrap_or_default(),
     })
 }
 

@@ -21,6 +21,7 @@ mod migrate;
 mod read;
 mod records;
 mod results;
+mod sign_in;
 mod start;
 
 use std::path::Path;

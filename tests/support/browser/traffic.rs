@@ -26,6 +26,8 @@ pub(crate) struct WebRequest {
     pub(crate) status: Option<u16>,
     /// Why it was not.
     pub(crate) failure: Option<String>,
+    /// What came over the wire for it, head and all, once all of it was there; 0 from the browser's own store.
+    pub(crate) bytes: Option<u64>,
 }
 
 impl WebRequest {
@@ -66,16 +68,18 @@ impl Traffic {
                 // The answer to the hop before.
                 self.settle(id, |request| request.status = status(&of["redirectResponse"]));
                 let word = |name: &str| of["request"][name].as_str().unwrap_or_default().to_owned();
-                let (id, method, url) = (id.to_owned(), word("method"), word("url"));
-                self.requests.push(WebRequest { id, method, url, status: None, failure: None });
+                self.begin(id, word("method"), word("url"));
             }
             "Network.webSocketCreated" => {
                 let url = of["url"].as_str().unwrap_or_default().to_owned();
-                let (id, method) = (id.to_owned(), "GET".to_owned());
-                self.requests.push(WebRequest { id, method, url, status: None, failure: None });
+                self.begin(id, "GET".to_owned(), url);
             }
             "Network.responseReceived" => {
                 self.settle(id, |request| request.status = status(&of["response"]));
+            }
+            "Network.loadingFinished" => {
+                let bytes = of["encodedDataLength"].as_f64().map(|bytes| bytes as u64);
+                self.settle(id, |request| request.bytes = bytes);
             }
             "Network.loadingFailed" => {
                 let reason = of["blockedReason"].as_str().or(of["errorText"].as_str());
@@ -83,6 +87,11 @@ impl Traffic {
             }
             _ => {}
         }
+    }
+
+    fn begin(&mut self, id: &str, method: String, url: String) {
+        let id = id.to_owned();
+        self.requests.push(WebRequest { id, method, url, status: None, failure: None, bytes: None });
     }
 
     fn settle(&mut self, id: &str, change: impl FnOnce(&mut WebRequest)) {

@@ -1,0 +1,78 @@
+//! Tokens: 256 random bits that a client holds, and of which the store knows the SHA-256 alone.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use crate::base::secret::Secret;
+
+const BYTES: usize = 32;
+
+/// A token as a client holds it: 43 characters of base64url.
+#[derive(Debug, Clone)]
+pub struct Token(Secret<String>);
+
+/// SHA-256 of a token. The token has 256 random bits: its hash needs no salt and no time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TokenHash(pub [u8; 32]);
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenHash([redacted])")
+    }
+}
+
+impl Token {
+    /// A new one from the system's random numbers.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub fn generate() -> Result<Self, getrandom::Error> {
+        Ok(Self(Secret::new(URL_SAFE_NO_PAD.encode(random()?))))
+    }
+
+    /// Reads what a client sent. `None`: it cannot be a token.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        (bytes.len() == BYTES).then(|| Self(Secret::new(text.to_owned())))
+    }
+
+    /// The token itself, for the client.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// What the store knows it by.
+    pub fn hash(&self) -> TokenHash {
+        TokenHash(Sha256::digest(self.expose().as_bytes()).into())
+    }
+}
+
+/// 256 random bits.
+///
+/// # Errors
+/// When the system gives none.
+pub(super) fn random() -> Result<[u8; BYTES], getrandom::Error> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_back_and_never_prints() {
+        let token = Token::generate().unwrap();
+        assert_eq!(token.expose().len(), 43);
+        assert_eq!(Token::parse(token.expose()).unwrap().hash(), token.hash());
+        assert_ne!(Token::generate().unwrap().hash(), token.hash());
+        assert_eq!(format!("{token:?} {:?}", token.hash()), "Token([redacted]) TokenHash([redacted])");
+        for bad in ["", "abc", &token.expose()[1..], &format!("{}=", token.expose()), &"é".repeat(22)] {
+            assert!(Token::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Everything that is kept of an account, as one JSON document.
+//!
+//! It is written piece by piece: an account may have more searches than fit into memory.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::audit::{AuditLine, each_entry};
+use super::body::{ReportBody, RunBody};
+use crate::account::account::Account;
+use crate::account::audit::{Action, AuditFilter, AuditTrail, Deed, Origin};
+use crate::account::key::KeyRecord;
+use crate::account::ledger::Ledger;
+use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
+use crate::account::sign_in::SignInStore;
+use crate::account::sign_in::session::Session;
+use crate::base::clock::{millis, rfc3339_millis};
+use crate::base::ids::{AccountId, KeyId, RunId, SessionId};
+use crate::base::storage::StorageError;
+use crate::base::text::json;
+use crate::runs::journal::{Journal, ListFilter};
+use crate::runs::run::{ResultRecord, RunSummary};
+
+/// Runs, and results of one run, read from the store at once.
+const PAGE: usize = 500;
+
+/// What is read: all of it is one store, asked in its several roles.
+#[derive(Clone)]
+#[expect(missing_docs, reason = "each field is named after what it keeps")]
+pub struct Archive {
+    pub ledger: Arc<dyn Ledger>,
+    pub sign_ins: Arc<dyn SignInStore>,
+    pub records: Arc<dyn Records>,
+    pub audit: Arc<dyn AuditTrail>,
+    pub journal: Arc<dyn Journal>,
+}
+
+/// Why a document is not whole.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The store failed.
+    Storage(StorageError),
+    /// It could not be written.
+    Io(io::Error),
+    /// Something has no JSON form.
+    Json(serde_json::Error),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+            Self::Json(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<StorageError> for ExportError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<serde_json::Error> for ExportError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Json(error)
+    }
+}
+
+/// Writes everything that is kept of an account: of keys and sessions what their owner may see, no hashes. Notes first
+/// that it is done: nothing is handed out that is not noted.
+///
+/// # Errors
+/// [`ExportError`]; what was written by then is no whole document.
+pub fn write_account(
+    archive: &Archive,
+    account: &Account,
+    now: Timestamp,
+    by: &Origin,
+    out: &mut dyn Write,
+) -> Result<(), ExportError> {
+    archive.audit.note(&Deed::of_account(Action::AccountExported, account.id), now, by)?;
+    Export { archive, account, out }.write(now)
+}
+
+#[derive(Serialize)]
+struct AccountBlock<'a> {
+    id: AccountId,
+    email: &'a str,
+    plan: &'a str,
+    role: &'static str,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    #[serde(with = "millis")]
+    billing_anchor: Timestamp,
+}
+
+#[derive(Serialize)]
+struct KeyBlock<'a> {
+    id: KeyId,
+    label: &'a str,
+    last_four: &'a str,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    #[serde(with = "millis::option")]
+    last_used_at: Option<Timestamp>,
+    #[serde(with = "millis::option")]
+    revoked_at: Option<Timestamp>,
+}
+
+#[derive(Serialize)]
+struct SessionBlock<'a> {
+    id: SessionId,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    #[serde(with = "millis")]
+    last_seen_at: Timestamp,
+    #[serde(with = "millis")]
+    expires_at: Timestamp,
+    user_agent: &'a str,
+    address: &'a str,
+}
+
+#[derive(Serialize)]
+struct BookingBlock<'a> {
+    run_id: RunId,
+    kind: &'a str,
+    credits: u64,
+    #[serde(with = "millis")]
+    cycle_start: Timestamp,
+    #[serde(with = "millis")]
+    at: Timestamp,
+}
+
+#[derive(Serialize)]
+struct CycleBlock {
+    #[serde(with = "millis")]
+    cycle_start: Timestamp,
+    credits_used: u64,
+}
+
+#[derive(Serialize)]
+struct RequestBlock<'a> {
+    key: &'a str,
+    run_id: RunId,
+    #[serde(with = "millis")]
+    at: Timestamp,
+}
+
+struct Export<'a> {
+    archive: &'a Archive,
+    account: &'a Account,
+    out: &'a mut dyn Write,
+}
+
+impl<'a> Export<'a> {
+    fn write(mut self, now: Timestamp) -> Result<(), ExportError> {
+        let (id, archive) = (self.account.id, self.archive);
+        let exported_at = rfc3339_millis(now);
+        write!(self.out, "{{\n\"exported_at\": \"{exported_at}\",\n\"account\": ")?;
+        self.value(&account_block(self.account))?;
+        self.list("keys", archive.ledger.keys(Some(id))?.iter().map(key_block))?;
+        self.list("sessions", archive.sign_ins.sessions(id, now)?.iter().map(session_block))?;
+        self.list("ledger", archive.records.bookings(id)?.iter().map(booking_block))?;
+        self.list("cycles", archive.records.cycle_uses(id)?.iter().map(cycle_block))?;
+        self.list("idempotency_keys", archive.records.noted_requests(id)?.iter().map(request_block))?;
+        self.audit()?;
+        self.runs()?;
+        writeln!(self.out, "\n}}")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn list<T: Serialize>(&mut self, name: &str, items: impl Iterator<Item = T>) -> Result<(), ExportError> {
+        let mut list = self.begin(name)?;
+        for item in items {
+            self.item(&mut list, &item)?;
+        }
+        self.end()
+    }
+
+    fn audit(&mut self) -> Result<(), ExportError> {
+        let mut list = self.begin("audit")?;
+        let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
+        each_entry(&*self.archive.audit, filter, |entry| self.item(&mut list, &AuditLine::from(entry)))?;
+        self.end()
+    }
+
+    /// Newest first.
+    fn runs(&mut self) -> Result<(), ExportError> {
+        let mut list = self.begin("runs")?;
+        let mut filter = ListFilter::default();
+        loop {
+            let page = self.archive.journal.list(self.account.id, &filter, PAGE)?;
+            for run in &page {
+                self.run(&mut list, run)?;
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => filter.before = Some((last.created_at, last.id)),
+                _ => return self.end(),
+            }
+        }
+    }
+
+    fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
+        let results = all_results(&*self.archive.journal, run.id)?;
+        let modules = self.archive.journal.modules(run.id)?;
+        let run = RunBody { head: run.into(), results: results.iter().collect() };
+        self.item(list, &ReportBody { run, modules: &modules })
+    }
+
+    fn begin(&mut self, name: &str) -> Result<List, ExportError> {
+        write!(self.out, ",\n\"{name}\": [")?;
+        Ok(List { is_empty: true })
+    }
+
+    fn item(&mut self, list: &mut List, item: &impl Serialize) -> Result<(), ExportError> {
+        self.out.write_all(if list.is_empty { b"\n  " } else { b",\n  " })?;
+        list.is_empty = false;
+        self.value(item)
+    }
+
+    fn end(&mut self) -> Result<(), ExportError> {
+        Ok(self.out.write_all(b"]")?)
+    }
+
+    fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
+        let text = serde_json::to_string(value)?;
+        Ok(self.out.write_all(json(&text).as_bytes())?)
+    }
+}
+
+/// A list that is being written.
+struct List {
+    is_empty: bool,
+}
+
+fn all_results(journal: &dyn Journal, run: RunId) -> Result<Vec<ResultRecord>, StorageError> {
+    let mut results: Vec<ResultRecord> = Vec::new();
+    loop {
+        let page = journal.results(run, results.last().map_or(0, |last| last.id), PAGE)?;
+        let is_last = page.len() < PAGE;
+        results.extend(page);
+        if is_last {
+            return Ok(results);
+        }
+    }
+}
+
+fn account_block(account: &Account) -> AccountBlock<'_> {
+    AccountBlock {
+        id: account.id,
+        email: &account.email,
+        plan: &account.plan,
+        role: account.role.as_str(),
+        created_at: account.created_at,
+        billing_anchor: account.anchor,
+    }
+}
+
+fn session_block(session: &Session) -> SessionBlock<'_> {
+    SessionBlock {
+        id: session.id,
+        created_at: session.created_at,
+        last_seen_at: session.last_seen_at,
+        expires_at: session.expires_at,
+        user_agent: &session.user_agent,
+        address: &session.address,
+    }
+}
+
+fn key_block(key: &KeyRecord) -> KeyBlock<'_> {
+    KeyBlock {
+        id: key.id,
+        label: &key.label,
+        last_four: &key.last_four,
+        created_at: key.created_at,
+        last_used_at: key.last_used_at,
+        revoked_at: key.revoked_at,
+    }
+}
+
+fn booking_block(booking: &Booking) -> BookingBlock<'_> {
+    BookingBlock {
+        run_id: booking.run,
+        kind: &booking.kind,
+        credits: booking.credits,
+        cycle_start: booking.cycle_start,
+        at: booking.at,
+    }
+}
+
+fn cycle_block(cycle: &CycleUse) -> CycleBlock {
+    CycleBlock { cycle_start: cycle.cycle_start, credits_used: cycle.used }
+}
+
+fn request_block(request: &NotedRequest) -> RequestBlock<'_> {
+    RequestBlock { key: &request.key, run_id: request.run, at: request.at }
+}

@@ -1,0 +1,51 @@
+// Putting elements together. Whatever a site sent becomes text, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+function drawing(name, attributes, ...children) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+// What shows nothing or turns the direction of a text is shown as a sign of its own.
+function plain(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+// An absolute address of the web, or null: nothing that runs or opens something else.
+function webAddress(text) {
+  if (typeof text !== "string" || !/^\s*https?:\/\//i.test(text)) return null;
+  try {
+    const url = new URL(text.trim());
+    return /^https?:$/.test(url.protocol) && url.hostname ? url.href : null;
+  } catch {
+    return null;
+  }
+}
+
+// Text that leads to an address, where that is one of the web; else the text alone.
+function link(address, text) {
+  const words = element("bdi", {}, plain(text));
+  const href = webAddress(address);
+  if (!href) return words;
+  return element("a", { href, rel: "noopener noreferrer nofollow", referrerpolicy: "no-referrer", target: "_blank" }, words);
+}
+
+// `rate_limited` for people.
+function humanize(name) {
+  const words = plain(name).replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function counted(count, one, many) {
+  return `${count} ${count === 1 ? one : many}`;
+}

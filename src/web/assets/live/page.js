@@ -1,0 +1,198 @@
+// The page of one run: what is read goes to its places.
+
+const SAY_EVERY = 8_000;
+
+class RunPage {
+  constructor(root) {
+    this.root = root;
+    this.query = document.title;
+    this.part = (name) => root.querySelector(`[data-part="${name}"]`);
+    this.results = new Results(this.part("results"), categoriesOf(root), root.dataset.pictures === "on");
+    this.coverage = new Coverage(this.part("coverage"), root.dataset.modules);
+    this.said = -SAY_EVERY;
+    this.isDue = false;
+    this.hasEnded = false;
+    this.kinds = "";
+    this.listen();
+  }
+
+  start() {
+    const { events, silence } = this.root.dataset;
+    follow(events, Number(silence), {
+      connected: () => this.connection(""),
+      lost: () => this.connection("lost"),
+      frames: (frames) => this.take(frames),
+      ended: (word) => this.end(word),
+    });
+  }
+
+  listen() {
+    for (const name of ["text", "kind", "order"]) {
+      this.part(name).addEventListener("input", (event) => {
+        this.results.view[name] = event.target.value;
+        this.show();
+      });
+    }
+    this.part("tools").addEventListener("submit", (event) => event.preventDefault());
+    this.part("tools").hidden = false;
+    walkByKeys(this.part("results"));
+    this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
+  }
+
+  take(frames) {
+    for (const { event, data } of frames) {
+      if (event === "result") this.results.take(data);
+      else if (event === "progress") this.progress(data);
+      else if (event === "done") this.done(data);
+    }
+    // The first frame says nothing new: what the server wrote stays until there is more.
+    if (frames.some(({ event }) => event !== "run")) this.showSoon();
+  }
+
+  // Many frames, one look: with the next picture, or by the clock where nobody looks.
+  showSoon() {
+    if (this.isDue) return;
+    this.isDue = true;
+    const show = () => {
+      this.isDue = false;
+      this.show();
+    };
+    if (document.hidden) setTimeout(show, 200);
+    else requestAnimationFrame(show);
+  }
+
+  show() {
+    const shown = this.results.show();
+    const known = this.results.known.size;
+    const isFiltered = shown < known;
+    this.part("found").textContent = known;
+    this.part("matching").textContent = isFiltered ? `${shown} of ${known} shown` : "";
+    const nothing = this.part("nothing");
+    nothing.hidden = shown > 0;
+    nothing.firstElementChild.textContent = isFiltered ? "Nothing matches the filter."
+      : this.hasEnded ? "Nothing was found. What could not be asked is listed below."
+        : "Nothing found yet. Results appear here as they come.";
+    this.showKinds();
+    document.title = this.hasEnded ? this.query : `(${known}) ${this.query}`;
+  }
+
+  showKinds() {
+    const kinds = this.results.kinds();
+    if (kinds.join() === this.kinds) return;
+    this.kinds = kinds.join();
+    const select = this.part("kind");
+    const chosen = select.value;
+    const options = kinds.map((kind) => element("option", { value: kind }, humanize(kind)));
+    select.replaceChildren(element("option", { value: "" }, "Everything"), ...options);
+    select.value = kinds.includes(chosen) ? chosen : "";
+  }
+
+  progress({ modules_total: total, modules_completed: completed, coverage }) {
+    const failed = coverage.error + coverage.timeout + coverage.rate_limited + coverage.unreliable;
+    this.part("asked").textContent = `${completed} of ${total}`;
+    this.part("hits").textContent = coverage.hit;
+    this.part("blocked").textContent = coverage.blocked;
+    this.part("errors").textContent = failed;
+    const bar = this.part("progress");
+    bar.max = Math.max(1, total);
+    bar.value = completed;
+    this.draw(coverage, total);
+    this.part("answered").textContent = answered(coverage);
+    this.coverage.count(coverage);
+    this.say(completed, total);
+  }
+
+  draw(coverage, total) {
+    const bar = this.part("bar");
+    bar.setAttribute("viewBox", `0 0 ${Math.max(1, total)} 1`);
+    let from = 0;
+    for (const part of bar.children) {
+      const width = coverage[part.getAttribute("class")] || 0;
+      part.setAttribute("x", from);
+      part.setAttribute("width", width);
+      from += width;
+    }
+  }
+
+  // For those who listen: now and then, not with every frame.
+  say(completed, total) {
+    if (performance.now() - this.said < SAY_EVERY) return;
+    this.said = performance.now();
+    this.announce(`${counted(this.results.known.size, "result", "results")}, ${completed} of ${total} checks done`);
+  }
+
+  announce(text) {
+    this.part("said").textContent = text;
+  }
+
+  done(data) {
+    this.hasEnded = true;
+    this.progress(data);
+    const state = this.part("state");
+    const failed = data.status === "failed";
+    state.className = `badge ${failed ? "bad" : "good"}`;
+    state.textContent = failed ? "Failed" : "Completed";
+    if (failed) {
+      const why = plain(data.error?.message ?? "for a reason that was not kept");
+      this.notice("bad", "The search failed:", ` ${why}. What it found before that is below; its credits were given back.`);
+    }
+    this.announce(`Search ${failed ? "failed" : "completed"}: ${counted(data.total_results, "result", "results")}`);
+  }
+
+  connection(word) {
+    const line = this.part("connection");
+    line.hidden = word === "";
+    line.textContent = word ? "Connection lost: trying again. The search goes on." : "";
+  }
+
+  end(word) {
+    this.connection("");
+    if (word === "done") return this.show();
+    this.part("state").className = "badge warn";
+    this.part("state").textContent = word === "gone" ? "Deleted" : "Not followed any more";
+    if (word === "gone") return this.notice("warn", "This search was deleted.", " What is shown here is not kept anywhere else.");
+    if (word !== "signedOut") return this.notice("bad", "The results cannot be read.", " Load the page again.");
+    this.notice("warn", "Your session has ended.", " What was found so far stays on this page, and the search goes on. ",
+      element("a", { href: this.root.dataset.signIn }, "Sign in again"), " to see the rest.");
+  }
+
+  notice(tone, title, ...words) {
+    this.part("notices").replaceChildren(
+      element("div", { class: `notice ${tone}`, role: "alert" }, element("p", {}, element("strong", {}, title), ...words)));
+  }
+}
+
+// How much of what was asked came to an answer.
+function answered({ conclusive, checked, skipped, ratio }) {
+  if (checked === skipped) return "No site has answered yet.";
+  return `${conclusive} of ${checked - skipped} sites that were asked gave an answer (${Math.round(ratio * 100)}%).`;
+}
+
+// A menu closes like one: by Escape, and by going elsewhere.
+function closeLikeMenu(menu) {
+  const close = () => menu.removeAttribute("open");
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    close();
+    menu.querySelector("summary").focus();
+  });
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) close();
+  });
+  document.addEventListener("click", ({ target }) => {
+    if (!menu.contains(target)) close();
+  });
+}
+
+// `coding:github gitlab|social:mastodon`: the category of each module.
+function categoriesOf(root) {
+  const categories = new Map();
+  for (const group of root.dataset.sites.split("|")) {
+    const [category, ids = ""] = group.split(":");
+    for (const id of ids.split(" ")) categories.set(id, category);
+  }
+  return categories;
+}
+
+const root = document.querySelector("[data-run]");
+if (root) new RunPage(root).start();

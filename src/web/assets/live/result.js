@@ -1,0 +1,106 @@
+// One result as a card.
+
+const HUES = 8;
+const SURE = [[0.9, "very likely"], [0.7, "likely"], [0.45, "possible"], [0, "uncertain"]];
+// Not among the details: they stand elsewhere in the card.
+const SHOWN_ELSEWHERE = new Set(["sources", "profile_url", "avatar_url"]);
+
+function sureness(confidence) {
+  return SURE.find(([least]) => confidence >= least)[1];
+}
+
+function hueOf(name) {
+  let hash = 0;
+  for (const character of name) hash = (hash * 31 + character.codePointAt(0)) % 9973;
+  return hash % HUES;
+}
+
+function platformOf(record) {
+  return plain(record.platform ?? record.source);
+}
+
+// A letter on a colour: nobody is asked for a picture before the reader wants that.
+function face(record, withPictures) {
+  const name = platformOf(record);
+  const letter = (name.match(/[\p{L}\p{N}]/u) ?? ["?"])[0].toUpperCase();
+  const made = element("span", { class: `face hue-${hueOf(name)}`, "aria-hidden": "true" }, letter);
+  const address = withPictures ? webAddress(firstOf(record.metadata.avatar_url)) : null;
+  if (address?.startsWith("https:")) made.replaceChildren(picture(address, letter));
+  return made;
+}
+
+function picture(address, letter) {
+  const image = element("img", { alt: "", loading: "lazy", decoding: "async", referrerpolicy: "no-referrer" });
+  image.addEventListener("error", () => image.replaceWith(letter));
+  image.src = address;
+  return image;
+}
+
+function firstOf(value) {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function meter(confidence) {
+  const percent = Math.round(Math.min(1, Math.max(0, confidence)) * 100);
+  const bar = drawing("svg", { class: "meter", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    drawing("rect", { width: percent, height: 10 }));
+  return element("div", { class: "result-sure" }, bar, `${sureness(confidence)}, ${percent}%`);
+}
+
+function valueLine(record) {
+  const address = firstOf(record.metadata.profile_url);
+  const shown = record.value ?? address;
+  if (shown == null) return "";
+  return element("div", { class: "result-value" }, link(address ?? shown, shown));
+}
+
+function resultCard(record, withPictures) {
+  const name = element("div", { class: "result-name" }, element("bdi", {}, platformOf(record)),
+    element("span", { class: "badge" }, plain(record.type).replaceAll("_", " ")));
+  const body = element("div", {}, name, valueLine(record), meter(record.confidence));
+  const head = element("div", { class: "result-head" }, face(record, withPictures), body);
+  return element("li", { class: "result", id: `result-${record.id}` }, head, detailsOf(record));
+}
+
+// Made when they are first wanted: most never are.
+function detailsOf(record) {
+  const of = element("span", { class: "visually-hidden" }, ` of ${platformOf(record)}`);
+  const details = element("details", {}, element("summary", {}, "Details", of));
+  details.addEventListener("toggle", () => {
+    if (details.open && !details.querySelector("dl")) details.append(facts(record));
+  });
+  return details;
+}
+
+function facts(record) {
+  const list = element("dl");
+  const add = (name, ...shown) => list.append(element("dt", {}, name), element("dd", {}, ...shown));
+  for (const [name, value] of Object.entries(record.metadata)) {
+    if (value === null || value === "" || SHOWN_ELSEWHERE.has(name)) continue;
+    add(humanize(name), ...shownValue(value));
+  }
+  const address = firstOf(record.metadata.profile_url);
+  if (address != null && record.value != null) add("Address", link(address, address));
+  const picture = firstOf(record.metadata.avatar_url);
+  if (picture != null) add("Picture", link(picture, picture));
+  add("Found by", plain(sourcesOf(record).join(", ")));
+  add("Seen", plain(record.created_at).replace("T", " ").replace(/\.\d+Z$/, " UTC"));
+  return list;
+}
+
+// Texts and numbers as they are, lists of them one after the other, what is deeper as JSON.
+function shownValue(value) {
+  if (value === true) return ["yes"];
+  if (value === false) return ["no"];
+  if (Array.isArray(value) && value.every((item) => item === null || typeof item !== "object")) {
+    return value.flatMap((item, index) => [index ? ", " : "", ...shownValue(item ?? "")]);
+  }
+  if (value !== null && typeof value === "object") return [element("code", {}, plain(JSON.stringify(value, null, 1)))];
+  return [link(value, value)];
+}
+
+function sourcesOf(record) {
+  const named = Array.isArray(record.metadata.sources) ? record.metadata.sources : [];
+  const ids = named.map((source) => source?.module).filter((id) => typeof id === "string");
+  return ids.length ? ids : [record.source];
+}

@@ -1,0 +1,118 @@
+// All results so far: kept by id, filtered, sorted, grouped by the category of the site.
+
+const ORDERS = {
+  sure: (a, b) => b.record.confidence - a.record.confidence || a.record.id - b.record.id,
+  newest: (a, b) => b.record.id - a.record.id,
+  platform: (a, b) => a.name.localeCompare(b.name) || a.record.id - b.record.id,
+};
+
+class Results {
+  constructor(root, categories, withPictures) {
+    this.root = root;
+    this.categories = categories;
+    this.withPictures = withPictures;
+    this.known = new Map();
+    this.groups = new Map();
+    this.view = { text: "", kind: "", order: "category" };
+  }
+
+  // True where there is something new to show: an id that is known may come again, changed or not.
+  take(record) {
+    if (!Number.isInteger(record?.id) || typeof record.metadata !== "object" || record.metadata === null) return false;
+    const written = JSON.stringify(record);
+    const before = this.known.get(record.id);
+    if (before?.written === written) return false;
+    const card = resultCard(record, this.withPictures);
+    if (before) this.replace(before.card, card);
+    else card.classList.add("is-new");
+    this.known.set(record.id, {
+      record, card, written, text: written.toLowerCase(), name: platformOf(record),
+      category: this.categories.get(record.source) ?? "other",
+    });
+    return true;
+  }
+
+  // The reader's place in the card is kept.
+  replace(old, card) {
+    const details = card.querySelector("details");
+    details.open = old.querySelector("details").open;
+    const focused = [...old.querySelectorAll("a, summary")].indexOf(document.activeElement);
+    old.replaceWith(card);
+    if (focused >= 0) card.querySelectorAll("a, summary")[focused]?.focus();
+  }
+
+  kinds() {
+    return [...new Set([...this.known.values()].map(({ record }) => plain(record.type)))].sort();
+  }
+
+  visible() {
+    const { text, kind } = this.view;
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    return [...this.known.values()].filter((entry) =>
+      (!kind || entry.record.type === kind) && words.every((word) => entry.text.includes(word)));
+  }
+
+  // Shows what the view lets pass; gives how many that are.
+  show() {
+    const shown = this.visible();
+    const byGroup = new Map();
+    const grouped = this.view.order === "category";
+    shown.sort(ORDERS[grouped ? "sure" : this.view.order]);
+    for (const entry of shown) {
+      const name = grouped ? entry.category : "";
+      if (!byGroup.has(name)) byGroup.set(name, []);
+      byGroup.get(name).push(entry);
+    }
+    for (const [name, group] of this.groups) {
+      if (byGroup.has(name)) continue;
+      group.section.remove();
+      this.groups.delete(name);
+    }
+    const sections = [...byGroup.keys()].sort().map((name) => this.fill(name, byGroup.get(name)));
+    place(this.root, sections);
+    return shown.length;
+  }
+
+  fill(name, entries) {
+    const group = this.groups.get(name) ?? this.open(name);
+    place(group.list, entries.map(({ card }) => card));
+    group.count.textContent = entries.length;
+    group.section.dataset.size = name ? Math.min(3, entries.length) : 3;
+    return group.section;
+  }
+
+  open(name) {
+    const list = element("ul", { class: "results" });
+    const count = element("span", { class: "count" });
+    const title = element("h3", {}, name ? humanize(name) : "All results", " ", count);
+    const section = element("section", { class: "group" }, title, list);
+    const group = { section, list, count };
+    this.groups.set(name, group);
+    return group;
+  }
+}
+
+// Makes these the children, in this order, moving as few as possible: what is moved loses the focus.
+function place(parent, children) {
+  const wanted = new Set(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let next = parent.firstElementChild;
+  for (const child of children) {
+    if (child === next) next = next.nextElementSibling;
+    else parent.insertBefore(child, next);
+  }
+}
+
+// Up and down lead from card to card, within the list alone: everywhere else the keys are the browser's.
+function walkByKeys(root) {
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const card = event.target.closest?.(".result");
+    if (!step || !card || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const cards = [...root.querySelectorAll(".result")];
+    const target = cards[cards.indexOf(card) + step]?.querySelector("a, summary");
+    if (!target) return;
+    event.preventDefault();
+    target.focus();
+  });
+}

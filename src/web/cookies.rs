@@ -1,0 +1,110 @@
+//! The app's cookies: the session's token, what ties a form to a browser that is not signed in, and a notice.
+//!
+//! All are `HttpOnly; SameSite=Lax` and sent to the app alone. Behind TLS they are `Secure` and their names begin with
+//! `__Secure-`, so that no page without TLS can plant one. (`__Host-` would send them to every path.)
+
+use std::time::Duration;
+
+use crate::http::Request;
+
+/// Which cookie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cookie {
+    /// The token of a session.
+    Session,
+    /// A token that forms of a browser which is not signed in are held against.
+    Form,
+    /// The name of a notice.
+    Notice,
+}
+
+impl Cookie {
+    fn name(self, secure: bool) -> &'static str {
+        match (self, secure) {
+            (Self::Session, true) => "__Secure-sightline",
+            (Self::Session, false) => "sightline",
+            (Self::Form, true) => "__Secure-sightline-form",
+            (Self::Form, false) => "sightline-form",
+            (Self::Notice, true) => "__Secure-sightline-notice",
+            (Self::Notice, false) => "sightline-notice",
+        }
+    }
+}
+
+/// Reads and writes them.
+pub(super) struct Cookies {
+    secure: bool,
+    path: String,
+}
+
+impl Cookies {
+    /// For the app below `root` of an origin; `secure`: browsers come to it by TLS.
+    pub(super) fn new(secure: bool, root: &str) -> Self {
+        Self { secure, path: format!("{root}/app") }
+    }
+
+    /// What the browser sent. `None` also where it sent two: one of them was planted.
+    pub(super) fn read<'a>(&self, request: &'a Request, cookie: Cookie) -> Option<&'a str> {
+        let name = cookie.name(self.secure);
+        let mut values = request
+            .header_values("cookie")
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .filter_map(|(key, value)| (key == name).then_some(value));
+        let value = values.next()?;
+        values.next().is_none().then_some(value)
+    }
+
+    /// A `Set-Cookie` header; the value is visible ASCII without a semicolon.
+    pub(super) fn set(&self, cookie: Cookie, value: &str, lasts: Duration) -> String {
+        let secure = if self.secure { "; Secure" } else { "" };
+        format!(
+            "{}={value}; Path={}; Max-Age={}; HttpOnly; SameSite=Lax{secure}",
+            cookie.name(self.secure),
+            self.path,
+            lasts.as_secs()
+        )
+    }
+
+    /// One that takes the cookie away.
+    pub(super) fn clear(&self, cookie: Cookie) -> String {
+        self.set(cookie, "", Duration::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sending(cookie: &str) -> Request {
+        Request {
+            method: "GET".into(),
+            path: "/app".into(),
+            query: String::new(),
+            headers: vec![("cookie".into(), cookie.into())],
+            body: vec![],
+            client: None,
+        }
+    }
+
+    #[test]
+    fn a_cookie_is_found_among_others_unless_it_stands_twice() {
+        let cookies = Cookies::new(false, "");
+        let read = |text: &str| cookies.read(&sending(text), Cookie::Session).map(str::to_owned);
+        assert_eq!(read("a=b; sightline=x; sightline-form=y").as_deref(), Some("x"));
+        assert_eq!(read("sightline-form=y"), None);
+        assert_eq!(read("sightline=x; sightline=z"), None);
+        assert_eq!(read("sightline"), None);
+    }
+
+    #[test]
+    fn behind_tls_they_are_secure() {
+        let set = Cookies::new(true, "/search").set(Cookie::Session, "x", Duration::from_secs(60));
+        let want = "__Secure-sightline=x; Path=/search/app; Max-Age=60; HttpOnly; SameSite=Lax; Secure";
+        assert_eq!(set, want);
+        assert_eq!(
+            Cookies::new(false, "").clear(Cookie::Notice),
+            "sightline-notice=; Path=/app; Max-Age=0; HttpOnly; SameSite=Lax"
+        );
+    }
+}

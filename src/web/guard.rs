@@ -1,0 +1,76 @@
+//! Where a change may come from: our own pages, with the token of the browser's session.
+
+use subtle::ConstantTimeEq as _;
+use url::Url;
+
+use super::error::WebError;
+use super::visit::Visit;
+use crate::http::Request;
+
+/// Refuses what another site sends, and what does not bring the token back (OWASP's CSRF cheat sheet: a token for each
+/// session, and where the browser says that the request comes from).
+pub(super) fn check(visit: &Visit, own_origin: &str) -> Result<(), WebError> {
+    if is_from_elsewhere(&visit.request, own_origin) || !has_token(visit) {
+        return Err(WebError::forged());
+    }
+    Ok(())
+}
+
+fn has_token(visit: &Visit) -> bool {
+    let form = visit.form();
+    let given = visit.request.header("x-csrf-token").unwrap_or_else(|| form.get("csrf"));
+    given.as_bytes().ct_eq(visit.frame.csrf.as_bytes()).into()
+}
+
+fn is_from_elsewhere(request: &Request, own_origin: &str) -> bool {
+    if let Some(site) = request.header("sec-fetch-site") {
+        return !matches!(site, "same-origin" | "none");
+    }
+    // "null" is what browsers send for a form of a page whose policy is no-referrer, as ours is.
+    let origin = request.header("origin").filter(|origin| *origin != "null");
+    origin.is_some_and(|origin| origin != own_origin && !is_of_host(origin, request))
+}
+
+/// Without a base URL clients may use any name of this machine.
+fn is_of_host(origin: &str, request: &Request) -> bool {
+    let Ok(url) = Url::parse(origin) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let authority = match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    request.header("host").is_some_and(|own| own.eq_ignore_ascii_case(&authority))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_origins_are_seen() {
+        for (headers, is_elsewhere) in [
+            (vec![], false),
+            (vec![("sec-fetch-site", "same-origin")], false),
+            (vec![("sec-fetch-site", "same-site")], true),
+            (vec![("sec-fetch-site", "cross-site"), ("origin", "https://s.example")], true),
+            (vec![("origin", "https://s.example")], false),
+            (vec![("origin", "http://127.0.0.1:81"), ("host", "127.0.0.1:81")], false),
+            (vec![("origin", "http://127.0.0.1:82"), ("host", "127.0.0.1:81")], true),
+            (vec![("origin", "https://evil.example"), ("host", "s.example")], true),
+            (vec![("origin", "null")], false),
+            (vec![("origin", "nonsense"), ("host", "nonsense")], true),
+        ] {
+            let headers = headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+            let request = Request {
+                method: "POST".into(),
+                path: "/app/keys".into(),
+                query: String::new(),
+                headers,
+                body: vec![],
+                client: None,
+            };
+            let seen = is_from_elsewhere(&request, "https://s.example");
+            assert_eq!(seen, is_elsewhere, "{:?}", request.headers);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Credits by billing cycle, as bars: the SVG's figures are worked out here, so that no style is inline.
+
+use std::collections::BTreeMap;
+
+use jiff::{Timestamp, ToSpan as _};
+
+use crate::account::credits::Cycle;
+use crate::account::records::CycleUse;
+use crate::web::show::Moment;
+
+/// Cycles that are shown: a year.
+const MOST_CYCLES: usize = 12;
+/// The drawing's size, in its own units.
+const WIDTH: u64 = 480;
+const HEIGHT: u64 = 120;
+/// What each bar leaves free beside it.
+const GAP: u64 = 8;
+
+/// The drawing: as many bars as cycles, oldest first.
+pub(super) struct Chart {
+    pub(super) bars: Vec<Bar>,
+    pub(super) width: u64,
+    pub(super) height: u64,
+}
+
+/// A cycle.
+pub(super) struct Bar {
+    pub(super) start: Moment,
+    pub(super) end: Moment,
+    pub(super) used: u64,
+    pub(super) is_present: bool,
+    pub(super) x: u64,
+    pub(super) y: u64,
+    pub(super) width: u64,
+    pub(super) height: u64,
+}
+
+impl Chart {
+    /// The cycles of an account up to `now`, with what was used in each. The highest bar is what a cycle has, or the most
+    /// that was used.
+    pub(super) fn new(anchor: Timestamp, now: Timestamp, uses: &[CycleUse], allowed: Option<u64>) -> Self {
+        let used: BTreeMap<Timestamp, u64> =
+            uses.iter().map(|cycle| (cycle.cycle_start, cycle.used)).collect();
+        let cycles = cycles(anchor, now);
+        let most = used.values().copied().chain(allowed).max().unwrap_or(0).max(1);
+        let step = WIDTH / cycles.len().max(1) as u64;
+        let bar = |(index, cycle): (usize, &Cycle)| {
+            let used = used.get(&cycle.start).copied().unwrap_or(0);
+            let height = height_of(used, most);
+            Bar {
+                start: Moment(cycle.start),
+                end: Moment(cycle.end),
+                used,
+                is_present: now < cycle.end,
+                x: index as u64 * step + GAP / 2,
+                y: HEIGHT - height,
+                width: step.saturating_sub(GAP).min(64),
+                height,
+            }
+        };
+        Self { bars: cycles.iter().enumerate().map(bar).collect(), width: WIDTH, height: HEIGHT }
+    }
+}
+
+/// Whatever was used is seen.
+fn height_of(used: u64, most: u64) -> u64 {
+    let height = u128::from(used) * u128::from(HEIGHT) / u128::from(most);
+    u64::try_from(height).unwrap_or(HEIGHT).max(if used > 0 { 2 } else { 0 })
+}
+
+/// The last ones, oldest first.
+fn cycles(anchor: Timestamp, now: Timestamp) -> Vec<Cycle> {
+    let mut cycles = vec![Cycle::at(anchor, now)];
+    while let Some(oldest) = cycles.last()
+        && cycles.len() < MOST_CYCLES
+        && oldest.start > anchor
+    {
+        let before = oldest.start.checked_sub(1.millisecond()).unwrap_or(anchor);
+        cycles.push(Cycle::at(anchor, before));
+    }
+    cycles.reverse();
+    cycles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn bars_are_as_high_as_what_was_used_of_what_there_was() {
+        let (anchor, now) = (at("2026-01-31T00:00:00Z"), at("2026-03-15T00:00:00Z"));
+        let used = |start, used| CycleUse { cycle_start: at(start), used };
+        let uses = [used("2026-01-31T00:00:00Z", 50), used("2026-02-28T00:00:00Z", 1)];
+        let chart = Chart::new(anchor, now, &uses, Some(100));
+        let bars: Vec<_> =
+            chart.bars.iter().map(|bar| (bar.used, bar.height, bar.y, bar.is_present)).collect();
+        assert_eq!(bars, [(50, 60, 60, false), (1, 2, 118, true)]);
+        // More than the present plan has was used once.
+        assert_eq!(Chart::new(anchor, now, &uses, Some(10)).bars[0].height, HEIGHT);
+        assert_eq!(Chart::new(anchor, now, &[], None).bars[1].height, 0);
+    }
+
+    #[test]
+    fn a_year_is_shown_and_fits() {
+        let chart = Chart::new(at("2020-01-01T00:00:00Z"), at("2026-06-15T00:00:00Z"), &[], Some(5));
+        assert_eq!(chart.bars.len(), MOST_CYCLES);
+        assert!(chart.bars.iter().all(|bar| bar.x + bar.width <= WIDTH));
+        assert_eq!(chart.bars[11].start, Moment(at("2026-06-01T00:00:00Z")));
+        assert_eq!(chart.bars[0].start, Moment(at("2025-07-01T00:00:00Z")));
+    }
+}

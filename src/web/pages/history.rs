@@ -1,0 +1,134 @@
+//! The history: all searches of an account, newest first, filtered.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use super::option::FormOption;
+use super::run_row::RunRow;
+use crate::http::Reply;
+use crate::modules::query::SearchType;
+use crate::runs::journal::ListFilter;
+use crate::runs::page::Cursor;
+use crate::runs::run::Status;
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render};
+use crate::web::service::Web;
+use crate::web::visit::{Form, Visit};
+
+/// Searches of a page.
+const PAGE: usize = 50;
+/// The most characters of a text that is looked for.
+const TEXT_CHARS: usize = 200;
+
+#[derive(Template)]
+#[template(path = "history.html")]
+struct Page {
+    frame: Frame,
+    filter: Filter,
+    runs: Vec<RunRow>,
+    first_page: String,
+    next_page: Option<String>,
+}
+
+/// What the reader looks for. Whatever makes no sense in an address is left out, as if it had not been there.
+#[derive(Debug, Default)]
+struct Filter {
+    text: String,
+    search_type: Option<SearchType>,
+    status: Option<Status>,
+    before: Option<Cursor>,
+}
+
+/// `GET /app/searches`.
+///
+/// # Errors
+/// 503.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let filter = Filter::read(&visit.query());
+    let account = visit.caller()?.account.id;
+    let found = web.parts.runs.page(account, &filter.list_filter(), PAGE)?;
+    let now = web.parts.clock.now();
+    let address =
+        |before: Option<Cursor>| format!("{}/app/searches{}", visit.frame.root, filter.query(before));
+    let (first_page, next_page) = (address(None), found.next.map(|next| address(Some(next))));
+    let runs = found.runs.iter().map(|run| RunRow::new(run, now)).collect();
+    Ok(Reply::Now(render(&Page { frame: visit.frame, filter, runs, first_page, next_page })))
+}
+
+impl Filter {
+    fn read(form: &Form) -> Self {
+        Self {
+            text: form.get("text").trim().chars().take(TEXT_CHARS).filter(|c| !c.is_control()).collect(),
+            search_type: SearchType::from_name(form.get("type")),
+            status: Status::from_name(form.get("status")),
+            before: form.get("before").parse().ok(),
+        }
+    }
+
+    fn list_filter(&self) -> ListFilter {
+        ListFilter {
+            search_type: self.search_type,
+            status: self.status,
+            text: Some(self.text.clone()).filter(|text| !text.is_empty()),
+            before: self.before.map(Cursor::place),
+        }
+    }
+
+    /// As the query of an address; empty, or with a question mark.
+    fn query(&self, before: Option<Cursor>) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        let parts = [
+            ("text", Some(self.text.clone()).filter(|text| !text.is_empty())),
+            ("type", self.search_type.map(|kind| kind.to_string())),
+            ("status", self.status.map(|status| status.as_str().to_owned())),
+            ("before", before.map(|before| before.to_string())),
+        ];
+        query.extend_pairs(parts.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        let query = query.finish();
+        if query.is_empty() { query } else { format!("?{query}") }
+    }
+
+    fn is_set(&self) -> bool {
+        !self.text.is_empty() || self.search_type.is_some() || self.status.is_some()
+    }
+
+    fn is_later_page(&self) -> bool {
+        self.before.is_some()
+    }
+
+    fn types(&self) -> Vec<FormOption> {
+        let types = [
+            (None, "", "All types"),
+            (Some(SearchType::Username), "username", "Username"),
+            (Some(SearchType::Email), "email", "Email"),
+            (Some(SearchType::Domain), "domain", "Domain"),
+        ];
+        types.map(|(kind, value, label)| FormOption::new(value, label, self.search_type == kind)).into()
+    }
+
+    fn statuses(&self) -> Vec<FormOption> {
+        let statuses = [
+            (None, "", "Any status"),
+            (Some(Status::Running), "running", "Running"),
+            (Some(Status::Completed), "completed", "Completed"),
+            (Some(Status::Failed), "failed", "Failed"),
+        ];
+        statuses.map(|(status, value, label)| FormOption::new(value, label, self.status == status)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_reads_as_it_was_written_and_nonsense_is_left_out() {
+        let read = |text: &str| Filter::read(&Form::parse(text.as_bytes()));
+        let filter = read("text=%20a%26b%00&type=email&status=running");
+        assert_eq!(filter.query(None), "?text=a%26b&type=email&status=running");
+        assert!(filter.is_set() && !filter.is_later_page());
+        let nonsense = read("text=&type=phone&status=done&before=x");
+        assert_eq!((nonsense.query(None), nonsense.is_set()), (String::new(), false));
+    }
+}

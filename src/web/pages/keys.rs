@@ -1,0 +1,174 @@
+//! API keys: make, list, revoke.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use crate::account::key::{KeyRecord, PREFIX};
+use crate::account::service::AccountError;
+use crate::base::ids::KeyId;
+use crate::http::{Reply, Response};
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render_as};
+use crate::web::notice::Notice;
+use crate::web::service::Web;
+use crate::web::show::Moment;
+use crate::web::visit::Visit;
+
+/// Keys in force that an account has at most: more than anybody tells apart.
+const MOST_KEYS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct Page {
+    frame: Frame,
+    plan: String,
+    /// Whether keys of this plan work.
+    has_api: bool,
+    /// The plans that have it.
+    plans_with_api: String,
+    keys: Vec<Row>,
+    /// The key that was just made: this is the only time that it is shown.
+    made: Option<Made>,
+    label: String,
+    wrong: Option<&'static str>,
+}
+
+struct Row {
+    id: String,
+    label: String,
+    /// What can be shown of the key.
+    shown: String,
+    created: Moment,
+    last_used: Option<Moment>,
+    revoked: Option<Moment>,
+}
+
+struct Made {
+    key: String,
+    curl: String,
+}
+
+#[derive(Template)]
+#[template(path = "key-revoke.html")]
+struct RevokePage {
+    frame: Frame,
+    key: Row,
+}
+
+impl From<&KeyRecord> for Row {
+    fn from(key: &KeyRecord) -> Self {
+        Self {
+            id: key.id.to_string(),
+            label: key.label.clone(),
+            shown: format!("{PREFIX}…{}", key.last_four),
+            created: Moment(key.created_at),
+            last_used: key.last_used_at.map(Moment),
+            revoked: key.revoked_at.map(Moment),
+        }
+    }
+}
+
+/// `GET /app/keys`.
+///
+/// # Errors
+/// 503.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    show(web, visit, 200, None, None).map(Reply::Now)
+}
+
+/// `POST /app/keys`: `label`. Shows the key, once.
+///
+/// # Errors
+/// 403 on a plan without API access, 503. A label that is not taken is named in the form.
+pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let caller = visit.caller()?;
+    if !caller.plan.api {
+        return Err(WebError::not_allowed(format!(
+            "API access is not part of the plan {}. These plans have it: {}.",
+            caller.plan.name,
+            plans_with_api(web)
+        )));
+    }
+    let in_force = web.parts.accounts.keys(Some(caller.account.id))?;
+    if in_force.iter().filter(|key| key.revoked_at.is_none()).count() >= MOST_KEYS {
+        let wrong = "You have 100 keys. Revoke one that is not used any more.";
+        return show(web, visit, 422, None, Some(wrong)).map(Reply::Now);
+    }
+    let label = visit.form().get("label").to_owned();
+    match web.parts.accounts.create_key(&caller.account, &label, &visit.origin()?) {
+        Ok((key, _)) => {
+            let made = Made { key: key.expose().to_owned(), curl: curl_line(web, key.expose()) };
+            show(web, visit, 200, Some(made), None).map(Reply::Now)
+        }
+        Err(AccountError::InvalidLabel) => {
+            let wrong = "A label has at most 100 characters, and no control characters.";
+            show(web, visit, 422, None, Some(wrong)).map(Reply::Now)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn curl_line(web: &Web, key: &str) -> String {
+    format!(
+        "curl -N {}/v1/searches -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \
+         -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'",
+        web.config.base_url
+    )
+}
+
+fn show(
+    web: &Web,
+    visit: Visit,
+    status: u16,
+    made: Option<Made>,
+    wrong: Option<&'static str>,
+) -> Result<Response, WebError> {
+    let caller = visit.caller()?;
+    let mut keys = web.parts.accounts.keys(Some(caller.account.id))?;
+    // Those in force first, the newest at the top.
+    keys.reverse();
+    keys.sort_by_key(|key| key.revoked_at.is_some());
+    let page = Page {
+        plan: caller.plan.name.clone(),
+        has_api: caller.plan.api,
+        plans_with_api: plans_with_api(web),
+        keys: keys.iter().map(Row::from).collect(),
+        label: wrong.map_or_else(String::new, |_| visit.form().get("label").to_owned()),
+        made,
+        wrong,
+        frame: visit.frame,
+    };
+    Ok(render_as(status, &page))
+}
+
+fn plans_with_api(web: &Web) -> String {
+    web.parts.accounts.plans().names_where(|plan| plan.api).join(", ")
+}
+
+/// `GET /app/keys/{id}/revoke`: asks whether that is meant.
+///
+/// # Errors
+/// 404 for a key that is not this account's or is revoked; 503.
+pub(in crate::web) fn confirm_revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let key = Row::from(&own_key(web, &visit)?);
+    Ok(Reply::Now(render_as(200, &RevokePage { frame: visit.frame, key })))
+}
+
+/// `POST /app/keys/{id}/revoke`.
+///
+/// # Errors
+/// As [`confirm_revoke`].
+pub(in crate::web) fn revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let key = own_key(web, &visit)?;
+    web.parts.accounts.revoke_key(key.id, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect_saying("/app/keys", Notice::KeyRevoked)))
+}
+
+fn own_key(web: &Web, visit: &Visit) -> Result<KeyRecord, WebError> {
+    let id: Option<KeyId> = visit.segment().and_then(|id| id.parse().ok());
+    let keys = web.parts.accounts.keys(Some(visit.caller()?.account.id))?;
+    keys.into_iter()
+        .find(|key| Some(key.id) == id && key.revoked_at.is_none())
+        .ok_or_else(WebError::no_such_page)
+}

@@ -1,0 +1,16 @@
+//! Handlers, by page.
+
+pub(super) mod account;
+pub(super) mod chart;
+pub(super) mod data;
+pub(super) mod history;
+pub(super) mod keys;
+pub(super) mod operator;
+mod option;
+pub(super) mod run;
+mod run_row;
+pub(super) mod search;
+mod search_form;
+pub(super) mod security;
+pub(super) mod set_up;
+pub(super) mod sign_in;

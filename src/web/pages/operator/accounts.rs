@@ -1,0 +1,140 @@
+//! `/app/operator/accounts`: plans, and who is on them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use url::form_urlencoded;
+
+use super::{pages, shown};
+use crate::account::account::{Account, Role};
+use crate::account::service::{AccountError, Accounts};
+use crate::http::Reply;
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render};
+use crate::web::service::Web;
+use crate::web::show::Moment;
+use crate::web::visit::{Form, Visit};
+
+/// Rows of one page.
+const ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "operator-accounts.html")]
+struct Page<'a> {
+    frame: Frame,
+    plans: Vec<PlanRow<'a>>,
+    choice: &'a Choice,
+    rows: Vec<AccountRow<'a>>,
+    shown: String,
+    pages: usize,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// A plan, and how many are on it.
+struct PlanRow<'a> {
+    name: &'a str,
+    credits: String,
+    api: bool,
+    premium: bool,
+    accounts: usize,
+}
+
+/// An account as it is shown.
+struct AccountRow<'a> {
+    email: &'a str,
+    plan: &'a str,
+    is_operator: bool,
+    used: String,
+    made: Moment,
+}
+
+/// Which accounts are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Choice {
+    /// Part of the email address, in lower case; empty: all.
+    text: String,
+    /// Name of a plan; empty: any.
+    plan: String,
+    /// From 1.
+    page: usize,
+}
+
+impl Choice {
+    fn read(address: &Form) -> Self {
+        let short = |text: &str| text.trim().chars().take(254).collect::<String>();
+        Self {
+            text: short(address.get("q")).to_lowercase(),
+            plan: short(address.get("plan")),
+            page: address.get("page").parse().unwrap_or(1).max(1),
+        }
+    }
+
+    fn fits(&self, account: &Account) -> bool {
+        account.email.contains(&self.text) && (self.plan.is_empty() || account.plan == self.plan)
+    }
+
+    /// The parameters of the address of another page of the same.
+    fn on_page(&self, page: usize) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::from("?"));
+        query.append_pair("q", &self.text).append_pair("plan", &self.plan);
+        query.append_pair("page", &page.to_string());
+        query.finish()
+    }
+}
+
+/// `GET /app/operator/accounts`.
+///
+/// # Errors
+/// 503.
+pub(in crate::web) fn accounts(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let known = &web.parts.accounts;
+    let asked = Choice::read(&visit.query());
+    let mut all = known.accounts()?;
+    // The newest are looked for most.
+    all.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| one.email.cmp(&other.email)));
+    let fitting: Vec<&Account> = all.iter().filter(|account| asked.fits(account)).collect();
+    let (pages, page) = pages(fitting.len(), ROWS, asked.page);
+    let choice = Choice { page, ..asked };
+    let first = (page - 1) * ROWS;
+    let rows = fitting.iter().skip(first).take(ROWS).map(|account| row(known, account));
+    let rows = rows.collect::<Result<Vec<_>, _>>()?;
+    let page = Page {
+        frame: visit.frame,
+        plans: plans(known, &all),
+        shown: shown(first, rows.len(), fitting.len(), "account", "accounts"),
+        rows,
+        pages,
+        before: (page > 1).then(|| choice.on_page(page - 1)),
+        after: (page < pages).then(|| choice.on_page(page + 1)),
+        choice: &choice,
+    };
+    Ok(Reply::Now(render(&page)))
+}
+
+fn plans<'a>(known: &'a Accounts, all: &[Account]) -> Vec<PlanRow<'a>> {
+    let row = |plan: &'a crate::account::plan::Plan| PlanRow {
+        name: &plan.name,
+        credits: allowed(plan.credits),
+        api: plan.api,
+        premium: plan.premium,
+        accounts: all.iter().filter(|account| account.plan == plan.name).count(),
+    };
+    known.plans().all().iter().map(row).collect()
+}
+
+fn row<'a>(known: &Accounts, account: &'a Account) -> Result<AccountRow<'a>, AccountError> {
+    let used = known.used(account)?;
+    Ok(AccountRow {
+        email: &account.email,
+        plan: &account.plan,
+        is_operator: account.role == Role::Operator,
+        used: format!("{used} of {}", allowed(known.plan_of(account).credits)),
+        made: Moment(account.created_at),
+    })
+}
+
+/// Credits of a cycle, in words.
+fn allowed(credits: Option<u64>) -> String {
+    credits.map_or_else(|| "unlimited".to_owned(), |credits| credits.to_string())
+}

@@ -1,0 +1,113 @@
+//! `/app/operator`: how busy this instance is, and how the modules do.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use super::load::{self, Figure};
+use super::rows::{ModuleRow, tone};
+use super::table::{Choice, Column, ROWS, Row};
+use super::{pages, shown};
+use crate::http::{Reply, Response};
+use crate::modules::query::SearchType;
+use crate::runs::health::verdict::Verdict;
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render};
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+#[derive(Template)]
+#[template(path = "operator-service.html")]
+struct Page<'a> {
+    frame: Frame,
+    load: Vec<Figure>,
+    chips: Vec<Chip>,
+    types: [&'static str; SearchType::ALL.len()],
+    heads: Vec<Head>,
+    choice: &'a Choice,
+    rows: Vec<ModuleRow<'a>>,
+    shown: String,
+    pages: usize,
+    before: Option<String>,
+    after: Option<String>,
+}
+
+/// A choice of health, and how many modules have it.
+struct Chip {
+    name: &'static str,
+    tone: &'static str,
+    count: usize,
+    query: String,
+    is_current: bool,
+}
+
+/// The head of a column.
+struct Head {
+    title: &'static str,
+    is_number: bool,
+    query: String,
+    /// `aria-sort`.
+    order: Option<&'static str>,
+}
+
+/// `GET /app/operator`.
+///
+/// # Errors
+/// Never.
+pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (runs, now) = (&web.parts.runs, web.parts.clock.now());
+    let asked = Choice::read(&visit.query());
+    let mut rows = asked.of_any_health(runs.module_health().of_all(runs.catalog().modules(), now));
+    let chips = chips(&asked, &rows);
+    asked.put_in_order(&mut rows);
+    let (pages, page) = pages(rows.len(), ROWS, asked.page);
+    let choice = asked.on_page(page);
+    let first = (page - 1) * ROWS;
+    let on_page: Vec<ModuleRow<'_>> =
+        rows.iter().skip(first).take(ROWS).map(|row| ModuleRow::of(row, now)).collect();
+    let page = Page {
+        frame: visit.frame,
+        load: load::figures(runs, &web.parts.gauge.load()),
+        chips,
+        types: SearchType::ALL.map(SearchType::as_str),
+        heads: Column::ALL.into_iter().map(|column| head(&choice, column)).collect(),
+        shown: shown(first, on_page.len(), rows.len(), "module", "modules"),
+        rows: on_page,
+        pages,
+        before: (page > 1).then(|| choice.on_page(page - 1).query()),
+        after: (page < pages).then(|| choice.on_page(page + 1).query()),
+        choice: &choice,
+    };
+    Ok(Reply::Now(render(&page)))
+}
+
+/// `GET /app/operator/load`: the figures alone, for the page's script.
+///
+/// # Errors
+/// Never.
+pub(in crate::web) fn load(web: &Arc<Web>, _: Visit) -> Result<Reply, WebError> {
+    let figures = load::figures(&web.parts.runs, &web.parts.gauge.load());
+    let text = load::as_json(&figures).to_string();
+    Ok(Reply::Now(Response::new(200, "application/json", text.into_bytes())))
+}
+
+fn chips(choice: &Choice, rows: &[Row<'_>]) -> Vec<Chip> {
+    let chip = |health: Option<Verdict>| Chip {
+        name: health.map_or("all", Verdict::as_str),
+        tone: health.map_or("", tone),
+        count: rows.iter().filter(|(_, of)| health.is_none_or(|wanted| of.status == wanted)).count(),
+        query: choice.of_health(health).query(),
+        is_current: choice.health == health,
+    };
+    std::iter::once(None).chain(Verdict::ALL.map(Some)).map(chip).collect()
+}
+
+fn head(choice: &Choice, column: Column) -> Head {
+    let order = if choice.falling { "descending" } else { "ascending" };
+    Head {
+        title: column.title(),
+        is_number: column.is_number(),
+        query: choice.sorted_by(column).query(),
+        order: (choice.column == column).then_some(order),
+    }
+}

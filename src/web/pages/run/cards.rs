@@ -1,0 +1,141 @@
+//! Results as cards, for readers without scripts: the surest, by category.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::base::text::plain;
+use crate::report::html::web_address;
+use crate::runs::run::ResultRecord;
+
+/// Cards of a page: it must stay small. Files have all results.
+const MOST: usize = 40;
+/// Words for confidence, from this on.
+const SURE: [(f64, &str); 3] = [(0.9, "very likely"), (0.7, "likely"), (0.45, "possible")];
+
+/// Results of one category.
+#[derive(Debug, PartialEq)]
+pub(super) struct Group {
+    pub(super) name: String,
+    /// 1, 2 or 3 for more: how much room it needs.
+    pub(super) size: usize,
+    pub(super) cards: Vec<Card>,
+}
+
+/// A result.
+#[derive(Debug, PartialEq)]
+pub(super) struct Card {
+    pub(super) letter: String,
+    /// Which of the colours that stand behind letters.
+    pub(super) hue: u32,
+    pub(super) platform: String,
+    pub(super) kind: String,
+    pub(super) value: Option<String>,
+    /// Where it is, if that is an address of the web.
+    pub(super) href: Option<String>,
+    pub(super) percent: u32,
+    pub(super) sureness: &'static str,
+}
+
+/// The cards by category, and how many results are left out.
+pub(super) fn groups(
+    results: &[ResultRecord],
+    category: impl Fn(&str) -> Option<String>,
+) -> (Vec<Group>, usize) {
+    let mut sorted: Vec<&ResultRecord> = results.iter().collect();
+    sorted.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
+    let mut groups: BTreeMap<String, Vec<Card>> = BTreeMap::new();
+    for result in sorted.iter().take(MOST) {
+        let name = category(&result.source).unwrap_or_else(|| "other".to_owned());
+        groups.entry(name).or_default().push(card(result));
+    }
+    let groups = groups.into_iter().map(|(name, cards)| Group {
+        name: titled(&name),
+        size: cards.len().min(3),
+        cards,
+    });
+    (groups.collect(), results.len().saturating_sub(MOST))
+}
+
+fn card(result: &ResultRecord) -> Card {
+    let platform = plain(result.platform.as_deref().unwrap_or(&result.source)).into_owned();
+    let letter = platform.chars().find(|c| c.is_alphanumeric()).unwrap_or('?');
+    let address = first(result.metadata.get("profile_url"));
+    let value = result.value.as_deref().or(address);
+    let link = address.or(value).and_then(web_address);
+    Card {
+        letter: letter.to_uppercase().collect(),
+        hue: hue(&platform),
+        kind: plain(&result.result_type).replace('_', " "),
+        value: value.map(|value| plain(value).into_owned()),
+        href: link.map(String::from),
+        percent: percent(result.confidence),
+        sureness: sureness(result.confidence),
+        platform,
+    }
+}
+
+/// A text, or the first of a list of such.
+fn first(member: Option<&Value>) -> Option<&str> {
+    match member? {
+        Value::Array(items) => items.first()?.as_str(),
+        other => other.as_str(),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+fn percent(confidence: f64) -> u32 {
+    (confidence.clamp(0.0, 1.0) * 100.0).round() as u32
+}
+
+fn sureness(confidence: f64) -> &'static str {
+    SURE.iter().find(|(least, _)| confidence >= *least).map_or("uncertain", |(_, word)| word)
+}
+
+/// One of eight, always the same for a platform; the script counts alike.
+fn hue(platform: &str) -> u32 {
+    platform.chars().fold(0, |hash, c| (hash * 31 + u32::from(c)) % 9973) % 8
+}
+
+fn titled(name: &str) -> String {
+    let name = plain(name).replace('_', " ");
+    let mut rest = name.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(id: u32, confidence: f64, metadata: &Value) -> ResultRecord {
+        serde_json::from_value(json!({
+            "id": id, "type": "social_account", "entity_type": "social_account", "platform": "\u{202e}Git <b>",
+            "value": null, "confidence": confidence, "source": "github", "metadata": metadata,
+            "created_at": "2026-01-01T00:00:00.000Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn only_addresses_of_the_web_are_led_to() {
+        let shown = |url: &str| card(&result(1, 0.9, &json!({"profile_url": [url]})));
+        let good = shown("https://a.example/\"x");
+        assert_eq!(good.href.as_deref(), Some("https://a.example/%22x"));
+        assert_eq!((good.letter.as_str(), good.platform.as_str()), ("G", "\u{fffd}Git <b>"));
+        for bad in ["javascript:alert(1)", "data:text/html,x", "//a.example", ""] {
+            assert_eq!(shown(bad).href, None, "{bad}");
+            assert_eq!(shown(bad).value.as_deref(), Some(bad), "as text");
+        }
+    }
+
+    #[test]
+    fn the_surest_come_first_and_the_rest_is_counted() {
+        let results: Vec<_> = (1..=50).map(|id| result(id, f64::from(id) / 100.0, &json!({}))).collect();
+        let (groups, more) = groups(&results, |_| None);
+        assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].size, more), (1, "Other", 3, 10));
+        let percents: Vec<u32> = groups[0].cards.iter().map(|card| card.percent).collect();
+        assert_eq!((percents[0], percents[39]), (50, 11));
+        assert_eq!((groups[0].cards[0].sureness, groups[0].cards[39].sureness), ("possible", "uncertain"));
+    }
+}

@@ -1,0 +1,144 @@
+//! The page as the server writes it: whole without scripts (it then loads itself again while the run goes on). With
+//! them it is made anew from the events.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use askama::Template;
+use jiff::Timestamp;
+
+use super::cards::{self, Group};
+use super::coverage::{self, Part};
+use super::find;
+use crate::http::{Reply, Response};
+use crate::modules::outcome::Outcome;
+use crate::modules::query::SearchType;
+use crate::report::Format;
+use crate::runs::record::RunRecord;
+use crate::runs::run::{Coverage, RunSummary};
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render};
+use crate::web::pages::run_row::RunRow;
+use crate::web::service::Web;
+use crate::web::show::lasted;
+use crate::web::visit::Visit;
+
+/// What the page may load where the reader has asked for pictures: as other pages, and pictures from anywhere.
+const POLICY_WITH_PICTURES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data: https:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct Page {
+    frame: Frame,
+    run: RunRow,
+    /// Modules that ended, all there are, and the same but never 0, to divide by.
+    completed: u32,
+    total: u32,
+    most: u32,
+    took: Option<String>,
+    failure: Option<String>,
+    coverage: Coverage,
+    errors: u32,
+    answered: String,
+    parts: Vec<Part>,
+    groups: Vec<Group>,
+    /// Results that the server does not write into the page.
+    more: usize,
+    pictures: bool,
+    /// The category of each module.
+    sites: String,
+    /// Milliseconds of silence after which the connection is taken for lost.
+    silence_millis: u128,
+    sign_in: String,
+    exports: [(Format, &'static str); 4],
+}
+
+/// `GET /app/searches/{run_id}`.
+///
+/// # Errors
+/// 404, 503.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let found = find(web, &visit)?;
+    let record = web.parts.runs.record(&found)?;
+    let pictures = visit.query().get("pictures") == "on";
+    let response = render(&make(web, visit.frame, &record, pictures));
+    Ok(Reply::Now(if pictures { with_pictures(response) } else { response }))
+}
+
+fn with_pictures(response: Response) -> Response {
+    response.with_header("Content-Security-Policy", POLICY_WITH_PICTURES)
+}
+
+fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
+    let summary = &record.summary;
+    let catalog = web.parts.runs.catalog();
+    let category = |module: &str| catalog.get(module).map(|module| module.entry().category.clone());
+    let (groups, more) = cards::groups(&record.results, category);
+    let coverage = summary.coverage;
+    Page {
+        run: RunRow::new(summary, web.parts.clock.now()),
+        completed: summary.progress.modules_completed,
+        total: summary.progress.modules_total,
+        most: summary.progress.modules_total.max(1),
+        took: took(summary),
+        failure: summary.error.as_ref().map(|error| error.message.clone()),
+        errors: coverage.error + coverage.timeout + coverage.rate_limited + coverage.unreliable,
+        answered: coverage::answered(&coverage),
+        coverage,
+        parts: coverage::parts(record),
+        groups,
+        more,
+        pictures,
+        sites: sites(web, summary.search_type),
+        silence_millis: silence(web.config.keep_alive).as_millis(),
+        sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, summary.id),
+        exports: EXPORTS,
+        frame,
+    }
+}
+
+/// The files, the one for people first.
+const EXPORTS: [(Format, &str); 4] = [
+    (Format::Html, "Report to read and print (HTML)"),
+    (Format::Csv, "Spreadsheet (CSV)"),
+    (Format::Json, "Everything (JSON)"),
+    (Format::Ndjson, "Results, one a line (NDJSON)"),
+];
+
+fn took(run: &RunSummary) -> Option<String> {
+    let millis = |at: Timestamp| at.as_millisecond();
+    let took = millis(run.completed_at?).saturating_sub(millis(run.created_at));
+    Some(lasted(Duration::from_millis(u64::try_from(took).unwrap_or(0))))
+}
+
+/// Longer than the longest silence of a server that is well, with time for slow networks.
+fn silence(keep_alive: Duration) -> Duration {
+    keep_alive * 2 + Duration::from_secs(5)
+}
+
+/// `coding:github gitlab|social:mastodon`: the modules of that type, by category.
+fn sites(web: &Web, search_type: SearchType) -> String {
+    let mut categories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for module in web.parts.runs.catalog().modules() {
+        if module.search_type() == search_type {
+            categories.entry(&module.entry().category).or_default().push(module.id());
+        }
+    }
+    let groups = categories.iter().map(|(category, ids)| format!("{category}:{}", ids.join(" ")));
+    groups.collect::<Vec<_>>().join("|")
+}
+
+impl Page {
+    /// What comes in the bar: outcome, where it begins, how wide it is.
+    fn bar(&self) -> Vec<(Outcome, u32, u32)> {
+        let mut from = 0;
+        let parts = Outcome::ALL.map(|outcome| {
+            let width = self.coverage.count_of(outcome);
+            from += width;
+            (outcome, from - width, width)
+        });
+        parts.into()
+    }
+}

@@ -1,0 +1,58 @@
+//! A run in a table.
+
+use jiff::Timestamp;
+
+use crate::base::ids::RunId;
+use crate::base::text::plain;
+use crate::modules::query::SearchType;
+use crate::runs::run::{RunSummary, Status};
+use crate::web::show::{Moment, ago};
+
+/// What a table shows of a run, and its own page's head too.
+#[derive(Debug, Clone)]
+pub(super) struct RunRow {
+    pub(super) id: RunId,
+    pub(super) query: String,
+    pub(super) kind: &'static str,
+    pub(super) premium: bool,
+    pub(super) simulated: bool,
+    pub(super) status: &'static str,
+    /// The class of the status' badge.
+    pub(super) tone: &'static str,
+    pub(super) is_running: bool,
+    pub(super) results: u32,
+    pub(super) started: Moment,
+    pub(super) ago: String,
+}
+
+impl RunRow {
+    pub(super) fn new(run: &RunSummary, now: Timestamp) -> Self {
+        let (status, tone) = match run.status {
+            Status::Running => ("Running", "accent"),
+            Status::Completed => ("Completed", "good"),
+            Status::Failed => ("Failed", "bad"),
+        };
+        Self {
+            id: run.id,
+            query: plain(&run.query).into_owned(),
+            kind: kind(run.search_type),
+            premium: run.premium,
+            simulated: run.simulated,
+            status,
+            tone,
+            is_running: !run.status.is_terminal(),
+            results: run.total_results,
+            started: Moment(run.created_at),
+            ago: ago(run.created_at, now),
+        }
+    }
+}
+
+/// A type, for people.
+pub(super) fn kind(search_type: SearchType) -> &'static str {
+    match search_type {
+        SearchType::Domain => "Domain",
+        SearchType::Email => "Email",
+        SearchType::Username => "Username",
+    }
+}

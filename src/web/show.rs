@@ -1,0 +1,134 @@
+//! Moments and the like, for people.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::base::clock::rfc3339_millis;
+
+/// A moment in a template: `<time datetime="{{ at.iso() }}">{{ at }}</time>`. Shown in UTC, which scripts may change to
+/// the reader's own time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment(pub Timestamp);
+
+impl Moment {
+    /// For machines.
+    pub fn iso(&self) -> String {
+        rfc3339_millis(self.0)
+    }
+
+    /// The day alone.
+    pub fn day(&self) -> String {
+        self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y").to_string()
+    }
+}
+
+/// `22 November 2026, 05:37 UTC`.
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC"))
+    }
+}
+
+/// How long ago that was, in one unit; the day, where it is more than two weeks.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let secs = (now.as_second() - at.as_second()).max(0);
+    let counted = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match secs {
+        0..60 => "just now".to_owned(),
+        60..3_600 => counted(secs / 60, "minute"),
+        3_600..86_400 => counted(secs / 3_600, "hour"),
+        86_400..1_209_600 => counted(secs / 86_400, "day"),
+        _ => Moment(at).day(),
+    }
+}
+
+/// How long something took.
+pub fn lasted(time: Duration) -> String {
+    match time.as_secs() {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        secs @ 10..120 => format!("{secs} s"),
+        secs @ 120..7_200 => format!("{} min", secs / 60),
+        secs => format!("{} h {} min", secs / 3_600, secs % 3_600 / 60),
+    }
+}
+
+/// A browser as people call it, from what it says it is: `Firefox on Linux`. It may say anything.
+pub fn browser_name(user_agent: &str) -> String {
+    // Each also names those below it.
+    const BROWSERS: [(&str, &str); 7] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+        ("curl/", "curl"),
+    ];
+    const SYSTEMS: [(&str, &str); 6] = [
+        ("Windows", "Windows"),
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let named = |names: &[(&str, &'static str)]| {
+        names.iter().find(|(sign, _)| user_agent.contains(sign)).map(|(_, name)| *name)
+    };
+    match (named(&BROWSERS), named(&SYSTEMS)) {
+        (Some(browser), Some(system)) => format!("{browser} on {system}"),
+        (Some(name), None) | (None, Some(name)) => name.to_owned(),
+        (None, None) => "Unknown browser".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_is_named() {
+        for (text, want) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Linux"),
+            (
+                "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 \
+                 Safari/537.36 Edg/142.0.0.0",
+                "Edge on Windows",
+            ),
+            ("curl/8.5.0", "curl"),
+            ("", "Unknown browser"),
+        ] {
+            assert_eq!(browser_name(text), want);
+        }
+    }
+
+    #[test]
+    fn a_moment_is_shown_in_utc() {
+        let at = Moment("2026-03-01T09:08:07.006+02:00".parse().unwrap());
+        assert_eq!(at.to_string(), "1 March 2026, 07:08 UTC");
+        assert_eq!((at.iso(), at.day()), ("2026-03-01T07:08:07.006Z".to_owned(), "1 March 2026".to_owned()));
+    }
+
+    #[test]
+    fn time_is_told_in_one_unit() {
+        let at: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
+        for (secs, want) in [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (172_800, "2 days ago"),
+            (1_209_600, "1 March 2026"),
+        ] {
+            assert_eq!(ago(at, Timestamp::from_second(at.as_second() + secs).unwrap()), want, "{secs}");
+        }
+        for (millis, want) in
+            [(1_230, "1.2 s"), (34_999, "34 s"), (125_000, "2 min"), (7_260_000, "2 h 1 min")]
+        {
+            assert_eq!(lasted(Duration::from_millis(millis)), want);
+        }
+    }
+}

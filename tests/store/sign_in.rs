@@ -1,0 +1,195 @@
+//! Passwords, sessions, set-up links, attempts: both databases alike.
+
+use std::time::Duration;
+
+use jiff::{Timestamp, ToSpan as _};
+use sightline::account::account::Role;
+use sightline::account::audit::{AuditFilter, Origin};
+use sightline::account::sign_in::attempts::{Allowance, Attempt, Subject};
+use sightline::account::sign_in::keeping::SetUpLink;
+use sightline::account::sign_in::session::Session;
+use sightline::account::sign_in::token::{Token, TokenHash};
+use sightline::base::ids::{AccountId, SessionId};
+
+use super::{Fixture, at, race};
+
+const NOW: &str = "2026-03-01T12:00:00.123Z";
+
+fn session(account: AccountId, seen: Timestamp) -> Session {
+    Session {
+        id: SessionId::new(),
+        account,
+        csrf: [7; 32],
+        created_at: at(NOW),
+        last_seen_at: seen,
+        expires_at: seen + 1.hour(),
+        user_agent: "Browser\0 é".into(),
+        address: "192.0.2.1".into(),
+    }
+}
+
+fn hash() -> TokenHash {
+    Token::generate().unwrap().hash()
+}
+
+impl Fixture {
+    fn open_session(&self, seen: Timestamp) -> (Session, TokenHash) {
+        let (session, token) = (session(self.account.id, seen), hash());
+        assert!(self.store.open_session(&session, &token, &Origin::CLI).unwrap());
+        (session, token)
+    }
+
+    fn is_signed_in(&self, token: &TokenHash) -> bool {
+        self.store.session(token, at(NOW)).unwrap().is_some()
+    }
+
+    fn link(&self) -> TokenHash {
+        let (token, now) = (hash(), at(NOW));
+        let link = SetUpLink { token, account: self.account.id, created_at: now, expires_at: now + 1.hour() };
+        assert!(self.store.add_set_up_link(&link, &Origin::CLI).unwrap());
+        token
+    }
+
+    fn account_actions(&self) -> Vec<String> {
+        let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
+        self.store.audit(&filter, 100).unwrap().into_iter().map(|entry| entry.action).collect()
+    }
+}
+
+on_both! {
+    fn a_session_is_found_by_its_token_until_it_expires(f) {
+        let (session, token) = f.open_session(at(NOW));
+        let (found, account) = f.store.session(&token, at(NOW)).unwrap().unwrap();
+        assert_eq!((found.user_agent.as_str(), &account), ("Browser\u{fffd} é", &f.account));
+        assert_eq!(Session { user_agent: session.user_agent.clone(), ..found }, session);
+        assert!(f.store.session(&hash(), at(NOW)).unwrap().is_none());
+        assert!(f.store.session(&token, session.expires_at).unwrap().is_none());
+
+        let (seen, expires) = (at(NOW) + 30.minutes(), at(NOW) + 90.minutes());
+        f.store.touch_session(session.id, seen, expires).unwrap();
+        // Another instance's clock is behind.
+        f.store.touch_session(session.id, at(NOW), at(NOW)).unwrap();
+        let (found, _) = f.store.session(&token, at(NOW) + 80.minutes()).unwrap().unwrap();
+        assert_eq!((found.last_seen_at, found.expires_at), (seen, expires));
+
+        f.store.forget_expired(expires - 1.millisecond()).unwrap();
+        assert!(f.is_signed_in(&token));
+        f.store.forget_expired(expires).unwrap();
+        assert!(!f.is_signed_in(&token));
+        assert_eq!(f.database.number("SELECT count(*) FROM web_sessions"), 0);
+    }
+
+    fn only_its_owner_ends_a_session(f) {
+        let (session, token) = f.open_session(at(NOW));
+        assert!(!f.store.end_session(AccountId::new(), session.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.is_signed_in(&token));
+        assert!(f.store.end_session(f.account.id, session.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.store.end_session(f.account.id, session.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.is_signed_in(&token));
+        assert_eq!(f.account_actions(), ["account.created", "session.started", "session.ended"]);
+    }
+
+    fn an_account_has_fifty_sessions_at_most(f) {
+        let tokens: Vec<TokenHash> =
+            (0..52i64).map(|index| f.open_session(at(NOW) + index.seconds()).1).collect();
+        let sessions = f.store.sessions(f.account.id, at(NOW)).unwrap();
+        assert_eq!(sessions.len(), 50);
+        assert!(sessions.is_sorted_by(|one, next| one.last_seen_at > next.last_seen_at));
+        assert!(!f.is_signed_in(&tokens[1]) && f.is_signed_in(&tokens[2]));
+    }
+
+    fn a_new_password_ends_all_sessions_but_one_and_voids_links(f) {
+        assert_eq!(f.store.password(f.account.id).unwrap(), None);
+        let ((kept, token), (_, other)) = (f.open_session(at(NOW)), f.open_session(at(NOW)));
+        let link = f.link();
+        let keep = Some(kept.id);
+        assert!(f.store.set_password(f.account.id, "hash 1", keep, at(NOW), &Origin::CLI).unwrap());
+        assert_eq!(f.store.password(f.account.id).unwrap().as_deref(), Some("hash 1"));
+        assert!(f.is_signed_in(&token) && !f.is_signed_in(&other));
+        assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
+        assert!(f.store.set_password(f.account.id, "hash 2", None, at(NOW), &Origin::CLI).unwrap());
+        assert!(!f.is_signed_in(&token));
+        assert!(!f.store.set_password(AccountId::new(), "hash", None, at(NOW), &Origin::CLI).unwrap());
+    }
+
+    fn a_link_works_once_in_its_time_and_the_last_one_alone(f) {
+        let (first, second) = (f.link(), f.link());
+        assert!(f.store.set_up_account(&first, at(NOW)).unwrap().is_none());
+        assert_eq!(f.store.set_up_account(&second, at(NOW)).unwrap().as_ref(), Some(&f.account));
+        let late = at(NOW) + 1.hour();
+        assert!(f.store.set_up_account(&second, late).unwrap().is_none());
+        assert!(f.store.use_set_up_link(&second, "late", late, &Origin::CLI).unwrap().is_none());
+        let (_, token) = f.open_session(at(NOW));
+        // Many at once: one of them.
+        let used = race(4, |index| {
+            let hash = format!("hash {index}");
+            f.store.use_set_up_link(&second, &hash, at(NOW), &Origin::CLI).unwrap().is_some()
+        });
+        assert_eq!(used.iter().filter(|used| **used).count(), 1);
+        let winner = used.iter().position(|used| *used).unwrap();
+        assert_eq!(f.store.password(f.account.id).unwrap(), Some(format!("hash {winner}")));
+        assert!(!f.is_signed_in(&token));
+    }
+
+    fn a_role_is_given_and_read(f) {
+        for role in [Role::Operator, Role::Operator, Role::User] {
+            assert!(f.store.set_role(f.account.id, role, at(NOW), &Origin::CLI).unwrap());
+            assert_eq!(f.store.account(f.account.id).unwrap().unwrap().role, role);
+        }
+        assert!(!f.store.set_role(AccountId::new(), Role::User, at(NOW), &Origin::CLI).unwrap());
+        assert_eq!(f.account_actions(), ["account.created", "account.role_changed", "account.role_changed"]);
+    }
+
+    fn attempts_are_counted_exactly_over_all_instances(f) {
+        let allowance = Allowance { at_once: 5, every: Duration::from_secs(60) };
+        let (subject, another) = (Subject::email("a@example.org"), f.another());
+        let attempts = race(10, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &another };
+            store.attempt(&subject, allowance, at(NOW)).unwrap()
+        });
+        assert_eq!(attempts.iter().filter(|attempt| **attempt == Attempt::Allowed).count(), 5);
+        let try_at = |now: Timestamp| f.store.attempt(&subject, allowance, now).unwrap();
+        assert_eq!(try_at(at(NOW) + 20.seconds()), Attempt::Refused(Duration::from_secs(40)));
+        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
+        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Refused(Duration::from_secs(60)));
+        f.store.forgive(&subject, allowance).unwrap();
+        assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
+        // A clock that is set back by a day locks nobody out for a day.
+        assert_eq!(try_at(at(NOW) - 24.hours()), Attempt::Refused(Duration::from_secs(60)));
+        let other = Subject::email("b@example.org");
+        assert_eq!(f.store.attempt(&other, allowance, at(NOW)).unwrap(), Attempt::Allowed);
+
+        f.store.forget_expired(at(NOW) + 2.minutes()).unwrap();
+        assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 1);
+        f.store.forget_expired(at(NOW) + 1.hour()).unwrap();
+        assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 0);
+    }
+
+    fn nothing_is_left_of_a_closed_account(f) {
+        let (_, token) = f.open_session(at(NOW));
+        assert!(f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
+        f.open_session(at(NOW));
+        let link = f.link();
+        f.store.close_account(f.account.id, at(NOW), &Origin::CLI).unwrap().unwrap();
+        assert!(!f.is_signed_in(&token));
+        assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
+        for table in ["passwords", "web_sessions", "set_up_links"] {
+            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+        }
+        let late = session(f.account.id, at(NOW));
+        assert!(!f.store.open_session(&late, &hash(), &Origin::CLI).unwrap());
+        assert!(!f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
+    }
+
+    fn an_earlier_version_deletes_an_account_with_all_this(f) {
+        f.open_session(at(NOW));
+        assert!(f.store.set_password(f.account.id, "hash", None, at(NOW), &Origin::CLI).unwrap());
+        f.link();
+        f.open_session(at(NOW));
+        let pragma = if f.database.name == "sqlite" { "PRAGMA foreign_keys = ON; " } else { "" };
+        f.database.execute(&format!("{pragma}DELETE FROM accounts"));
+        for table in ["passwords", "web_sessions", "set_up_links"] {
+            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Keys and the account, over the wire.
+
+use serde_json::Value;
+
+use super::person::{PASSWORD, Person, text};
+use crate::support::databases::databases;
+use crate::support::eventually;
+use crate::support::server::{Server, Setup};
+
+const EMAIL: &str = "person@example.org";
+
+/// What stands between two texts.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
+    rest.split_once(after).unwrap().0
+}
+
+fn status(server: &Server, key: &str) -> u16 {
+    server.request("GET", "/v1/me").key(key).send().status
+}
+
+#[test]
+fn a_key_is_made_shown_once_used_and_revoked() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, EMAIL, "pro");
+    let label = "<b>lab</b> \"1\"";
+    let made = text(&person.post("/app/keys", "/app/keys", &[("label", label)]));
+    let key = between(&made, "<code id=\"new-key\">", "</code>");
+    assert_eq!(status(&server, key), 200);
+    let list = text(&person.get("/app/keys"));
+    assert!(!list.contains(key) && list.contains(&format!("sl_live_…{}", &key[key.len() - 4..])), "{list}");
+    assert!(list.contains("&#60;b&#62;lab&#60;/b&#62;") && !list.contains("<b>lab"), "{list}");
+
+    let path = format!("/app/keys/{}/revoke", between(&list, "href=\"/app/keys/", "/revoke\""));
+    let stranger = Person::signed_in(&server, "stranger@example.org", "pro");
+    assert_eq!(stranger.get(&path).status, 404);
+    assert_eq!(stranger.post("/app/keys", &path, &[]).status, 404);
+    assert!(text(&person.get(&path)).contains("Revoke this key?"));
+    assert_eq!(status(&server, key), 200);
+    assert_eq!(person.post(&path, &path, &[]).header("location"), Some("/app/keys"));
+    assert_eq!(status(&server, key), 401);
+    assert!(text(&person.get("/app/keys")).contains("Revoked"));
+    assert_eq!(person.get(&path).status, 404);
+
+    let long = "x".repeat(101);
+    let answer = person.post("/app/keys", "/app/keys", &[("label", &long)]);
+    assert!(answer.status == 422 && text(&answer).contains("at most 100 characters"), "{answer}");
+
+    let free = Person::signed_in(&server, "free@example.org", "free");
+    let page = text(&free.get("/app/keys"));
+    assert!(page.contains("pro, unlimited") && !page.contains("id=\"label\""), "{page}");
+    assert_eq!(free.post("/app/keys", "/app/keys", &[("label", "x")]).status, 403);
+}
+
+#[test]
+fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, EMAIL, "pro");
+    let (phone, laptop) = (Person::new(&server), Person::new(&server));
+    for other in [&phone, &laptop] {
+        assert_eq!(other.sign_in(EMAIL, PASSWORD).status, 303);
+    }
+    // Signing in again ends the session that the browser had.
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    assert_eq!(phone.post("/app/account", "/app/sign-in", &fields).status, 303);
+    let page = text(&phone.get("/app/account"));
+    assert!(page.contains("<span class=\"count\">3</span>") && page.contains("127.0.0.1"), "{page}");
+    assert!(page.contains("0 of 100"), "{page}");
+    // The one last used stands first: the phone's own.
+    let own = between(&page, "/app/account/sessions/", "/revoke");
+    let path = format!("/app/account/sessions/{own}/revoke");
+    let stranger = Person::signed_in(&server, "stranger@example.org", "pro");
+    assert_eq!(stranger.post("/app/keys", &path, &[]).status, 404);
+    assert_eq!(laptop.get("/app/account").status, 200);
+    assert_eq!(laptop.post("/app/account", &path, &[]).header("location").map(|to| &to[..4]), Some("/app"));
+    let left = [&person, &phone, &laptop].map(|one| one.get("/app/account").status);
+    assert_eq!(left.iter().filter(|status| **status == 200).count(), 2, "{left:?}");
+
+    let link = server.cli(&["account", "link", "--email", EMAIL]);
+    let new = "another good password";
+    for (old, again, want) in [
+        ("wrong password", new, "The present password is wrong"),
+        (PASSWORD, "differs", "The two new passwords differ"),
+    ] {
+        let fields = [("old", old), ("password", new), ("again", again)];
+        let answer = person.post("/app/account", "/app/account/password", &fields);
+        assert!(answer.status == 422 && text(&answer).contains(want), "{answer}");
+    }
+    let fields = [("old", PASSWORD), ("password", new), ("again", new)];
+    let answer = person.post("/app/account", "/app/account/password", &fields);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/app/account")), "{answer}");
+    assert!(text(&person.get("/app/account")).contains("<span class=\"count\">1</span>"));
+    assert_eq!([&phone, &laptop].map(|one| one.get("/app/account").status), [303, 303]);
+    assert_eq!(Person::new(&server).sign_in(EMAIL, PASSWORD).status, 401);
+    assert_eq!(Person::new(&server).sign_in(EMAIL, new).status, 303);
+    // A link that somebody found in a mailbox is void, too.
+    assert_eq!(Person::new(&server).get(&super::person::link_in(&link)).status, 404);
+}
+
+#[test]
+fn an_account_takes_its_data_along_and_goes() {
+    for database in databases() {
+        let server = Setup::new().database(&database.url).start();
+        let person = Person::signed_in(&server, EMAIL, "pro");
+        let made = text(&person.post("/app/keys", "/app/keys", &[("label", "mine")]));
+        let key = between(&made, "<code id=\"new-key\">", "</code>").to_owned();
+        let answer = person.post("/app/account", "/app/account/export", &[]);
+        assert_eq!(
+            answer.header("content-disposition"),
+            Some("attachment; filename=\"sightline-account.json\"")
+        );
+        let export: Value = answer.json();
+        assert_eq!(export["account"]["email"], EMAIL);
+        assert_eq!(
+            (&export["keys"][0]["label"], &export["sessions"][0]["address"]),
+            (&"mine".into(), &"127.0.0.1".into())
+        );
+        let all = text(&answer);
+        assert!(!all.contains("argon2") && !all.contains(&person.cookie("sightline").unwrap()), "{all}");
+
+        for (fields, want) in [
+            (vec![("password", PASSWORD)], "Say that you are sure"),
+            (vec![("password", "wrong password"), ("sure", "yes")], "The password is wrong"),
+        ] {
+            let answer = person.post("/app/account", "/app/account/delete", &fields);
+            assert!(answer.status == 422 && text(&answer).contains(want), "{answer}");
+        }
+        assert_eq!(status(&server, &key), 200);
+        let fields = [("password", PASSWORD), ("sure", "yes")];
+        let answer = person.post("/app/account", "/app/account/delete", &fields);
+        assert_eq!(answer.header("location"), Some("/app/sign-in"), "{answer}");
+        assert_eq!((status(&server, &key), person.cookie("sightline")), (401, None));
+        assert!(text(&person.get("/app/sign-in")).contains("deleted for good"));
+        assert_eq!(person.sign_in(EMAIL, PASSWORD).status, 401);
+        eventually("the account is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
+        for table in ["passwords", "web_sessions"] {
+            assert_eq!(database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+        }
+    }
+}

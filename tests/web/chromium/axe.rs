@@ -1,0 +1,82 @@
+//! axe-core in the page that is shown: what somebody with a screen reader, with a keyboard alone or with weak eyes
+//! would stumble over.
+
+use crate::support::browser::Browser;
+use crate::support::npm::packages;
+
+const RELEASE: &str = "axe-core@4.10.3";
+
+/// The engine.
+pub(super) struct Axe(String);
+
+/// What it says of one page.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Of serious or critical impact: rule, place, what to mend.
+    pub(super) serious: Vec<String>,
+    /// Of less.
+    pub(super) slight: Vec<String>,
+    /// Rules that it found kept.
+    pub(super) kept: u64,
+}
+
+impl Axe {
+    pub(super) fn load() -> Self {
+        let file = packages("axe", &[RELEASE]).file("node_modules/axe-core/axe.min.js");
+        Self(std::fs::read_to_string(file).unwrap())
+    }
+
+    /// Looks at the page that is shown.
+    pub(super) fn look(&self, browser: &Browser) -> Findings {
+        self.look_by(browser, "{}")
+    }
+
+    /// The same by some rules alone.
+    fn look_by(&self, browser: &Browser, rules: &str) -> Findings {
+        if browser.run("return typeof window.axe", &[]) != "object" {
+            browser.run(&self.0, &[]);
+        }
+        let script = format!(
+            "const found = await axe.run(document, {{ ...{rules}, resultTypes: ['violations'] }});
+             const said = found.violations.flatMap(({{ id, impact, help, nodes }}) => nodes.map((node) => ({{
+                 is_serious: impact === 'serious' || impact === 'critical',
+                 text: `${{id}} (${{impact}}): ${{help}}, at ${{node.target.join(' ')}}: ${{node.failureSummary}}`,
+             }})));
+             return {{ said, kept: found.passes.length }};"
+        );
+        let found = browser.run_async(&script, &[]);
+        let of = |is_serious: bool| {
+            let said = found["said"].as_array().into_iter().flatten();
+            let said = said.filter(|one| one["is_serious"] == is_serious);
+            said.filter_map(|one| one["text"].as_str()).map(str::to_owned).collect()
+        };
+        Findings { serious: of(true), slight: of(false), kept: found["kept"].as_u64().unwrap_or_default() }
+    }
+
+    /// Looks at the page that is shown, which has nothing serious.
+    pub(super) fn approves(&self, browser: &Browser, page: &str) -> Findings {
+        let found = self.look(browser);
+        assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
+        // A page that was not there yet has nothing wrong either.
+        assert!(found.kept > 10, "{page}: {found:?}");
+        found
+    }
+
+    /// The texts of the page that is shown stand out from what is behind them.
+    pub(super) fn can_read(&self, browser: &Browser, page: &str) {
+        let found = self.look_by(browser, "{ runOnly: ['color-contrast'] }");
+        assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
+        assert_eq!(found.kept, 1, "{page}: {found:?}");
+    }
+
+    /// That it sees what is wrong: a test that cannot fail says nothing.
+    pub(super) fn sees_a_fault(&self, browser: &Browser) {
+        browser.run(
+            "const box = document.createElement('input'); box.id = 'fault'; document.querySelector('main').append(box)",
+            &[],
+        );
+        let found = self.look(browser);
+        assert!(found.serious.iter().any(|text| text.starts_with("label ")), "{found:?}");
+        browser.run("document.querySelector('#fault').remove()", &[]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Pictures of every page, for somebody to look at: `scripts/screenshots`. And how soon a result is seen:
+//! `scripts/bench web`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::support::server::Setup;
+
+const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 375)];
+
+#[test]
+#[ignore = "for people: scripts/screenshots"]
+fn pictures() {
+    let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
+    std::fs::create_dir_all(&folder).unwrap();
+    let desk = Desk::new(Setup::new().realistic().flag("--run-timeout=20s"));
+    let take = |name: &str| photograph(&desk, &folder, name);
+    desk.open("/");
+    take("landing");
+    desk.open("/app/sign-in");
+    take("sign-in");
+    desk.sign_in("nobody@example.com", "not the password");
+    take("sign-in-wrong");
+    let link = desk.account("new@example.com", "basic");
+    desk.open(&link);
+    take("set-up");
+    desk.sign_up("ann@example.com", "pro");
+    take("search-first");
+    desk.server.cli(&["account", "set-role", "--email", "ann@example.com", "--role", "operator"]);
+    desk.open("/app/searches");
+    take("history-empty");
+    let run = desk.search("alice");
+    desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length > 5");
+    take("run-live");
+    desk.has_state("Completed");
+    desk.open(&run);
+    desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length > 5");
+    take("run");
+    let details = "document.querySelectorAll('details').forEach((at) => { at.open = true })";
+    desk.browser.run(details, &[]);
+    take("run-open");
+    desk.open(&format!("{run}/delete"));
+    take("run-delete");
+    for query in ["robert@example.com", "example.com", "carol77"] {
+        desk.search(query);
+    }
+    for (name, path) in [
+        ("search", "/app"),
+        ("history", "/app/searches"),
+        ("keys-empty", "/app/keys"),
+        ("account", "/app/account"),
+        ("operator", "/app/operator"),
+        ("operator-accounts", "/app/operator/accounts"),
+        ("not-found", "/app/nowhere"),
+    ] {
+        desk.open(path);
+        take(name);
+    }
+    desk.open("/app/keys");
+    desk.browser.type_into("input[name=label]", "laptop");
+    desk.browser.click("form:has(input[name=label]) button");
+    desk.reads("sl_live_");
+    take("key-made");
+    desk.open("/app/keys");
+    take("keys");
+}
+
+/// The whole page in all sizes and lights.
+fn photograph(desk: &Desk, folder: &std::path::Path, name: &str) {
+    for (size, width) in SIZES {
+        desk.browser.resize(width, 800);
+        let height = desk.browser.run("return Math.min(2400, document.documentElement.scrollHeight)", &[]);
+        desk.browser.resize(width, height.as_u64().unwrap().max(800).try_into().unwrap());
+        for light in ["light", "dark"] {
+            desk.browser.prefer_dark(light == "dark");
+            desk.browser.wait_until("!document.getAnimations().some((one) => one instanceof CSSTransition)");
+            desk.browser.screenshot(&folder.join(format!("{name}-{size}-{light}.png")));
+        }
+    }
+    desk.browser.prefer_dark(false);
+    desk.browser.resize(1280, 1000);
+}
+
+/// Notes the moment after the picture in which a result was first there.
+const WATCH: &str = "
+    window.seen = {};
+    const look = () => requestAnimationFrame(() => {
+        const channel = new MessageChannel();
+        channel.port1.onmessage = () => {
+            const now = Date.now();
+            for (const at of document.querySelectorAll('[id^=result-]')) window.seen[at.id.slice(7)] ??= now;
+        };
+        channel.port2.postMessage(0);
+    });
+    new MutationObserver(look).observe(document, { childList: true, subtree: true });";
+
+#[test]
+#[ignore = "a measurement: scripts/bench web"]
+fn delays() {
+    let desk = Desk::new(Setup::new().realistic());
+    desk.sign_up("ann@example.com", "unlimited");
+    desk.browser.command("Page.addScriptToEvaluateOnNewDocument", &json!({"source": WATCH}));
+    let (mut delays, mut first) = (Vec::new(), Vec::new());
+    for query in ["everybody1", "everybody2", "everybody3"] {
+        let run = desk.search(query);
+        desk.has_state("Completed");
+        let shown = desk.browser.run("return window.seen", &[]);
+        let report = desk.browser.run_async(
+            "return (await (await fetch(given[0])).json()).results",
+            &[json!(format!("{run}/export?format=json"))],
+        );
+        let of_run = delays_of(&shown, &report);
+        first.push(of_run[0]);
+        delays.extend(of_run);
+    }
+    delays.sort_unstable();
+    let at = |share: f64| delays[((delays.len() - 1) as f64 * share) as usize];
+    println!(
+        "| {} results: p50 {} ms, p99 {} ms, worst {} ms from the module's answer to the picture with it; first ones \
+         {first:?} ms",
+        delays.len(),
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    );
+}
+
+/// Milliseconds, in the order in which the modules answered.
+fn delays_of(shown: &Value, results: &Value) -> Vec<i64> {
+    let dated = results.as_array().unwrap().iter().map(|result| {
+        let at: jiff::Timestamp = result["created_at"].as_str().unwrap().parse().unwrap();
+        (at.as_millisecond(), result["id"].to_string())
+    });
+    let mut dated: Vec<(i64, String)> = dated.collect();
+    dated.sort_unstable();
+    assert_eq!(shown.as_object().unwrap().len(), dated.len(), "not all were shown");
+    dated.into_iter().map(|(at, id)| shown[&id].as_i64().unwrap() - at).collect()
+}

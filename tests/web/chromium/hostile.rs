@@ -1,0 +1,120 @@
+//! What sites and users would like to be run, in every field that is theirs.
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use super::hostile_site::HostileSites;
+use super::injection::{ADDRESSES, TEXTS, Warden};
+use crate::support::server::Setup;
+
+/// An address as the standards allow it.
+const EMAIL: &str = "\"<img/src=x/onerror=window.pwned=1>\"@example.com";
+
+#[test]
+fn nothing_that_anybody_writes_becomes_more_than_text() {
+    let sites = HostileSites::start();
+    let desk = Desk::new(Setup::real().flags(&sites.flags()));
+    let browser = &desk.browser;
+    // It is shown in the list of sessions.
+    let agent = json!({"userAgent": format!("Mozilla/5.0 {}", TEXTS[1])});
+    browser.command("Network.setUserAgentOverride", &agent);
+    desk.sign_up(EMAIL, "unlimited");
+    desk.server.cli(&["account", "set-role", "--email", EMAIL, "--role", "operator"]);
+    let warden = Warden::of(browser);
+    warden.sees_harm();
+    let mut tries = tries_of_a_site(&desk, &warden);
+    tries += tries_of_labels(&desk, &warden);
+    tries += tries_of_requests(&desk, &warden);
+    for path in ["/app/account", "/app/operator", "/app/operator/accounts"] {
+        desk.open(path);
+        warden.approves(path);
+        tries += 2;
+    }
+    let asked = browser.requests_outside(&desk.origin);
+    assert!(asked.iter().all(|request| request.url.starts_with("file:")), "{asked:#?}");
+    eprintln!("| {tries} tries to inject markup or script, all of them stopped");
+}
+
+/// All of it in the fields of results: live, loaded again, and in the report.
+fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
+    let run = desk.search("somebody");
+    desk.has_state("Completed");
+    let results = desk.results();
+    assert!(results >= TEXTS.len() * 2, "{results} results");
+    shows_all_texts(desk);
+    warden.approves("a run, live");
+    desk.open(&run);
+    desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {results}"));
+    shows_all_texts(desk);
+    warden.approves("a run, loaded again");
+    // Pictures are what the reader may ask for.
+    let report = format!("return await (await fetch('{run}/export?format=html')).text()");
+    let report = desk.browser.run_async(&report, &[]);
+    let requests = json!([["GET", format!("{run}/export?format=html"), {}], ["GET", "/app/searches", {}]]);
+    let harm = warden.harm_in_answers(&requests);
+    // The report has its style inside: it is one file.
+    let harm: Vec<&String> = harm.iter().filter(|harm| !harm.contains("foreign: <style>")).collect();
+    assert!(harm.is_empty(), "{harm:#?}");
+    // Which is what this page's policy has just said of the style, too.
+    warden.harm();
+    assert!(report.as_str().unwrap().contains("&lt;script&gt;window.pwned=1"), "the report leaves it out");
+    results * 9
+}
+
+/// Opens what is folded up, and finds each text in the page as it was written.
+fn shows_all_texts(desk: &Desk) {
+    desk.browser.run("document.querySelectorAll('.result details').forEach((at) => { at.open = true })", &[]);
+    desk.browser.wait_until(
+        "[...document.querySelectorAll('.result details')].every((at) => at.querySelector('dl'))",
+    );
+    let script = "const squeezed = (text) => text.replace(/\\s+/g, ' ').trim();
+        const shown = squeezed(document.querySelector('main').textContent);
+        return arguments[0].filter((text) => !shown.includes(squeezed(text)))";
+    let missing = desk.browser.run(script, &[json!(TEXTS)]);
+    assert_eq!(missing, json!([]), "not shown");
+}
+
+/// All of it as labels of keys.
+fn tries_of_labels(desk: &Desk, warden: &Warden<'_>) -> usize {
+    desk.open("/app/keys");
+    let csrf = desk.browser.find("input[name=csrf]").property("value");
+    let labels = TEXTS.iter().chain(&ADDRESSES).filter(|text| text.len() <= 100 && !text.contains('\n'));
+    let labels: Vec<&str> = labels.map(|label| label.trim()).collect();
+    let made: Vec<Value> =
+        labels.iter().map(|label| json!(["POST", "/app/keys", {"csrf": csrf, "label": label}])).collect();
+    let harm = warden.harm_in_answers(&Value::Array(made));
+    assert!(harm.is_empty(), "{harm:#?}");
+    desk.open("/app/keys");
+    warden.approves("keys");
+    let shown = desk.browser.find("main").text();
+    assert!(labels.iter().all(|label| shown.contains(&label.replace('\t', " "))), "{labels:#?}\n{shown}");
+    labels.len() * 2
+}
+
+/// All of it in what a page is asked for with: queries, filters, paths, what was typed into a form.
+fn tries_of_requests(desk: &Desk, warden: &Warden<'_>) -> usize {
+    let csrf = desk.browser.find("input[name=csrf]").property("value");
+    let mut requests = Vec::new();
+    for text in TEXTS.iter().chain(&ADDRESSES) {
+        let written: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        for path in [
+            "/app/searches?text=",
+            "/app/searches?type=",
+            "/app/searches?status=",
+            "/app?query=",
+            "/app?type=",
+            "/app/operator?q=",
+            "/app/operator?sort=",
+            "/app/operator/accounts?q=",
+            "/app/sign-in?next=",
+            "/app/",
+        ] {
+            requests.push(json!(["GET", format!("{path}{}", written.replace('+', "%20")), {}]));
+        }
+        let search = json!({"csrf": csrf, "query": text, "type": "username", "once": "x"});
+        requests.push(json!(["POST", "/app/searches", search]));
+    }
+    let harm = warden.harm_in_answers(&json!(requests));
+    assert!(harm.is_empty(), "{harm:#?}");
+    requests.len()
+}

@@ -1,0 +1,75 @@
+//! What happens to people while they look at a search: a page loaded again, a line that is cut, a session that ends.
+
+use serde_json::json;
+
+use super::Desk;
+use super::line::Line;
+use crate::support::databases::sqlite;
+use crate::support::gated_site::GatedSite;
+use crate::support::server::Setup;
+use crate::web::person::PASSWORD;
+
+#[test]
+fn a_search_goes_on_whatever_happens_to_its_page() {
+    let (site, database) = (GatedSite::start(), sqlite());
+    let desk = Desk::new(Setup::real().database(&database.url).flags(&site.flags(3, 2)));
+    let line = Line::to(desk.server.address);
+    let desk = desk.through(line.address);
+    desk.sign_up("ann@example.com", "pro");
+
+    let run = desk.search("everybody");
+    let has = |count: usize| {
+        desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {count}"));
+    };
+    has(3);
+    desk.has_state("Running");
+    desk.open(&run);
+    has(3);
+
+    let is_lost = "!document.querySelector('[data-part=connection]').hidden";
+    line.cut();
+    desk.browser.wait_until(is_lost);
+    assert_eq!(desk.results(), 3);
+    // The page asks again by itself, and finds nobody.
+    let before = line.turned_away();
+    desk.browser.wait("another try", || (line.turned_away() > before).then_some(()));
+    line.mend();
+    desk.browser.wait_until(&format!("!({is_lost})"));
+    assert_eq!(desk.results(), 3);
+    desk.has_state("Running");
+
+    // What is there stays there when the session has ended.
+    database.execute("UPDATE web_sessions SET expires_at = created_at");
+    line.cut();
+    line.mend();
+    desk.reads("Your session has ended");
+    assert_eq!(desk.results(), 3);
+    desk.browser.click("[data-part=notices] a");
+    desk.browser.find("input[name=password]");
+    desk.sign_in("ann@example.com", PASSWORD);
+    desk.arrives_at(&run);
+    has(3);
+
+    let other = without_scripts(&desk);
+    site.open();
+    desk.has_state("Completed");
+    assert_eq!((desk.place(), desk.browser.find_all(".result").len()), (other, 5));
+    desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
+
+    desk.open(&run);
+    desk.has_state("Completed");
+    has(5);
+    assert_eq!(site.asked("everybody"), 5);
+    let outside = desk.browser.requests_outside(&desk.origin);
+    assert!(outside.is_empty(), "{outside:#?}");
+}
+
+/// Scripts are switched off: the page is drawn by the server, as far as the search has come.
+fn without_scripts(desk: &Desk) -> String {
+    desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    let run = desk.search("nobody");
+    desk.has_state("Running");
+    // It loads itself again.
+    desk.browser.wait_until("document.querySelectorAll('.result').length === 3");
+    run
+}

@@ -1,0 +1,173 @@
+//! From the link that the operator hands out to the end of the session.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::Desk;
+use crate::support::server::Setup;
+use crate::web::person::PASSWORD;
+
+const EMAIL: &str = "ann@example.com";
+
+#[test]
+fn a_person_signs_in_makes_a_key_searches_and_leaves() {
+    let desk = Desk::new(Setup::new());
+    // From the front door, as somebody without an account.
+    desk.open("/");
+    desk.browser.click("a.enter");
+    desk.arrives_at("/app/sign-in");
+    desk.sign_up(EMAIL, "pro");
+    makes_a_key_that_works(&desk);
+    let run = searches_to_the_end(&desk);
+    takes_files_away(&desk, &run);
+    deletes(&desk, &run);
+    desk.is_clean();
+    others_cannot_act_for_her(&desk);
+    leaves(&desk);
+}
+
+/// The key is shown once, and the line beside it works as it stands.
+fn makes_a_key_that_works(desk: &Desk) {
+    let browser = &desk.browser;
+    desk.open("/app/keys");
+    browser.type_into("input[name=label]", "laptop");
+    browser.click("form:has(input[name=label]) button");
+    desk.reads("sl_live_");
+    let shown = browser.find("main").text();
+    let at = shown.find("sl_live_").unwrap();
+    let key = shown[at..].split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap().to_owned();
+    let line = browser.run(
+        "return [...document.querySelectorAll('code, pre')].map((at) => at.textContent).find((text) => text.includes('curl '))",
+        &[],
+    );
+    let line = line
+        .as_str()
+        .unwrap_or_else(|| panic!("no line with curl: {shown}"))
+        .replace("curl ", "curl -sS -m 60 ");
+    let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("run_id"),
+        "{line}\n{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(desk.server.request("GET", "/v1/me").key(&key).send().json()["tier"], "pro");
+    // Not shown again: what is left tells keys apart.
+    desk.open("/app/keys");
+    let listed = browser.find("main").text();
+    assert!(
+        !listed.contains(&key) && listed.contains("laptop") && listed.contains(&key[key.len() - 4..]),
+        "{listed}"
+    );
+}
+
+fn searches_to_the_end(desk: &Desk) -> String {
+    let run = desk.search("everybody");
+    desk.has_state("Completed");
+    let id = run.rsplit('/').next().unwrap();
+    let total = desk.browser.find("[data-part=found]").text();
+    assert_eq!(desk.results().to_string(), total, "{id}");
+    assert!(total.parse::<usize>().unwrap() > 100, "{total}");
+    // The server has drawn nothing twice, and no site was asked for a picture.
+    assert_eq!(desk.browser.find_all("main img").len(), 0);
+    desk.browser.type_into("#filter", "github");
+    desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length < 50");
+    assert!(desk.browser.find("[data-part=results]").text().contains("GitHub"));
+    run
+}
+
+/// Each form of the file comes with its name and holds something.
+fn takes_files_away(desk: &Desk, run: &str) {
+    for (format, start) in [("json", "{"), ("ndjson", "{"), ("csv", "id,"), ("html", "<!DOCTYPE html>")] {
+        let script = "const answer = await fetch(given[0]);
+            return [answer.status, answer.headers.get('content-disposition'), (await answer.text()).slice(0, 100)]";
+        let found = desk.browser.run_async(script, &[json!(format!("{run}/export?format={format}"))]);
+        assert_eq!(found[0], 200, "{format}");
+        let name = found[1].as_str().unwrap();
+        assert!(name.starts_with("attachment") && name.contains(&format!(".{format}")), "{name}");
+        assert!(found[2].as_str().unwrap().trim_start_matches('\u{feff}').starts_with(start), "{found}");
+    }
+}
+
+fn deletes(desk: &Desk, run: &str) {
+    desk.open("/app/searches?text=everyb");
+    desk.browser.click(&format!("a[href='{run}']"));
+    desk.arrives_at(run);
+    desk.browser.click(&format!("a[href='{run}/delete']"));
+    desk.arrives_at(&format!("{run}/delete"));
+    desk.browser.click("main form button");
+    desk.arrives_at("/app/searches");
+    let main = desk.browser.find("main").text();
+    assert!(!main.contains("everybody"), "{main}");
+}
+
+/// Another site sends a form, guesses a token, puts the page into a frame.
+fn others_cannot_act_for_her(desk: &Desk) {
+    let browser = &desk.browser;
+    let keys = |desk: &Desk| {
+        desk.open("/app/keys");
+        desk.browser.find_all("main tbody tr").len()
+    };
+    let before = keys(desk);
+    for fields in [
+        &[("label", "x")][..],
+        &[("label", "x"), ("csrf", "")],
+        &[("label", "x"), ("csrf", "AAAAAAAAAAAAAAAAAAAAAA")],
+    ] {
+        assert_eq!(desk.send("/app/keys", fields), 403, "{fields:?}");
+    }
+    let csrf = browser.find("input[name=csrf]").property("value");
+    // `localhost` is another site to the browser than this address; the page is one that sets no policy.
+    let elsewhere = format!("http://localhost:{}/v1/health", desk.server.address.port());
+    browser.open(&elsewhere);
+    let form = "const form = document.createElement('form'); form.method = 'post'; form.action = arguments[0];
+        for (const [name, value] of Object.entries(arguments[1])) {
+            const field = document.createElement('input'); field.name = name; field.value = value; form.append(field);
+        }
+        document.body.append(form); window.before = true; form.submit();";
+    browser
+        .run(form, &[json!(format!("{}/app/keys", desk.origin)), json!({"label": "theirs", "csrf": csrf})]);
+    browser.wait_until("window.before === undefined && document.readyState === 'complete'");
+    assert!(!browser.find("body").text().contains("sl_live_"));
+    assert_eq!(keys(desk), before, "a form from elsewhere made a key");
+
+    for path in ["/app", "/app/keys", "/app/sign-in"] {
+        let answer = desk.server.request("GET", path).send();
+        let policy = answer.header("content-security-policy").unwrap_or_default();
+        assert!(
+            policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"),
+            "{policy}"
+        );
+        assert!(!policy.contains("unsafe"), "{policy}");
+    }
+    browser.open(&elsewhere);
+    let heard = browser.complaints().len();
+    let frame = "const frame = document.createElement('iframe'); frame.src = arguments[0]; document.body.append(frame)";
+    browser.run(frame, &[json!(format!("{}/app/keys", desk.origin))]);
+    browser.wait("the refusal to be framed", || {
+        browser.complaints()[heard..]
+            .iter()
+            .any(|message| message.text.contains("frame-ancestors"))
+            .then_some(())
+    });
+}
+
+/// Out, and not in again with a wrong password.
+fn leaves(desk: &Desk) {
+    desk.open("/app");
+    desk.browser.click("form[action$='/app/sign-out'] button");
+    desk.arrives_at("/app/sign-in");
+    for page in ["/app/keys", "/app/searches", "/app/account"] {
+        desk.open(page);
+        desk.arrives_at("/app/sign-in");
+    }
+    desk.sign_in(EMAIL, "wrong horse battery staple");
+    let first = desk.browser.find("main").text();
+    desk.sign_in("nobody@example.com", "wrong horse battery staple");
+    assert!(desk.place().starts_with("/app/sign-in"), "{}", desk.place());
+    // Nobody is told which of the two it was.
+    assert_eq!(desk.browser.find("main").text(), first);
+    desk.sign_in(EMAIL, PASSWORD);
+    assert!(!desk.place().starts_with("/app/sign-in"), "{}", desk.place());
+}

@@ -1,0 +1,118 @@
+//! What holds for every page: it is light, everybody can use it, on a telephone and in the dark too.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::Desk;
+use super::axe::Axe;
+use crate::support::browser::WebRequest;
+use crate::support::server::Setup;
+
+/// Bytes over the wire, heads and all, from an empty store.
+const MOST_BYTES: u64 = 100_000;
+const MOST_REQUESTS: usize = 5;
+/// The narrowest telephone that is still in use.
+const NARROWEST: u32 = 320;
+
+#[test]
+fn every_page_is_light_and_for_everybody() {
+    let desk = Desk::new(Setup::new());
+    let (axe, mut told) = (Axe::load(), String::new());
+    desk.browser.command("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
+    let mut look = |path: &str| judge(&desk, &axe, path, &mut told);
+    look("/");
+    look("/app/sign-in");
+    axe.sees_a_fault(&desk.browser);
+    let link = desk.account("other@example.com", "free");
+    look(&link);
+    desk.sign_up("ann@example.com", "unlimited");
+    desk.server.cli(&["account", "set-role", "--email", "ann@example.com", "--role", "operator"]);
+    look("/app");
+    let run = desk.search("alice");
+    desk.has_state("Completed");
+    for path in [
+        &run,
+        &format!("{run}/delete"),
+        "/app/searches",
+        "/app/keys",
+        "/app/account",
+        "/app/operator",
+        "/app/operator/accounts",
+        "/app/nowhere",
+    ] {
+        look(path);
+    }
+    desk.open("/app/keys");
+    desk.browser.type_into("input[name=label]", "laptop");
+    desk.browser.click("form:has(input[name=label]) button");
+    desk.reads("sl_live_");
+    axe.approves(&desk.browser, "a new key");
+    eprintln!("{told}");
+}
+
+fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
+    let browser = &desk.browser;
+    // What the page before has asked for is not this one's.
+    browser.open("about:blank");
+    let before = browser.requests().len();
+    desk.open(path);
+    let requests = browser.wait("the end of all requests", || {
+        let mut requests = browser.requests().split_off(before);
+        let is_over = requests.iter().all(is_over);
+        // The operator's page asks for the load again and again.
+        requests.sort_by(|one, other| one.url.cmp(&other.url));
+        requests.dedup_by(|one, other| one.url == other.url);
+        is_over.then_some(requests)
+    });
+    // What a run has found is no part of its page, however much it is.
+    let (found, page): (Vec<_>, Vec<_>) =
+        requests.iter().partition(|request| request.url.ends_with("/events"));
+    let sum = |of: &[&WebRequest]| of.iter().filter_map(|request| request.bytes).sum::<u64>();
+    let (found, bytes) = (sum(&found), sum(&page));
+    let outside = browser.requests_outside(&desk.origin);
+    assert!(outside.is_empty(), "{path}: {outside:#?}");
+    assert!(bytes <= MOST_BYTES && requests.len() <= MOST_REQUESTS, "{path}: {bytes} bytes, {requests:#?}");
+    let found_by_axe = axe.approves(browser, path);
+    browser.prefer_dark(true);
+    browser.wait_until(AT_REST);
+    axe.can_read(browser, &format!("{path} in the dark"));
+    browser.prefer_dark(false);
+    browser.wait_until(AT_REST);
+    for width in [NARROWEST, 375] {
+        browser.resize(width, 800);
+        browser.wait_until(&format!("innerWidth === {width}"));
+        let over = browser.run(WIDER, &[]);
+        assert_eq!(over, json!([]), "{path} does not fit into {width}");
+    }
+    browser.resize(1280, 1000);
+    let _ = writeln!(
+        told,
+        "| {}: {bytes} bytes and {found} of results, {} requests; axe: {} serious, {} slight, {} rules kept",
+        named(path),
+        requests.len(),
+        found_by_axe.serious.len(),
+        found_by_axe.slight.len(),
+        found_by_axe.kept
+    );
+}
+
+/// Colours change by and by.
+const AT_REST: &str = "!document.getAnimations().some((one) => one instanceof CSSTransition)";
+
+/// Without what is different each time.
+fn named(path: &str) -> String {
+    let segments = path.split('/').map(|part| if part.len() > 20 { "…" } else { part });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn is_over(request: &WebRequest) -> bool {
+    request.bytes.is_some() || request.failure.is_some() || request.url.starts_with("data:")
+}
+
+/// What is wider than the window, unless it is in a box that can be scrolled.
+const WIDER: &str = "
+    if (document.documentElement.scrollWidth <= innerWidth) return [];
+    const can_be_scrolled = (at) => at && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(at).overflowX) || can_be_scrolled(at.parentElement));
+    return [...document.body.querySelectorAll('*')].filter((at) => at.getBoundingClientRect().right > innerWidth + 0.5
+        && !can_be_scrolled(at.parentElement)).map((at) => at.outerHTML.slice(0, 120)).concat(['the page is wider']);";

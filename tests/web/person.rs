@@ -1,0 +1,116 @@
+//! Somebody with a browser, as far as the wire knows: cookies, forms, where they are sent to.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use crate::support::server::{Answer, Server};
+
+pub(crate) const PASSWORD: &str = "correct horse battery";
+
+/// A browser without scripts.
+pub(crate) struct Person<'a> {
+    server: &'a Server,
+    cookies: RefCell<BTreeMap<String, String>>,
+}
+
+impl<'a> Person<'a> {
+    /// With no cookies.
+    pub(crate) fn new(server: &'a Server) -> Self {
+        Self { server, cookies: RefCell::default() }
+    }
+
+    /// The owner of a new account on that plan, signed in by its set-up link.
+    pub(crate) fn signed_in(server: &'a Server, email: &str, plan: &str) -> Self {
+        let link = new_account(server, email, plan);
+        let person = Self::new(server);
+        person.get(&link);
+        let answer = person.post(&link, &link, &[("password", PASSWORD), ("again", PASSWORD)]);
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/app")), "{answer}");
+        person
+    }
+
+    /// Signs in with a password.
+    pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
+        self.post("/app/sign-in", "/app/sign-in", &[("email", email), ("password", password)])
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, None, &[])
+    }
+
+    /// Opens `page` and sends its form (the token in it) with these fields to `path`.
+    pub(crate) fn post(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let token = self.form_token(page);
+        let mut fields = fields.to_vec();
+        fields.push(("csrf", &token));
+        self.post_as(path, &fields, &[])
+    }
+
+    /// Sends these fields, and these headers, as they are.
+    pub(crate) fn post_as(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+        self.send("POST", path, Some(&body), headers)
+    }
+
+    /// The token that a page's forms bring back.
+    pub(crate) fn form_token(&self, page: &str) -> String {
+        let answer = self.get(page);
+        let text = String::from_utf8(answer.body.clone()).unwrap();
+        let (_, rest) = text.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("{answer}"));
+        rest.split_once('"').unwrap().0.to_owned()
+    }
+
+    pub(crate) fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().get(name).cloned()
+    }
+
+    pub(crate) fn set_cookie(&self, name: &str, value: &str) {
+        self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.server.request(method, path).header("Accept", "text/html");
+        let cookies: Vec<String> =
+            self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !cookies.is_empty() {
+            request = request.header("Cookie", &cookies.join("; "));
+        }
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        if let Some(body) = body {
+            request =
+                request.header("Content-Type", "application/x-www-form-urlencoded").body(body.as_bytes());
+        }
+        let answer = request.send();
+        self.keep_cookies(&answer);
+        answer
+    }
+
+    fn keep_cookies(&self, answer: &Answer) {
+        for (_, value) in answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
+            let (name, rest) = value.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap_or("");
+            match rest.contains("Max-Age=0;") {
+                true => self.cookies.borrow_mut().remove(name),
+                false => self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned()),
+            };
+        }
+    }
+}
+
+/// Creates an account; gives the path of its set-up link.
+pub(crate) fn new_account(server: &Server, email: &str, plan: &str) -> String {
+    link_in(&server.cli(&["account", "create", "--email", email, "--plan", plan]))
+}
+
+/// The path of the set-up link in what a command said.
+pub(crate) fn link_in(said: &str) -> String {
+    let at = said.find("/app/set-up/").unwrap_or_else(|| panic!("no link in {said}"));
+    said[at..].split_whitespace().next().unwrap().to_owned()
+}
+
+/// A page's text.
+pub(crate) fn text(answer: &Answer) -> String {
+    String::from_utf8(answer.body.clone()).unwrap()
+}

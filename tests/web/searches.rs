@@ -1,0 +1,245 @@
+//! Searches in the web app, over sockets: charged once, followed as long as the session lasts, found again, kept as
+//! files, deleted.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::person::{PASSWORD, Person, text};
+use crate::support::awaited;
+use crate::support::gated_site::GatedSite;
+use crate::support::server::{Answer, RequestBuilder, Server, Setup};
+
+const FREE_SITES: usize = 3;
+const GATED_SITES: usize = 2;
+
+/// Sends the search form as it is in the browser, with that in it.
+fn search(person: &Person<'_>, query: &str, more: &[(&str, &str)]) -> Answer {
+    let once = once(person);
+    let fields = [("query", query), ("type", "auto"), ("once", once.as_str())];
+    send(person, &[&fields[..], more].concat())
+}
+
+fn send(person: &Person<'_>, fields: &[(&str, &str)]) -> Answer {
+    person.post("/app", "/app/searches", fields)
+}
+
+/// What makes a form one search.
+fn once(person: &Person<'_>) -> String {
+    let page = text(&person.get("/app"));
+    let (_, rest) = page.split_once("name=\"once\" value=\"").unwrap_or_else(|| panic!("{page}"));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+/// What the search page says is left.
+fn has_left(person: &Person<'_>, credits: &str) {
+    let page = text(&person.get("/app"));
+    assert!(page.contains(&format!("{credits} left until")), "{page}");
+}
+
+/// A request of a script, which is not sent to the sign-in page.
+fn asked<'s>(server: &'s Server, path: &str, cookie: &str) -> RequestBuilder<'s> {
+    server.request("GET", path).header("Cookie", &format!("sightline={cookie}"))
+}
+
+/// Where a search's page is.
+fn page_of(answer: &Answer) -> String {
+    assert_eq!(answer.status, 303, "{answer}");
+    let path = answer.header("location").unwrap();
+    assert!(path.starts_with("/app/searches/"), "{answer}");
+    path.to_owned()
+}
+
+fn refused(answer: &Answer, status: u16, words: &str) {
+    assert_eq!(answer.status, status, "{answer}");
+    assert!(text(answer).contains(words), "{words}: {answer}");
+    // It can be sent again at once.
+    assert!(text(answer).contains("name=\"once\""), "{answer}");
+}
+
+#[test]
+fn a_search_is_charged_once_and_followed_to_its_end() {
+    let site = GatedSite::start();
+    let server = Setup::real().flags(&site.flags(FREE_SITES, GATED_SITES)).start();
+    let person = Person::signed_in(&server, "someone@example.com", "free");
+    has_left(&person, "5 of 5 credits are");
+    nothing_is_charged_for_what_is_refused(&person);
+    let page = one_form_is_one_search(&server, &person);
+    no_credits_no_search(&person);
+    a_stranger_sees_nothing(&server, &page);
+    a_stream_ends_with_its_session(&server, &person, &page);
+    site.open();
+    the_end_is_told(&server, &person, &page);
+    it_is_found_again(&person, &page);
+    it_is_kept_as_a_file(&person, &page);
+    it_is_deleted(&person, &page);
+}
+
+fn nothing_is_charged_for_what_is_refused(person: &Person<'_>) {
+    refused(&search(person, "alice", &[("premium", "yes")]), 403, "Another plan is needed.");
+    let wrong = search(person, "\"><script>alert(1)</script>@x", &[]);
+    refused(&wrong, 400, "aria-invalid");
+    assert!(!text(&wrong).contains("<script>alert"), "{wrong}");
+    let fields = [("query", "alice"), ("once", &*once(person)), ("csrf", "x")];
+    assert_eq!(person.post_as("/app/searches", &fields, &[]).status, 403);
+    refused(&send(person, &[("query", "alice"), ("once", "1")]), 400, "was not whole");
+    has_left(person, "5 of 5 credits are");
+}
+
+/// Sent twice at the same moment and once more, it leads to the same page; with something else in it, to none.
+fn one_form_is_one_search(server: &Server, person: &Person<'_>) -> String {
+    let (once, token) = (once(person), person.form_token("/app"));
+    let (body, cookie) =
+        (format!("query=alice&once={once}&csrf={token}"), person.cookie("sightline").unwrap());
+    let send_raw = || {
+        let request = server.request("POST", "/app/searches").body(body.as_bytes());
+        let request = request.header("Content-Type", "application/x-www-form-urlencoded");
+        page_of(&request.header("Cookie", &format!("sightline={cookie}")).send())
+    };
+    let pages = std::thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(send_raw));
+        both.map(|one| one.join().unwrap())
+    });
+    assert_eq!(pages[0], pages[1]);
+    assert_eq!(page_of(&send(person, &[("query", "alice"), ("once", &once)])), pages[0]);
+    refused(&send(person, &[("query", "bob"), ("once", &once)]), 409, "another search already");
+    has_left(person, "4 of 5 credits are");
+    let [page, _] = pages;
+    page
+}
+
+fn no_credits_no_search(person: &Person<'_>) {
+    for _ in 0..3 {
+        page_of(&search(person, "bob", &[]));
+    }
+    has_left(person, "1 of 5 credits is");
+    page_of(&search(person, "bob", &[]));
+    refused(&search(person, "carol", &[]), 402, "Not enough credits.");
+}
+
+fn a_stranger_sees_nothing(server: &Server, page: &str) {
+    let stranger = Person::signed_in(server, "stranger@example.com", "free");
+    for part in ["", "/events", "/modules", "/export?format=json", "/delete"] {
+        assert_eq!(stranger.get(&format!("{page}{part}")).status, 404, "{part}");
+    }
+    assert_eq!(stranger.post("/app", &format!("{page}/delete"), &[]).status, 404);
+    assert!(!text(&stranger.get("/app/searches")).contains("alice"));
+}
+
+/// In mid-run, with a page that loads itself again where scripts are off.
+fn a_stream_ends_with_its_session(server: &Server, person: &Person<'_>, page: &str) {
+    let shown = text(&person.get(page));
+    assert!(shown.contains("http-equiv=\"refresh\"") && shown.contains(">Running<"), "{shown}");
+    let (events, cookie) = (format!("{page}/events"), person.cookie("sightline").unwrap());
+    let mut stream = asked(server, &events, &cookie).stream();
+    assert_eq!(stream.status, 200);
+    let mut results = 0;
+    while results < FREE_SITES {
+        results += usize::from(stream.next().unwrap().event == "result");
+    }
+    assert_eq!(person.post("/app", "/app/sign-out", &[]).status, 303);
+    // One that went on would send comments in its silence, for ever.
+    let rest = std::iter::from_fn(|| stream.next()).filter(|event| event.event != "progress").take(4);
+    let last = rest.last().unwrap();
+    assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &Value::from("unauthorized")));
+    assert_eq!(asked(server, &events, &cookie).send().status, 401);
+    assert_eq!(person.sign_in("someone@example.com", PASSWORD).status, 303);
+}
+
+fn the_end_is_told(server: &Server, person: &Person<'_>, page: &str) {
+    let cookie = person.cookie("sightline").unwrap();
+    let stream = |after: &str| asked(server, &format!("{page}/events{after}"), &cookie).stream().all();
+    let events = stream("");
+    let ids: BTreeSet<u64> = events
+        .iter()
+        .filter(|event| event.event == "result")
+        .filter_map(|event| event.data["id"].as_u64())
+        .collect();
+    assert_eq!(ids.len(), FREE_SITES + GATED_SITES);
+    let done = events.last().unwrap();
+    assert_eq!((done.event.as_str(), &done.data["status"]), ("done", &Value::from("completed")));
+    assert!(stream("?after=5").iter().all(|event| event.event != "result"));
+    assert_eq!(person.get(&format!("{page}/events?after=x")).status, 400);
+    let modules = person.get(&format!("{page}/modules")).json();
+    assert_eq!(modules["modules"].as_array().unwrap().len(), FREE_SITES + GATED_SITES);
+}
+
+fn it_is_found_again(person: &Person<'_>, page: &str) {
+    let shown = person.get(page);
+    assert!(
+        !text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"),
+        "{shown}"
+    );
+    assert_eq!(text(&shown).matches("<li class=\"result\">").count(), FREE_SITES + GATED_SITES);
+    let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
+    assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
+    assert!(policy(&format!("{page}?pictures=on")).contains("img-src 'self' data: https:;"));
+    for (filter, is_there) in [
+        ("", true),
+        ("?text=LIC", true),
+        ("?text=bob", false),
+        ("?type=username&status=completed", true),
+        ("?type=email", false),
+        ("?status=running", false),
+    ] {
+        let list = person.get(&format!("/app/searches{filter}"));
+        assert_eq!(text(&list).contains(page), is_there, "{filter}: {list}");
+    }
+}
+
+fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
+    for (format, kind) in [
+        ("json", "application/json"),
+        ("ndjson", "application/x-ndjson"),
+        ("csv", "text/csv"),
+        ("html", "text/html"),
+    ] {
+        let file = person.get(&format!("{page}/export?format={format}"));
+        assert_eq!(file.status, 200, "{file}");
+        assert!(file.header("content-type").unwrap().starts_with(kind), "{file}");
+        let disposition = file.header("content-disposition").unwrap();
+        assert!(
+            disposition.starts_with("attachment") && disposition.contains(&format!(".{format}")),
+            "{file}"
+        );
+        assert!(text(&file).contains("alice"), "{file}");
+    }
+    let html = person.get(&format!("{page}/export?format=html"));
+    let policies =
+        html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
+    assert_eq!(policies.count(), 1, "its own, and it would not wear its style under the app's");
+    assert_eq!(person.get(&format!("{page}/export?format=pdf")).status, 400);
+}
+
+fn it_is_deleted(person: &Person<'_>, page: &str) {
+    let question = person.get(&format!("{page}/delete"));
+    assert!(text(&question).contains("Delete for good"), "{question}");
+    let answer = person.post("/app", &format!("{page}/delete"), &[]);
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/app/searches")), "{answer}");
+    for path in [page.to_owned(), format!("{page}/export?format=json")] {
+        assert_eq!(person.get(&path).status, 404);
+    }
+    assert!(!text(&person.get("/app/searches")).contains(page));
+    has_left(person, "0 of 5 credits are");
+}
+
+#[test]
+fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
+    let server = Setup::new().start();
+    let page =
+        page_of(&search(&Person::signed_in(&server, "someone@example.com", "unlimited"), "alice", &[]));
+    let key = server.cli(&["key", "create", "--account", "someone@example.com"]);
+    let path = page.replace("/app", "/v1");
+    awaited("the run ends", || {
+        let answer = server.request("GET", &path).key(key.trim()).send();
+        if answer.json()["status"] == "running" { Err(answer) } else { Ok(()) }
+    });
+    // From now on the run is in the store alone, and the API keeps for a while what it read there.
+    let server = server.restart(&[]);
+    let ask = || server.request("GET", &path).key(key.trim()).send();
+    assert_eq!(ask().status, 200);
+    let person = Person::new(&server);
+    assert_eq!(person.sign_in("someone@example.com", PASSWORD).status, 303);
+    assert_eq!(person.post("/app", &format!("{page}/delete"), &[]).status, 303);
+    ask().is_error(404, "not_found");
+}
