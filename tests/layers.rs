@@ -43,19 +43,8 @@ const FLOORS: [(&str, &[&str]); 16] = [
 ];
 
 /// What may stand at the top level, beside dotfiles. `target` and `data` are made by building and serving.
-const TOP_LEVEL: [&str; 11] = [
-    "askama.toml",
-    "Cargo.toml",
-    "Cargo.lock",
-    "src",
-    "sql",
-    "tests",
-    "scripts",
-    "README.md",
-    "LICENSE",
-    "target",
-    "data",
-];
+const TOP_LEVEL: [&str; 10] =
+    ["Cargo.toml", "Cargo.lock", "src", "sql", "tests", "scripts", "README.md", "LICENSE", "target", "data"];
 
 const MOST_LINES: usize = 450;
 

@@ -29,7 +29,7 @@ pub struct WebError {
 }
 
 #[derive(Template)]
-#[template(path = "error.html")]
+#[template(path = "error.html", config = "src/web/askama.toml")]
 struct ErrorPage<'a> {
     frame: &'a Frame,
     title: &'static str,

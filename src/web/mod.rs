@@ -12,7 +12,7 @@
 //! | [`assets`] | styles and scripts, each at an address of its own content |
 //! | [`show`] | moments and the like, for people |
 //! | `pages` | handlers, by page |
-//! | `templates/` | askama templates; `layout.html` stands around each page |
+//! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` stands around each page |
 //!
 //! Addresses in templates begin with `{{ frame.root }}`: the app works under whatever path the base URL has.
 //!

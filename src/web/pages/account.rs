@@ -16,7 +16,7 @@ use crate::web::show::{Moment, browser_name};
 use crate::web::visit::Visit;
 
 #[derive(Template)]
-#[template(path = "account.html")]
+#[template(path = "account.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     email: String,

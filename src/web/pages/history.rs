@@ -22,7 +22,7 @@ const PAGE: usize = 50;
 const TEXT_CHARS: usize = 200;
 
 #[derive(Template)]
-#[template(path = "history.html")]
+#[template(path = "history.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     filter: Filter,

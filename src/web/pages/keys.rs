@@ -19,7 +19,7 @@ use crate::web::visit::Visit;
 const MOST_KEYS: usize = 100;
 
 #[derive(Template)]
-#[template(path = "keys.html")]
+#[template(path = "keys.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     plan: String,
@@ -50,7 +50,7 @@ struct Made {
 }
 
 #[derive(Template)]
-#[template(path = "key-revoke.html")]
+#[template(path = "key-revoke.html", config = "src/web/askama.toml")]
 struct RevokePage {
     frame: Frame,
     key: Row,

@@ -24,7 +24,7 @@ use crate::web::visit::Visit;
 const RECENT: usize = 5;
 
 #[derive(Template)]
-#[template(path = "search.html")]
+#[template(path = "search.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     form: SearchForm,

@@ -15,7 +15,7 @@ use crate::web::service::Web;
 use crate::web::visit::Visit;
 
 #[derive(Template)]
-#[template(path = "set-up.html")]
+#[template(path = "set-up.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     /// The link's token, which is the form's address.

@@ -18,7 +18,7 @@ use crate::web::visit::Visit;
 const NEXT_BYTES: usize = 512;
 
 #[derive(Template)]
-#[template(path = "sign-in.html")]
+#[template(path = "sign-in.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     /// Where to go then.

@@ -19,7 +19,7 @@ use crate::web::visit::{Form, Visit};
 const ROWS: usize = 50;
 
 #[derive(Template)]
-#[template(path = "operator-accounts.html")]
+#[template(path = "operator-accounts.html", config = "src/web/askama.toml")]
 struct Page<'a> {
     frame: Frame,
     plans: Vec<PlanRow<'a>>,

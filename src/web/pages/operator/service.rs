@@ -17,7 +17,7 @@ use crate::web::service::Web;
 use crate::web::visit::Visit;
 
 #[derive(Template)]
-#[template(path = "operator-service.html")]
+#[template(path = "operator-service.html", config = "src/web/askama.toml")]
 struct Page<'a> {
     frame: Frame,
     load: Vec<Figure>,

@@ -15,7 +15,7 @@ use crate::web::service::Web;
 use crate::web::visit::Visit;
 
 #[derive(Template)]
-#[template(path = "delete-run.html")]
+#[template(path = "delete-run.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     run: RunRow,

@@ -29,7 +29,7 @@ const POLICY_WITH_PICTURES: &str = "default-src 'none'; script-src 'self'; style
     img-src 'self' data: https:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 #[derive(Template)]
-#[template(path = "run.html")]
+#[template(path = "run.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     run: RunRow,
