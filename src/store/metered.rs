@@ -286,11 +286,11 @@ impl<S: SignInStore> SignInStore for Metered<S> {
         set_password(
             account: AccountId,
             hash: &str,
-            keep: Option<SessionId>,
+            known: Option<&str>,
             at: Timestamp,
             by: &Origin
         ) -> bool;
-        open_session(session: &Session, token: &TokenHash, by: &Origin) -> bool;
+        open_session(session: &Session, token: &TokenHash, known: Option<&str>, by: &Origin) -> bool;
         session(token: &TokenHash, now: Timestamp) -> Option<(Session, Account)>;
         touch_session(id: SessionId, seen: Timestamp, expires: Timestamp) -> ();
         sessions(account: AccountId, now: Timestamp) -> Vec<Session>;

@@ -81,6 +81,17 @@ impl WebError {
         Self { retry_after: Some(wait), ..Self::new(429, "Too many attempts", text) }
     }
 
+    /// 429: the account's requests of the last minute, of pages and of the API together.
+    pub fn rate_limited(reset_secs: u64) -> Self {
+        let text = format!(
+            "Requests are limited per minute, over these pages and the API together. Try again in {reset_secs} seconds."
+        );
+        Self {
+            retry_after: Some(Duration::from_secs(reset_secs)),
+            ..Self::new(429, "Too many requests", text)
+        }
+    }
+
     /// 503: come back soon.
     pub fn unavailable() -> Self {
         let text = "The service cannot do this at the moment. Try again in a few seconds.";

@@ -8,6 +8,7 @@ use super::pages::run::{delete, events, export, page};
 use super::pages::{account, data, history, keys, operator, search, security, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
+use crate::account::rate_limit::Policy;
 use crate::http::{Reply, fit};
 
 /// Who may.
@@ -34,23 +35,38 @@ pub struct Route {
     pub path: &'static str,
     /// Who may.
     pub access: Access,
+    /// What it counts as for the account's rate limits, which the API shares: what occupies a stream's place, and
+    /// what reads or writes more than a page's few rows. (A search counts where it is ordered.)
+    pub counts: Option<Policy>,
+    /// What a page asks for by itself, which is no use of the session: a page that is left open must not keep it alive.
+    pub is_unattended: bool,
     /// Works it out.
     pub handler: Handler,
 }
 
 const fn route(method: &'static str, path: &'static str, access: Access, handler: Handler) -> Route {
-    Route { method, path, access, handler }
+    Route { method, path, access, counts: None, is_unattended: false, handler }
+}
+
+impl Route {
+    const fn counting(self, policy: Policy) -> Self {
+        Self { counts: Some(policy), ..self }
+    }
+
+    const fn unattended(self) -> Self {
+        Self { is_unattended: true, ..self }
+    }
 }
 
 /// Every route there is. A static: a row is known by its place in memory.
 pub static ROUTES: &[Route] = &[
     route("GET", "/app", Access::SignedIn, search::page),
-    route("GET", "/app/searches", Access::SignedIn, history::page),
+    route("GET", "/app/searches", Access::SignedIn, history::page).counting(Policy::Read),
     route("POST", "/app/searches", Access::SignedIn, search::start),
     route("GET", "/app/searches/{run_id}", Access::SignedIn, page::page),
-    route("GET", "/app/searches/{run_id}/events", Access::SignedIn, events::events),
-    route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules),
-    route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export),
+    route("GET", "/app/searches/{run_id}/events", Access::SignedIn, events::events).counting(Policy::Stream),
+    route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules).counting(Policy::Read),
+    route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
@@ -58,17 +74,17 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),
     route("GET", "/app/set-up/{token}", Access::Anyone, set_up::page),
     route("POST", "/app/set-up/{token}", Access::Anyone, set_up::set_up),
-    route("GET", "/app/keys", Access::SignedIn, keys::page),
-    route("POST", "/app/keys", Access::SignedIn, keys::create),
+    route("GET", "/app/keys", Access::SignedIn, keys::page).counting(Policy::Read),
+    route("POST", "/app/keys", Access::SignedIn, keys::create).counting(Policy::Read),
     route("GET", "/app/keys/{id}/revoke", Access::SignedIn, keys::confirm_revoke),
-    route("POST", "/app/keys/{id}/revoke", Access::SignedIn, keys::revoke),
+    route("POST", "/app/keys/{id}/revoke", Access::SignedIn, keys::revoke).counting(Policy::Read),
     route("GET", "/app/account", Access::SignedIn, account::page),
     route("POST", "/app/account/password", Access::SignedIn, security::change_password),
     route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),
-    route("POST", "/app/account/export", Access::SignedIn, data::export),
+    route("POST", "/app/account/export", Access::SignedIn, data::export).counting(Policy::Read),
     route("POST", "/app/account/delete", Access::SignedIn, data::delete),
     route("GET", "/app/operator", Access::Operator, operator::service),
-    route("GET", "/app/operator/load", Access::Operator, operator::load),
+    route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
     route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
     route("GET", "/app/assets/{file}", Access::File, assets::asset),
 ];

@@ -13,7 +13,7 @@ use super::notice::Notice;
 use super::routes::{self, Access, Match, Route};
 use super::visit::{SignedIn, Visit, csrf_of};
 use crate::account::audit::Actor;
-use crate::account::rate_limit::RateLimiter;
+use crate::account::rate_limit::{RateLimiter, Uncounted};
 use crate::account::service::{Accounts, Caller};
 use crate::account::sign_in::SignIns;
 use crate::account::sign_in::service::Opened;
@@ -159,6 +159,7 @@ impl Web {
         if route.method != "GET" {
             guard::check(&visit, &self.origin)?;
         }
+        self.count(route, &visit)?;
         (route.handler)(self, visit)
     }
 
@@ -173,7 +174,7 @@ impl Web {
     ) -> Result<Visit, WebError> {
         let token = self.cookies.read(&request, Cookie::Session).and_then(Token::parse);
         let signed_in = match &token {
-            Some(token) if route.access != Access::File => self.who_has(token)?,
+            Some(token) if route.access != Access::File => self.who_has(token, route)?,
             _ => None,
         };
         match &signed_in {
@@ -193,8 +194,11 @@ impl Web {
         Ok(Visit { request, request_id, frame, segment, signed_in, token })
     }
 
-    fn who_has(&self, token: &Token) -> Result<Option<SignedIn>, WebError> {
-        let Some((session, account)) = self.parts.sign_ins.session(token)? else { return Ok(None) };
+    fn who_has(&self, token: &Token, route: &Route) -> Result<Option<SignedIn>, WebError> {
+        let sign_ins = &self.parts.sign_ins;
+        let found =
+            if route.is_unattended { sign_ins.session_unused(token) } else { sign_ins.session(token) };
+        let Some((session, account)) = found? else { return Ok(None) };
         let plan = self.parts.accounts.plan_of(&account);
         let caller = Caller { actor: Actor::Account(account.id), account, plan };
         Ok(Some(SignedIn { session, caller }))
@@ -242,6 +246,17 @@ impl Web {
         }
         let next: String = url::form_urlencoded::byte_serialize(next.as_bytes()).collect();
         Ok(self.redirect(&format!("/app/sign-in?next={next}")))
+    }
+
+    fn count(&self, route: &Route, visit: &Visit) -> Result<(), WebError> {
+        let (Some(policy), Some(signed_in)) = (route.counts, &visit.signed_in) else { return Ok(()) };
+        let now = self.parts.clock.now();
+        match self.parts.limiter.count(signed_in.caller.account.id, &[policy], now) {
+            Ok(_) => Ok(()),
+            Err(Uncounted::UsedUp(standing)) => Err(WebError::rate_limited(standing.reset_secs)),
+            Err(Uncounted::UnknownAccount) => Err(WebError::not_signed_in()),
+            Err(Uncounted::Storage(error)) => Err(error.into()),
+        }
     }
 
     fn frame(&self) -> Frame {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use sightline::base::secret::Secret;
 use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{
-    Browsers, CookieJar, Mark, ProbeError, Prober, Render, Request, Response, Trace,
+    Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Render, Request, Response, Trace,
 };
 use sightline::net::browser::{Guard, Webdriver};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
@@ -57,12 +57,20 @@ impl Lab {
         self.see_within(request, LONG)
     }
 
+    /// The limit is the page's: until a browser has a place for it, it is not opened, however long that takes on a busy
+    /// machine.
     pub(super) fn see_within(&self, request: &Request, limit: Duration) -> Result<Response, ProbeError> {
-        let began = Instant::now();
-        let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
-        let took = began.elapsed();
-        assert!(took < limit + Duration::from_secs(10), "{took:?} for a limit of {limit:?}: {seen:?}");
-        seen
+        let begun = Instant::now();
+        loop {
+            let began = Instant::now();
+            let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
+            let took = began.elapsed();
+            assert!(took < limit + Duration::from_secs(10), "{took:?} for a limit of {limit:?}: {seen:?}");
+            let is_unopened = matches!(seen, Err(ProbeError::Timeout(Phase::Connect)));
+            if !is_unopened || begun.elapsed() >= LONG {
+                return seen;
+            }
+        }
     }
 
     /// The same, and once more after what costs a check, as checks do.

@@ -243,3 +243,22 @@ fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
     assert_eq!(person.post("/app", &format!("{page}/delete"), &[]).status, 303);
     ask().is_error(404, "not_found");
 }
+
+#[test]
+fn pages_that_cost_much_count_for_the_account() {
+    let server = Setup::new().flag("--rate-limit-read=2").flag("--rate-limit-stream=1").start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    let run = search(&person, "octocat", &[]).header("location").unwrap().to_owned();
+    assert_eq!(person.get(&format!("{run}/events")).status, 200);
+    assert_eq!([(); 3].map(|()| person.get("/app/searches").status), [200, 200, 429]);
+    for path in [format!("{run}/events"), format!("{run}/export?format=json"), "/app/keys".into()] {
+        let answer = person.get(&path);
+        assert_eq!(answer.status, 429, "{path}: {answer}");
+        assert!(answer.header("retry-after").unwrap().parse::<u64>().unwrap() <= 60, "{answer}");
+        assert!(text(&answer).contains("Requests are limited per minute"), "{answer}");
+    }
+    // What shows a few rows does not count.
+    for path in ["/app", &run, "/app/account"] {
+        assert_eq!(person.get(path).status, 200, "{path}");
+    }
+}

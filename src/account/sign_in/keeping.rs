@@ -29,18 +29,26 @@ pub trait SignInStore: Send + Sync {
     /// The hash of an account's password, a PHC string. `None`: it has none.
     fn password(&self, account: AccountId) -> Result<Option<String>, StorageError>;
 
-    /// Sets a password, and ends all sessions but `keep`; set-up links are void. `false`: no such account.
+    /// Sets a password instead of the one with the hash `known`, and ends all sessions; set-up links are void.
+    /// `false`: no such account, or its password is another one by now.
     fn set_password(
         &self,
         account: AccountId,
         hash: &str,
-        keep: Option<SessionId>,
+        known: Option<&str>,
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError>;
 
-    /// Begins a session. `false`: no such account.
-    fn open_session(&self, session: &Session, token: &TokenHash, by: &Origin) -> Result<bool, StorageError>;
+    /// Begins a session for whoever knew the password with the hash `known`. `false`: no such account, or its password
+    /// is another one by now.
+    fn open_session(
+        &self,
+        session: &Session,
+        token: &TokenHash,
+        known: Option<&str>,
+        by: &Origin,
+    ) -> Result<bool, StorageError>;
 
     /// The session of that token and its account, if it has not expired.
     fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>, StorageError>;

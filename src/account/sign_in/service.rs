@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use log::warn;
 
 use super::attempts::{Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Subject};
 use super::keeping::{SetUpLink, SignInStore};
@@ -166,7 +167,7 @@ impl SignIns {
         for (subject, allowance) in &subjects {
             self.store.forgive(subject, *allowance)?;
         }
-        self.open(account.id, place)
+        self.open(account.id, hash.as_deref(), place)
     }
 
     fn count(&self, subjects: &[(Subject, Allowance)]) -> Result<(), SignInError> {
@@ -179,7 +180,7 @@ impl SignIns {
         Ok(())
     }
 
-    fn open(&self, account: AccountId, place: &Place) -> Result<Opened, SignInError> {
+    fn open(&self, account: AccountId, known: Option<&str>, place: &Place) -> Result<Opened, SignInError> {
         let now = self.clock.now();
         let token = Token::generate()?;
         let session = Session {
@@ -193,7 +194,7 @@ impl SignIns {
             address: place.client.map(|client| client.to_canonical().to_string()).unwrap_or_default(),
         };
         let by = Origin::request(Actor::Account(account), &place.request);
-        if !self.store.open_session(&session, &token.hash(), &by)? {
+        if !self.store.open_session(&session, &token.hash(), known, &by)? {
             return Err(SignInError::Wrong);
         }
         self.end_former(place, now)?;
@@ -214,16 +215,29 @@ impl SignIns {
     /// # Errors
     /// The store's failure.
     pub fn session(&self, token: &Token) -> Result<Option<(Session, Account)>, SignInError> {
+        let found = self.session_unused(token)?;
+        let now = self.clock.now();
+        if let Some((session, _)) = &found
+            && self.limits.is_worth_noting(session, now)
+        {
+            let end = self.limits.end_of(session.created_at, now);
+            // A store that takes no writes can still be read: the pages go on.
+            if let Err(error) = self.store.touch_session(session.id, now, end) {
+                warn!("it is not noted that a session is used: {error}");
+            }
+        }
+        Ok(found)
+    }
+
+    /// Who has that token, for what a page does by itself: that is no use of the session.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub fn session_unused(&self, token: &Token) -> Result<Option<(Session, Account)>, SignInError> {
         let now = self.clock.now();
         let found = self.store.session(&token.hash(), now)?;
-        let Some((session, account)) = found else { return Ok(None) };
-        if account.is_being_deleted() || self.limits.has_ended(&session, now) {
-            return Ok(None);
-        }
-        if self.limits.is_worth_noting(&session, now) {
-            self.store.touch_session(session.id, now, self.limits.end_of(session.created_at, now))?;
-        }
-        Ok(Some((session, account)))
+        Ok(found
+            .filter(|(session, account)| !account.is_being_deleted() && !self.limits.has_ended(session, now)))
     }
 
     /// The sessions of an account, the one last used first.
@@ -254,34 +268,40 @@ impl SignIns {
     /// # Errors
     /// [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Busy`], or the store's failure.
     pub fn confirm(&self, account: &Account, password: &Password) -> Result<(), SignInError> {
+        self.known_hash(account, password).map(|_| ())
+    }
+
+    /// The hash that the password was found to fit.
+    fn known_hash(&self, account: &Account, password: &Password) -> Result<String, SignInError> {
         let subject = Subject::confirming(account.id);
         self.count(&[(subject, BY_PAIR)])?;
         let hash = self.store.password(account.id)?;
-        if !self.hasher.verify(password, hash.as_deref())? {
-            return Err(SignInError::Wrong);
-        }
-        Ok(self.store.forgive(&subject, BY_PAIR)?)
+        let is_right = self.hasher.verify(password, hash.as_deref())?;
+        let known = hash.filter(|_| is_right).ok_or(SignInError::Wrong)?;
+        self.store.forgive(&subject, BY_PAIR)?;
+        Ok(known)
     }
 
-    /// Changes a password; all sessions but `keep` end.
+    /// Changes a password. All sessions end, also the one that asks: it gets a new one, so that whoever had copied its
+    /// token has nothing any more.
     ///
     /// # Errors
     /// As [`SignIns::confirm`], and [`SignInError::Weak`].
     pub fn change_password(
         &self,
         account: &Account,
-        keep: SessionId,
         old: &Password,
         new: &Password,
-        by: &Origin,
-    ) -> Result<(), SignInError> {
+        place: &Place,
+    ) -> Result<Opened, SignInError> {
         new.check(&account.email)?;
-        self.confirm(account, old)?;
+        let known = self.known_hash(account, old)?;
         let hash = self.hasher.hash(new)?;
-        match self.store.set_password(account.id, &hash, Some(keep), self.clock.now(), by)? {
-            true => Ok(()),
-            false => Err(SignInError::UnknownAccount),
+        let by = Origin::request(Actor::Account(account.id), &place.request);
+        if !self.store.set_password(account.id, &hash, Some(&known), self.clock.now(), &by)? {
+            return Err(SignInError::Wrong);
         }
+        self.open(account.id, Some(&hash), place)
     }
 
     /// Makes a link by which its owner sets the account's password; earlier links are void.
@@ -317,7 +337,7 @@ impl SignIns {
         let hash = self.hasher.hash(password)?;
         let by = Origin::request(Actor::Account(account.id), &place.request);
         let used = self.store.use_set_up_link(&token.hash(), &hash, self.clock.now(), &by)?;
-        self.open(used.ok_or(SignInError::LinkOver)?.id, place)
+        self.open(used.ok_or(SignInError::LinkOver)?.id, Some(&hash), place)
     }
 
     /// Gives an account a role; holds at once.

@@ -76,24 +76,30 @@ impl SignInStore for Database {
         &self,
         account: AccountId,
         hash: &str,
-        keep: Option<SessionId>,
+        known: Option<&str>,
         moment: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
         self.write(|work| {
-            if !lock(work, account)? {
+            if !lock(work, account)? || !knows(work, account, known)? {
                 return Ok(false);
             }
-            put_password(work, account, hash, keep, moment)?;
+            put_password(work, account, hash, moment)?;
             let deed = Deed::of_account(Action::PasswordSet, account).with("by_link", false);
             note(work, &deed, moment, by)?;
             Ok(true)
         })
     }
 
-    fn open_session(&self, session: &Session, token: &TokenHash, by: &Origin) -> Result<bool, StorageError> {
+    fn open_session(
+        &self,
+        session: &Session,
+        token: &TokenHash,
+        known: Option<&str>,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(|work| {
-            if !lock(work, session.account)? {
+            if !lock(work, session.account)? || !knows(work, session.account, known)? {
                 return Ok(false);
             }
             work.execute(
@@ -190,7 +196,7 @@ impl SignInStore for Database {
             if work.execute(sql, &[&token.0.as_slice()])? == 0 {
                 return Ok(None);
             }
-            put_password(work, account.id, hash, None, now)?;
+            put_password(work, account.id, hash, now)?;
             let deed = Deed::of_account(Action::PasswordSet, account.id).with("by_link", true);
             note(work, &deed, now, by)?;
             Ok(Some(account))
@@ -261,11 +267,18 @@ fn lock(work: &mut Work<'_>, account: AccountId) -> Result<bool, StorageError> {
     Ok(!work.query(sql, &[&account.0, &BEING_DELETED])?.is_empty())
 }
 
+/// Whether the account's password has that hash still: verifying takes a while, in which it may have been changed. The
+/// account is locked: it stays so until the end.
+fn knows(work: &mut Work<'_>, account: AccountId, known: Option<&str>) -> Result<bool, StorageError> {
+    let rows = work.query("SELECT hash FROM passwords WHERE account = $1", &[&account.0])?;
+    let hash: Option<&str> = rows.first().map(|row| row.try_get(0).map_err(storage)).transpose()?;
+    Ok(hash == known)
+}
+
 fn put_password(
     work: &mut Work<'_>,
     account: AccountId,
     hash: &str,
-    keep: Option<SessionId>,
     moment: Timestamp,
 ) -> Result<(), StorageError> {
     work.execute(
@@ -274,10 +287,7 @@ fn put_password(
         &[&account.0, &hash, &at(moment)],
     )?;
     work.execute("DELETE FROM set_up_links WHERE account = $1", &[&account.0])?;
-    work.execute(
-        "DELETE FROM web_sessions WHERE account = $1 AND id IS DISTINCT FROM $2",
-        &[&account.0, &keep.map(|session| session.0)],
-    )?;
+    work.execute("DELETE FROM web_sessions WHERE account = $1", &[&account.0])?;
     Ok(())
 }
 

@@ -74,24 +74,30 @@ impl SignInStore for Database {
         &self,
         account: AccountId,
         hash: &str,
-        keep: Option<SessionId>,
+        known: Option<&str>,
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
-            if !is_open(tx, account)? {
+            if !is_open(tx, account)? || !knows(tx, account, known)? {
                 return Ok(false);
             }
-            put_password(tx, account, hash, keep, at)?;
+            put_password(tx, account, hash, at)?;
             let deed = Deed::of_account(Action::PasswordSet, account).with("by_link", false);
             note(tx, &deed, at, by)?;
             Ok(true)
         })
     }
 
-    fn open_session(&self, session: &Session, token: &TokenHash, by: &Origin) -> Result<bool, StorageError> {
+    fn open_session(
+        &self,
+        session: &Session,
+        token: &TokenHash,
+        known: Option<&str>,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
         self.write(Durability::Full, |tx| {
-            if !is_open(tx, session.account)? {
+            if !is_open(tx, session.account)? || !knows(tx, session.account, known)? {
                 return Ok(false);
             }
             tx.execute(
@@ -183,7 +189,7 @@ impl SignInStore for Database {
     ) -> Result<Option<Account>, StorageError> {
         self.write(Durability::Full, |tx| {
             let Some(account) = link_account(tx, token, now)? else { return Ok(None) };
-            put_password(tx, account.id, hash, None, now)?;
+            put_password(tx, account.id, hash, now)?;
             let deed = Deed::of_account(Action::PasswordSet, account.id).with("by_link", true);
             note(tx, &deed, now, by)?;
             Ok(Some(account))
@@ -266,11 +272,17 @@ fn link_account(
         .map_err(storage)
 }
 
+/// Whether the account's password has that hash still: verifying takes a while, in which it may have been changed.
+fn knows(tx: &Transaction<'_>, account: AccountId, known: Option<&str>) -> Result<bool, StorageError> {
+    tx.prepare_cached("SELECT (SELECT hash FROM passwords WHERE account = ?1) IS ?2")
+        .and_then(|mut statement| statement.query_row(params![account.0, known], |row| row.get(0)))
+        .map_err(storage)
+}
+
 fn put_password(
     tx: &Transaction<'_>,
     account: AccountId,
     hash: &str,
-    keep: Option<SessionId>,
     at: Timestamp,
 ) -> Result<(), StorageError> {
     tx.execute(
@@ -279,10 +291,7 @@ fn put_password(
         params![account.0, hash, At(at)],
     )
     .and_then(|_| tx.execute("DELETE FROM set_up_links WHERE account = ?1", [account.0]))
-    .and_then(|_| {
-        let sql = "DELETE FROM web_sessions WHERE account = ?1 AND id IS NOT ?2";
-        tx.execute(sql, params![account.0, keep.map(|session| session.0)])
-    })
+    .and_then(|_| tx.execute("DELETE FROM web_sessions WHERE account = ?1", [account.0]))
     .map(|_| ())
     .map_err(storage)
 }

@@ -4,19 +4,23 @@
 // last word where nothing was chosen.
 const SUFFIX = /\.(?:[a-z]{2}|com|org|net|edu|gov|mil|int|info|biz|name|pro|app|dev|xyz|site|online|shop|store|blog|tech|cloud|page|club|live|news|media|agency|design|studio|world|space|email|wiki|social|[xX][nN]--[a-z0-9-]+)$/i;
 
+// Letters (of any script), digits and hyphens, no label empty: what else has a dot in it is a name.
+const HOST = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?\.)+[^\s@.]+$/u;
+
 function looksLike(text) {
   const trimmed = text.trim();
   const host = trimmed.replace(/^(?:https?:)?\/\//i, "").split(/[/\\?#]/)[0].replace(/:\d+$/, "").replace(/\.$/, "");
-  if (/^[^\s@]+\.[^\s@.]+$/.test(host) && SUFFIX.test(host)) return "domain";
+  if (HOST.test(host) && SUFFIX.test(host)) return "domain";
   return trimmed.slice(1).includes("@") ? "email" : "username";
 }
 
-// The one price of a search: premium counts for usernames alone.
+// The one price of a search: premium counts for usernames alone. A domain may turn out to be a username when the server
+// looks at it: nobody pays more than they were told.
 function price(form) {
   const type = form.elements.type.value;
   const premium = form.elements.premium;
-  const guess = type === "auto" ? looksLike(form.elements.query.value) : type;
-  const isPremium = Boolean(premium?.checked) && guess === "username";
+  const isOther = type === "auto" ? looksLike(form.elements.query.value) === "email" : type !== "username";
+  const isPremium = Boolean(premium?.checked) && !isOther;
   return Number(isPremium ? form.dataset.premiumCost : form.dataset.cost);
 }
 
@@ -29,7 +33,8 @@ function show(form) {
   form.querySelector("[data-part=price]").textContent = `${credits} ${credits === 1 ? "credit" : "credits"}`;
 }
 
-// A form that comes back from the browser's memory may start another search.
+// A form that comes back from the browser's memory may start another search, once something in it was changed. As it is,
+// it leads to the one that it has started, and costs nothing: its answer may never have arrived.
 function renew(form) {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   form.elements.once.value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -38,14 +43,19 @@ function renew(form) {
 const form = document.querySelector("form[data-search]");
 if (form) {
   const button = form.querySelector("button[type=submit]");
-  form.addEventListener("input", () => show(form));
+  let isSent = false;
+  form.addEventListener("input", () => {
+    if (isSent) renew(form);
+    isSent = false;
+    show(form);
+  });
   form.addEventListener("submit", (event) => {
     if (button.getAttribute("aria-disabled") === "true") return event.preventDefault();
+    isSent = true;
     button.setAttribute("aria-disabled", "true");
   });
-  addEventListener("pageshow", (event) => {
+  addEventListener("pageshow", () => {
     button.removeAttribute("aria-disabled");
-    if (event.persisted) renew(form);
     show(form);
   });
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use log::warn;
 
 use super::run_row::RunRow;
 use super::search_form::{SearchForm, Trouble};
@@ -33,6 +34,15 @@ struct Page {
     premium_cost: u64,
     credits: String,
     runs: Vec<RunRow>,
+}
+
+/// It is not known whether a search was taken: the same form, to be sent again.
+#[derive(Template)]
+#[template(path = "search-again.html", config = "src/web/askama.toml")]
+struct AgainPage {
+    frame: Frame,
+    form: SearchForm,
+    request_id: String,
 }
 
 /// What is to be known of premium searches.
@@ -102,6 +112,11 @@ fn credits(balance: &Balance) -> String {
 pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, WebError> {
     let form = SearchForm::read(&visit.form());
     match order(web, &visit, &form)? {
+        Err(Trouble { is_in_doubt: true, status, retry_after, .. }) => {
+            let request_id = visit.request_id.as_str().to_owned();
+            let response = render_as(status, &AgainPage { frame: visit.frame, form, request_id });
+            Ok(Reply::Now(response.with_header("Retry-After", retry_after.unwrap_or(1).to_string())))
+        }
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
         Err(trouble) => {
             let (status, retry_after) = (trouble.status, trouble.retry_after);
@@ -183,6 +198,10 @@ fn place(
         Err(OrderError::Overloaded) => Err(Trouble::overloaded()),
         Err(OrderError::Choice(error)) => Err(Trouble::choice(&error)),
         Err(OrderError::NoBrowser) => Err(Trouble::no_browser()),
+        Err(OrderError::Storage(error)) if error.is_unavailable() => {
+            warn!(request_id = visit.request_id.as_str(); "it is not known whether a search was taken: {error}");
+            Err(Trouble::in_doubt())
+        }
         Err(OrderError::Storage(error)) => return Err(error.into()),
     })
 }

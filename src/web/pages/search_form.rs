@@ -83,6 +83,11 @@ impl SearchForm {
         self.premium && query.search_type() == SearchType::Username
     }
 
+    /// Of the type that was chosen.
+    pub(super) fn type_name(&self) -> &'static str {
+        self.search_type.map_or("auto", SearchType::as_str)
+    }
+
     pub(super) fn choice(&self) -> Choice {
         Choice { nsfw: self.nsfw, passive: self.passive, ..Choice::default() }
     }
@@ -126,7 +131,7 @@ fn new_once() -> Result<String, WebError> {
     Ok(Uuid::from_bytes(bytes).simple().to_string())
 }
 
-/// Why a search was not started: nothing was charged.
+/// Why a search was not started: nothing was charged, unless it is in doubt.
 #[derive(Debug, Clone)]
 pub(super) struct Trouble {
     pub(super) status: u16,
@@ -137,12 +142,27 @@ pub(super) struct Trouble {
     /// Seconds.
     pub(super) retry_after: Option<u64>,
     is_of_query: bool,
+    /// It may have been started all the same: nothing but the same form may be sent again.
+    pub(super) is_in_doubt: bool,
 }
 
 impl Trouble {
     fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         let tone = if status >= 429 { "warn" } else { "bad" };
-        Self { status, tone, title, text: text.into(), retry_after: None, is_of_query: false }
+        Self {
+            status,
+            tone,
+            title,
+            text: text.into(),
+            retry_after: None,
+            is_of_query: false,
+            is_in_doubt: false,
+        }
+    }
+
+    pub(super) fn in_doubt() -> Self {
+        let trouble = Self::new(503, "Was it taken?", "The service lost touch with its database.");
+        Self { retry_after: Some(OVERLOADED_RETRY_SECS), is_in_doubt: true, ..trouble }
     }
 
     pub(super) fn query(error: &QueryError) -> Self {

@@ -26,10 +26,12 @@ fn try_change(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
         return refuse(web, visit, "The two new passwords differ.".to_owned());
     }
     let (old, new) = (Password::new(form.get("old")), Password::new(form.get("password")));
-    let (account, session) = (&visit.caller()?.account, visit.session()?.id);
-    let changed = web.parts.sign_ins.change_password(account, session, &old, &new, &visit.origin()?);
-    match changed {
-        Ok(()) => Ok(Reply::Now(web.redirect_saying("/app/account", Notice::PasswordChanged))),
+    let account = &visit.caller()?.account;
+    match web.parts.sign_ins.change_password(account, &old, &new, &visit.place()) {
+        Ok(opened) => {
+            let response = web.redirect_saying("/app/account", Notice::PasswordChanged);
+            Ok(Reply::Now(web.with_session(response, &opened)))
+        }
         Err(SignInError::Wrong) => refuse(web, visit, "The present password is wrong.".to_owned()),
         Err(SignInError::Weak(why)) => refuse(web, visit, why.to_string()),
         Err(SignInError::TooMany(wait)) => refuse(web, visit, too_many(wait)),

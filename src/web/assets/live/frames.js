@@ -78,6 +78,7 @@ async function readOnce(address, silence, told) {
       told.frames(frames);
       const end = frames.map(endOf).find(Boolean);
       if (end) return { end };
+      if (frames.some(({ event }) => event === "reconnect")) return { isPlanned: true, pause: 0 };
     }
     return { pause: null };
   } finally {
@@ -99,7 +100,7 @@ async function follow(address, silence, told) {
     if (step.end) return told.ended(step.end);
     const wait = Math.min(LONGEST_PAUSE, step.pause ?? pause);
     pause = Math.min(LONGEST_PAUSE, pause * 2);
-    told.lost();
+    if (!step.isPlanned) told.lost();
     await pauseFor(wait);
   }
 }

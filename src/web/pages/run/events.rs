@@ -54,7 +54,7 @@ fn leave(web: &Arc<Web>, visit: &Visit) -> Result<Leave, WebError> {
 }
 
 fn is_open(web: &Web, token: &Token, account: AccountId) -> Result<bool, StorageError> {
-    match web.parts.sign_ins.session(token) {
+    match web.parts.sign_ins.session_unused(token) {
         Ok(found) => Ok(found.is_some_and(|(session, _)| session.account == account)),
         // A run that is live goes on without the store for a while, and so do its readers.
         Err(SignInError::Storage(error)) if error.is_unavailable() => Ok(true),
