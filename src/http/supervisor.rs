@@ -164,8 +164,11 @@ impl Supervisor {
         }
         let is_dead = self.generations.last().is_none_or(Generation::is_dead);
         if !is_dead && now >= self.next_probe {
-            self.probe();
-            self.next_probe = Instant::now() + self.core.config.probe_every;
+            let is_told = self.probe();
+            // A suspicion does not wait for the usual time until there is a descriptor to look into it.
+            let pause =
+                if self.is_suspicious && !is_told { LOOK_EVERY } else { self.core.config.probe_every };
+            self.next_probe = Instant::now() + pause;
         }
         if self.generations.last().is_none_or(Generation::is_dead) && now >= self.next_rebuild {
             self.rebuild();
@@ -173,20 +176,24 @@ impl Supervisor {
         self.retire();
     }
 
-    fn probe(&mut self) {
+    /// Whether it told anything: without a descriptor for it, it does not.
+    fn probe(&mut self) -> bool {
         match self.probes.is_answered(self.own) {
             Ok(true) => {
                 self.unanswered = 0;
                 self.is_suspicious = false;
                 self.backoff = REBUILD_BACKOFF.0;
             }
-            // Without a descriptor for the probe it says nothing.
-            Err(error) if is_out_of_descriptors(&error) => self.core.make_room(&self.watchlist),
+            Err(error) if is_out_of_descriptors(&error) => {
+                log::debug!("no descriptor is left to probe the accept loop");
+                self.core.make_room(&self.watchlist);
+                return false;
+            }
             Ok(false) | Err(_) => self.unanswered += 1,
         }
         let enough = if self.is_suspicious { 1 } else { UNANSWERED_PROBES };
         if self.unanswered < enough {
-            return;
+            return true;
         }
         self.unanswered = 0;
         if self.generations.len() < MOST_GENERATIONS {
@@ -195,6 +202,7 @@ impl Supervisor {
         } else {
             log::error!("the accept loop doesn't answer, and was rebuilt too often already");
         }
+        true
     }
 
     fn rebuild(&mut self) {

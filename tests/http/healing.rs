@@ -2,9 +2,11 @@
 //!
 //! What it dies of are mostly limits of the whole process; such a test runs in a process of its own.
 
+use std::fs::File;
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use rlimit::Resource;
 use sightline::http::{Server, ServerConfig};
@@ -55,7 +57,7 @@ impl Latecomers {
         let asking = self.0.into_iter().map(|socket| {
             socket.connect(&house.address.into()).unwrap();
             let mut client = Client::over(socket.into());
-            client.send(get("/late"));
+            client.try_send(get("/late"));
             client
         });
         asking.collect()
@@ -94,35 +96,96 @@ fn accept_loops_that_end_one_after_the_other_lose_no_request() {
     assert_eq!(server.shutdown(LONG).left, 0);
 }
 
+/// Listens to what the server says, of its own process alone.
+struct Ear;
+
+static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl log::Log for Ear {
+    fn enabled(&self, _: &log::Metadata) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record) {
+        HEARD.lock().unwrap().push(record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+impl Ear {
+    fn open() {
+        log::set_logger(&Ear).unwrap();
+        log::set_max_level(log::LevelFilter::Debug);
+    }
+
+    fn has_heard(words: &str) -> bool {
+        HEARD.lock().unwrap().iter().any(|line| line.contains(words))
+    }
+}
+
+/// `accept()` reserves its descriptor before it waits, so the next connection is taken yet; tiny_http panics for want
+/// of the second one that each costs it. No probe can look into that while there is none.
 #[test]
 fn a_want_of_descriptors() {
-    run_alone("healing::with_few_descriptors");
+    run_alone("healing::with_no_descriptor");
 }
 
 #[test]
 #[ignore = "lowers a limit of its process: run by a_want_of_descriptors"]
-fn with_few_descriptors() {
+fn with_no_descriptor() {
+    dies_of_no_descriptor(0);
+}
+
+/// The next connection gets both, and the `accept()` after it fails.
+#[test]
+fn a_want_of_descriptors_from_the_next_connection_on() {
+    run_alone("healing::with_one_descriptor");
+}
+
+#[test]
+#[ignore = "lowers a limit of its process: run by a_want_of_descriptors_from_the_next_connection_on"]
+fn with_one_descriptor() {
+    dies_of_no_descriptor(1);
+}
+
+fn dies_of_no_descriptor(left: usize) {
+    // Which of them depends on who is faster to the last ones: the supervisor needs some for a moment, too.
+    const NOTICED: [&str; 3] =
+        ["no descriptor is left to probe", "the accept loop doesn't answer", "the accept loop ended"];
+    Ear::open();
     let house = house_without_probes();
     let stream = open_stream(&house);
     let latecomers = Latecomers::new();
     let (soft, hard) = Resource::NOFILE.get().unwrap();
     let open = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
-    Resource::NOFILE.set(open + 40, hard).unwrap();
-    let mut crowd = Vec::new();
-    while let Ok(client) = TcpStream::connect(house.address) {
-        crowd.push(client);
-    }
+    Resource::NOFILE.set(open + 20, hard).unwrap();
+    let mut taken = take_all_descriptors();
+    taken.truncate(taken.len() - left);
     let late = latecomers.ask(&house);
-    eventually("the accept loop is rebuilt", || {
-        crowd.pop();
-        house.server().load().rebuilds_total > 0
+    eventually("it is noticed", || {
+        if left == 0 {
+            taken.extend(take_all_descriptors());
+        }
+        NOTICED.iter().any(|words| Ear::has_heard(words))
     });
-    drop(crowd);
+    assert_eq!(house.server().load().rebuilds_total, 0, "with nothing to build it from");
+    drop(taken);
     Resource::NOFILE.set(soft, hard).unwrap();
-    for mut client in late {
-        assert_eq!(client.answer().status, 200, "who waited is served");
-    }
+    eventually("the accept loop is rebuilt", || house.server().load().rebuilds_total > 0);
+    let lost = late.into_iter().filter(|client| !is_served(client)).count();
+    assert!(lost <= 1, "{lost} are lost, and not only the one over which tiny_http fell");
     is_whole_again(&house, stream);
+}
+
+/// Whether an answer comes at all.
+fn is_served(client: &Client) -> bool {
+    let mut start = [0; 12];
+    (&mut client.stream()).read_exact(&mut start).is_ok_and(|()| &start == b"HTTP/1.1 200")
+}
+
+fn take_all_descriptors() -> Vec<File> {
+    std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
 }
 
 #[test]

@@ -340,7 +340,7 @@ impl RequestBuilder<'_> {
     pub(crate) fn stream(self) -> EventStream {
         let mut reader = self.open();
         let (status, headers) = read_head(&mut reader);
-        EventStream { status, headers, reader, rest: String::new(), ended: false }
+        EventStream { status, headers, reader, rest: Vec::new(), ended: false }
     }
 }
 
@@ -391,7 +391,8 @@ pub(crate) struct EventStream {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     reader: BufReader<Box<dyn Wire>>,
-    rest: String,
+    /// Bytes, for a proxy may cut the stream in the middle of a character.
+    rest: Vec<u8>,
     ended: bool,
 }
 
@@ -410,16 +411,17 @@ impl EventStream {
     /// The next frame or comment; `None` at a clean end of the stream.
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
-            if let Some(end) = self.rest.find("\n\n") {
-                let frame: String = self.rest.drain(..end + 2).collect();
-                return Some(parse_frame(&frame));
+            if let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.rest.drain(..end + 2).collect();
+                return Some(parse_frame(std::str::from_utf8(&frame).unwrap()));
             }
             if self.ended {
-                assert!(self.rest.is_empty(), "half a frame at the end: {:?}", self.rest);
+                let rest = String::from_utf8_lossy(&self.rest);
+                assert!(rest.is_empty(), "half a frame at the end: {rest:?}");
                 return None;
             }
             match read_chunk(&mut self.reader) {
-                Some(chunk) => self.rest.push_str(std::str::from_utf8(&chunk).unwrap()),
+                Some(chunk) => self.rest.extend(chunk),
                 None => self.ended = true,
             }
         }
