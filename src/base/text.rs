@@ -27,14 +27,25 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A CSV cell: [`plain`], and neutralised where a spreadsheet would run it.
+/// What a spreadsheet takes for the begin of a formula. The full-width forms count: some fold them.
+const FORMULA: [char; 10] = ['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
+/// A CSV cell: [`plain`], and neutralised where a spreadsheet would run it. Where the decimal sign is a comma,
+/// spreadsheets take `;` for the sign between cells, quoted or not: what follows one is neutralised too.
 pub fn cell(text: &str) -> String {
     let text = plain(text);
-    // The full-width forms count: some spreadsheets fold them.
-    let is_formula = text
-        .trim_start()
-        .starts_with(['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
-    if is_formula { format!("'{text}") } else { text.into_owned() }
+    let mut shown = String::with_capacity(text.len() + 1);
+    for (index, part) in text.split(';').enumerate() {
+        if index > 0 {
+            shown.push(';');
+        }
+        // Before the blanks: some spreadsheets drop them. After quotes, too: they end with the cell before.
+        if part.trim_start_matches(|c: char| c.is_whitespace() || c == '"').starts_with(FORMULA) {
+            shown.push('\'');
+        }
+        shown.push_str(part);
+    }
+    shown
 }
 
 /// JSON in which what a terminal would obey is written as `\u…`: it can only stand inside strings.
@@ -99,8 +110,11 @@ mod tests {
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "\u{ff1d}1", "|x", "%0A"] {
             assert!(cell(formula).starts_with('\''), "{formula:?}");
         }
-        for harmless in ["", "a=b", "https://a.example/?q=-1", "名前"] {
+        for harmless in ["", "a=b", "https://a.example/?q=-1", "名前", "a; b", "&amp;x", ";"] {
             assert_eq!(cell(harmless), harmless);
+        }
+        for (text, want) in [("x;=1", "x;'=1"), ("x; @A;-", "x;' @A;'-"), ("=1;\"+2", "'=1;'\"+2")] {
+            assert_eq!(cell(text), want);
         }
     }
 

@@ -53,7 +53,8 @@ fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
     cells.push(cell(&sources_of(result)));
     cells.push(match result.metadata.is_empty() {
         true => String::new(),
-        false => cell(&json(&serde_json::to_string(&result.metadata)?)),
+        // It stays JSON: what `cell` would do to it after a `;` could not be undone.
+        false => cell(&json(&serde_json::to_string(&result.metadata)?).replace(';', "\\u003b")),
     });
     Ok(cells)
 }
@@ -91,7 +92,7 @@ pub(super) mod tests {
             "id": id, "type": "profile", "entity_type": "profile", "platform": "Git\u{1b}Hub", "value": value,
             "confidence": 0.9, "source": "github",
             "metadata": {
-                "bio": "=cmd()\u{9b}\r\nline", "created_at": "2011-01-25T18:44:36Z", "user_id": 583_231,
+                "bio": "=cmd()\u{9b}\r\nline;=cmd()", "created_at": "2011-01-25T18:44:36Z", "user_id": 583_231,
                 "website": ["https://a.example/?q=\"1,2\"", "second"], "profile_url": "javascript:alert(1)",
                 "sources": [{"module": "github", "platform": "GitHub", "confidence": 0.9},
                             {"module": "gists", "platform": "Gists", "confidence": 0.5}],
@@ -158,7 +159,7 @@ pub(super) mod tests {
             ("value", "'=HYPERLINK(1) "),
             ("confidence", "0.90"),
             ("created_at", "2026-01-01T00:00:00.000Z"),
-            ("bio", "'=cmd()\u{fffd}  line"),
+            ("bio", "'=cmd()\u{fffd}  line;'=cmd()"),
             ("user_id", "583231"),
             ("website", "https://a.example/?q=\"1,2\""),
             ("location", ""),
@@ -168,6 +169,7 @@ pub(super) mod tests {
             assert_eq!(of(0, column), want, "{column}");
         }
         assert_eq!(of(1, "value"), "octocat");
+        assert!(!of(0, "metadata").contains(';'));
         let metadata: Value = serde_json::from_str(of(0, "metadata")).unwrap();
         assert_eq!(metadata, Value::Object(result(1, "").metadata));
     }

@@ -199,7 +199,7 @@ impl Runs {
             return Err(OrderError::Suppressed);
         }
         if !self.scheduler.has_room() {
-            return Err(OrderError::Overloaded);
+            return self.known_order(&order, OrderError::Overloaded);
         }
         let modules = match self.modules_for(&order.query, order.premium, &order.choice) {
             Ok(modules) => modules,
@@ -258,7 +258,8 @@ impl Runs {
         })
     }
 
-    /// What cannot be had any more may have been ordered before: from another catalogue, with a browser there.
+    /// What cannot be had any more may have been ordered before: from another catalogue, with a browser there, when
+    /// there was room.
     fn known_order(&self, order: &Order, error: OrderError) -> Result<Receipt, OrderError> {
         let Some(idempotency) = &order.idempotency else { return Err(error) };
         match self.workshop.journal.known_request(order.account, idempotency).map_err(OrderError::Storage)? {

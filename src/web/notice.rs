@@ -57,7 +57,7 @@ impl Notice {
     pub fn text(self) -> &'static str {
         match self {
             Self::SignedOut => "You are signed out.",
-            Self::SessionOver => "Your session is over, and nothing was done. Sign in to go on.",
+            Self::SessionOver => "Your session is over: what you sent last was not taken. Sign in to go on.",
             Self::PasswordSet => "Your password is set, and you are signed in.",
             Self::PasswordChanged => "Your password is changed. All other sessions have ended.",
             Self::SessionEnded => "The session has ended.",

@@ -29,8 +29,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 /// How long a notice waits for its page.
 const NOTICE_LASTS: std::time::Duration = std::time::Duration::from_secs(60);
-/// How long a browser that is not signed in may leave a form open.
-const FORM_LASTS: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+/// How long a browser that is not signed in may leave a form open: a tab is left for days.
+const FORM_LASTS: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What the operator decides.
 #[derive(Debug, Clone)]
@@ -157,7 +157,7 @@ impl Web {
             return Ok(Reply::Now(answer));
         }
         if route.method != "GET" {
-            guard::check(&visit, &self.origin)?;
+            guard::check(&visit, &self.tokens_for(route, &visit), &self.origin)?;
         }
         self.count(route, &visit)?;
         (route.handler)(self, visit)
@@ -204,14 +204,26 @@ impl Web {
         Ok(Some(SignedIn { session, caller }))
     }
 
-    /// What forms bring back of a browser that is not signed in; it gets a cookie for that, if it has none.
+    /// What the form may bring back. One that anybody may send may have been opened before somebody signed in, in
+    /// another tab.
+    fn tokens_for(&self, route: &Route, visit: &Visit) -> Vec<String> {
+        let before = (route.access == Access::Anyone).then(|| self.form_cookie(&visit.request)).flatten();
+        [visit.frame.csrf.clone()].into_iter().chain(before.as_ref().map(csrf_of)).collect()
+    }
+
+    /// What forms bring back of a browser that is not signed in; it gets a cookie for that.
     fn form_token(&self, request: &Request, dress: &mut Dress) -> Result<String, WebError> {
-        if let Some(token) = self.cookies.read(request, Cookie::Form).and_then(Token::parse) {
-            return Ok(csrf_of(&token));
-        }
-        let token = Token::generate().map_err(|error| WebError::internal(error.to_string()))?;
+        let token = match self.form_cookie(request) {
+            Some(token) => token,
+            None => Token::generate().map_err(|error| WebError::internal(error.to_string()))?,
+        };
+        // Anew each time: it lasts from the last form on.
         dress.cookies.push(self.cookies.set(Cookie::Form, token.expose(), FORM_LASTS));
         Ok(csrf_of(&token))
+    }
+
+    fn form_cookie(&self, request: &Request) -> Option<Token> {
+        self.cookies.read(request, Cookie::Form).and_then(Token::parse)
     }
 
     /// The answer to whoever may not: people are sent to the sign-in page, and come back from there.

@@ -2,6 +2,7 @@
 
 use std::io::copy;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::kit::{Client, House, get, post};
 use crate::support::eventually;
+use crate::support::folder::Folder;
 use crate::support::nginx::{Nginx, NginxSetup};
 use crate::support::server::Setup;
 
@@ -49,6 +51,42 @@ fn all_three_modes_work_under_tls() {
     let tag = packed.header("etag").unwrap();
     let again = server.request("GET", &path).key(&server.key).header("If-None-Match", tag).send();
     assert_eq!(again.status, 304, "{again}");
+}
+
+/// As many as a browser has tabs: over HTTP/1.1 it has six connections to a site, and the seventh tab would wait.
+#[test]
+fn one_connection_of_http_2_carries_many_streams() {
+    const TABS: usize = 20;
+    let mut server = Setup::new().flag("--trusted-proxy=127.0.0.1").start();
+    let run = server.search("username", "everybody");
+    let nginx = NginxSetup::before(server.address).with_tls().start();
+    server.ask_through(&nginx);
+    let folder = Folder::new();
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--show-error", "--fail", "--max-time", "60"])
+        .args(["--insecure", "--http2", "--parallel"])
+        .args(["--header", &format!("Authorization: Bearer {}", server.key)])
+        .args(["--write-out", "%{http_version} %{num_connects}\n"]);
+    let outputs: Vec<String> = (0..TABS).map(|tab| folder.path(&tab.to_string())).collect();
+    for output in &outputs {
+        let url = format!("https://localhost:{}/v1/searches/{run}/stream", nginx.address.port());
+        curl.args(["--output", output, &url]);
+    }
+    let said = curl.output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let said = String::from_utf8(said.stdout).unwrap();
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [vec!["2 0"; TABS - 1], vec!["2 1"]].concat(),
+        "transfers and the connections they opened"
+    );
+    for output in &outputs {
+        let text = std::fs::read_to_string(output).unwrap();
+        let last = text.trim_end().rsplit("\n\n").next().unwrap();
+        assert!(text.starts_with("event: run\n") && last.starts_with("event: done\n"), "{last}");
+    }
 }
 
 #[test]

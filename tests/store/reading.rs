@@ -153,6 +153,19 @@ on_both! {
     }
 }
 
+/// On PostgreSQL it depends on the database's locale.
+#[test]
+fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
+    let f = Fixture::new(sqlite());
+    let run = NewRun { query: "Иван_MÜLLER".into(), ..f.new_run() };
+    f.store.start(&run, &charge(1, None)).unwrap();
+    for text in ["иван", "ИВАН", "müller", "n_M"] {
+        let filter = ListFilter { text: Some(text.into()), ..ListFilter::default() };
+        let want = if text == "n_M" { vec![] } else { vec![run.id] };
+        assert_eq!(f.listed(&filter, 10), want, "{text}");
+    }
+}
+
 #[test]
 fn what_was_deleted_is_no_longer_in_the_file() {
     let f = Fixture::new(sqlite());

@@ -4,6 +4,7 @@ pub(crate) mod browser;
 pub(crate) mod client;
 pub(crate) mod cutter;
 pub(crate) mod databases;
+pub(crate) mod event_stream;
 pub(crate) mod folder;
 pub(crate) mod gated_site;
 pub(crate) mod nginx;

@@ -81,7 +81,7 @@ impl NginxSetup {
             .map(|upstream| SERVER.replace("@SIGHTLINE@", &upstream.to_string()))
             .collect();
         text = text.replace(SERVER, &servers.join("\n    "));
-        let listen = format!("{address}{}", if self.has_tls { " ssl" } else { "" });
+        let listen = format!("{address}{}", if self.has_tls { " ssl http2" } else { "" });
         for (name, value) in [
             ("@SIGHTLINE@", self.upstreams[0].to_string()),
             ("@LISTEN@", listen),

@@ -53,6 +53,25 @@ fn a_key_is_made_shown_once_used_and_revoked() {
 }
 
 #[test]
+fn a_form_that_was_opened_before_somebody_signed_in_in_another_tab_is_taken() {
+    let server = Setup::new().start();
+    Person::signed_in(&server, EMAIL, "pro");
+    let person = Person::new(&server);
+    let token = person.form_token("/app/sign-in");
+    assert_eq!(person.sign_in(EMAIL, PASSWORD).status, 303);
+    let send = |csrf: &str| {
+        person
+            .post_as("/app/sign-in", &[("email", EMAIL), ("password", PASSWORD), ("csrf", csrf)], &[])
+            .status
+    };
+    assert_eq!(send("x"), 403);
+    assert_eq!(send(&token), 303);
+    // What only somebody who is signed in may send takes the session's token alone.
+    let label = [("label", "x"), ("csrf", &*token)];
+    assert_eq!(person.post_as("/app/keys", &label, &[]).status, 403);
+}
+
+#[test]
 fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");

@@ -244,6 +244,21 @@ fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
     ask().is_error(404, "not_found");
 }
 
+/// Whatever became of the answer to its first sending: when it may be sent again, it leads there and costs nothing.
+#[test]
+fn a_form_that_is_refused_is_the_same_search_when_it_is_sent_again() {
+    let server = Setup::new().flag("--rate-limit-search=1").start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    let once = once(&person);
+    let fields = [("query", "octocat"), ("premium", "yes"), ("once", &*once)];
+    let refused_first = send(&person, &[("query", "a b"), ("premium", "yes"), ("once", &*once)]);
+    refused(&refused_first, 400, "aria-invalid");
+    let soon = send(&person, &fields);
+    refused(&soon, 429, "Too many searches.");
+    assert!(text(&soon).contains(&format!("name=\"once\" value=\"{once}\"")), "{soon}");
+    assert!(text(&soon).contains("<strong data-part=\"price\">2 credits</strong>"), "{soon}");
+}
+
 #[test]
 fn pages_that_cost_much_count_for_the_account() {
     let server = Setup::new().flag("--rate-limit-read=2").flag("--rate-limit-stream=1").start();

@@ -47,7 +47,7 @@ macro_rules! list {
 /// No index leads to a part of a query: the account's runs are passed one by one.
 const LIST_WITH_TEXT: &str = list!(
     " AND (?5 IS NULL OR +search_type = ?5) AND (?6 IS NULL OR +status = ?6) \
-     AND instr(lower(query), lower(?7)) > 0"
+     AND instr(lower_case(query), lower_case(?7)) > 0"
 );
 
 /// What every write of a driver is bound to; `?1` is the run, `?2` and `?3` its lease.

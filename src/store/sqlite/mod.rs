@@ -31,6 +31,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use r2d2::{NopErrorHandler, Pool, PooledConnection};
 use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ToSql, Transaction, TransactionBehavior};
 
@@ -208,7 +209,11 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;
          PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY;",
-    )
+    )?;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    // SQLite's own `lower` knows ASCII alone.
+    connection
+        .create_scalar_function("lower_case", 1, flags, |call| Ok(call.get_raw(0).as_str()?.to_lowercase()))
 }
 
 /// A moment as the tables keep it: whole milliseconds since 1970.

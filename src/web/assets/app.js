@@ -15,3 +15,17 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     }
   });
 }
+
+// A second click would send a form again, and the answer to the first would be lost: a key that nobody has seen, a
+// password that is no longer the present one. After a while it may be meant. (The search form sees to itself.)
+const MEANT_AFTER = 3_000;
+for (const form of document.querySelectorAll("form[method=post]:not([data-search])")) {
+  let sentAt = -Infinity;
+  form.addEventListener("submit", (event) => {
+    if (performance.now() - sentAt < MEANT_AFTER) return event.preventDefault();
+    sentAt = performance.now();
+  });
+  addEventListener("pageshow", () => {
+    sentAt = -Infinity;
+  });
+}

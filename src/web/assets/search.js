@@ -40,22 +40,28 @@ function renew(form) {
   form.elements.once.value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+const SENT_AGAIN_AFTER = 10_000;
+
 const form = document.querySelector("form[data-search]");
 if (form) {
   const button = form.querySelector("button[type=submit]");
   let isSent = false;
+  // Where the reader stopped the browser from waiting, nothing else tells: what is sent again as it is costs nothing.
+  const free = () => button.removeAttribute("aria-disabled");
   form.addEventListener("input", () => {
     if (isSent) renew(form);
     isSent = false;
+    free();
     show(form);
   });
   form.addEventListener("submit", (event) => {
     if (button.getAttribute("aria-disabled") === "true") return event.preventDefault();
     isSent = true;
     button.setAttribute("aria-disabled", "true");
+    setTimeout(free, SENT_AGAIN_AFTER);
   });
   addEventListener("pageshow", () => {
-    button.removeAttribute("aria-disabled");
+    free();
     show(form);
   });
 }

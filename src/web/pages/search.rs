@@ -32,6 +32,8 @@ struct Page {
     premium: Premium,
     standard_cost: u64,
     premium_cost: u64,
+    /// Of the form as it stands.
+    price: u64,
     credits: String,
     runs: Vec<RunRow>,
 }
@@ -72,6 +74,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
     let recent = parts.runs.page(caller.account.id, &ListFilter::default(), RECENT)?;
     let now = parts.clock.now();
     let page = Page {
+        price: form.price(caller.plan.premium),
         form,
         premium: premium(web, caller),
         standard_cost: STANDARD_COST,

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::option::FormOption;
-use crate::account::credits::Charge;
+use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::modules::catalog::{Choice, ChoiceError};
 use crate::modules::query::{Query, QueryError, SearchType};
 use crate::web::error::WebError;
@@ -56,12 +56,14 @@ impl SearchForm {
         }
     }
 
-    /// The same, to be sent again as another search, with what stood in the way.
+    /// The same, with what stood in the way. Unless another search is wanted by now it stays the same one: its first
+    /// sending may have been taken, whatever became of the answer.
     ///
     /// # Errors
     /// 500: the system gives no random numbers.
     pub(super) fn with(self, trouble: Trouble) -> Result<Self, WebError> {
-        Ok(Self { once: new_once()?, trouble: Some(trouble), ..self })
+        let once = if trouble.is_of_form { new_once()? } else { self.once };
+        Ok(Self { once, trouble: Some(trouble), ..self })
     }
 
     /// The form's word as an idempotency key. `None`: it is not one that we make.
@@ -81,6 +83,12 @@ impl SearchForm {
     /// Premium counts for usernames alone.
     pub(super) fn asks_premium(&self, query: &Query) -> bool {
         self.premium && query.search_type() == SearchType::Username
+    }
+
+    /// Credits that it costs as it stands, for an account that may have premium or not.
+    pub(super) fn price(&self, has_premium: bool) -> u64 {
+        let is_of_a_name = self.search_type.is_none_or(|chosen| chosen == SearchType::Username);
+        if self.premium && has_premium && is_of_a_name { PREMIUM_COST } else { STANDARD_COST }
     }
 
     /// Of the type that was chosen.
@@ -142,6 +150,8 @@ pub(super) struct Trouble {
     /// Seconds.
     pub(super) retry_after: Option<u64>,
     is_of_query: bool,
+    /// Its word is used up, or none: sent again, it is another search.
+    is_of_form: bool,
     /// It may have been started all the same: nothing but the same form may be sent again.
     pub(super) is_in_doubt: bool,
 }
@@ -156,6 +166,7 @@ impl Trouble {
             text: text.into(),
             retry_after: None,
             is_of_query: false,
+            is_of_form: false,
             is_in_doubt: false,
         }
     }
@@ -220,11 +231,12 @@ impl Trouble {
     pub(super) fn form_used() -> Self {
         let text = "This form has started another search already, which is in your history. Press Search again to \
                     start this one too.";
-        Self::new(409, "Not started yet.", text)
+        Self { is_of_form: true, ..Self::new(409, "Not started yet.", text) }
     }
 
     pub(super) fn form_over() -> Self {
-        Self::new(400, "Not started yet.", "The form was not whole. Nothing was charged; press Search again.")
+        let text = "The form was not whole. Nothing was charged; press Search again.";
+        Self { is_of_form: true, ..Self::new(400, "Not started yet.", text) }
     }
 }
 
@@ -272,6 +284,17 @@ mod tests {
         }
         let email = print("query=a@example.com");
         assert_eq!(email, print("query=a@example.com&premium=yes"), "premium is for usernames");
+    }
+
+    #[test]
+    fn a_form_that_is_refused_stays_the_same_search_unless_its_word_is_used_up() {
+        let form = SearchForm::fresh().unwrap();
+        for trouble in [Trouble::too_many(5), Trouble::overloaded(), Trouble::no_browser()] {
+            assert_eq!(form.clone().with(trouble).unwrap().once, form.once);
+        }
+        for trouble in [Trouble::form_used(), Trouble::form_over()] {
+            assert_ne!(form.clone().with(trouble).unwrap().once, form.once);
+        }
     }
 
     #[test]

@@ -2,6 +2,9 @@
 
 const OUTCOMES = ["hit", "miss", "blocked", "rate_limited", "timeout", "error", "unreliable", "skipped"];
 
+// Each look is a read of the account's, which its programs share.
+const LOOK_EVERY = 5_000;
+
 class Coverage {
   constructor(root, address) {
     this.root = root;
@@ -28,15 +31,20 @@ class Coverage {
     this.isStale = this.isLoading;
     if (this.isLoading) return;
     this.isLoading = true;
-    try {
-      const response = await fetch(this.address, { cache: "no-store", redirect: "manual" });
-      if (response.ok) this.list((await response.json()).modules);
-    } catch {
-      // The next progress tries again.
-    }
-    await pauseFor(1000);
+    const pause = await this.load().catch(() => 0);
+    // Whatever failed is tried again: after the last progress nothing else would.
+    if (pause !== null) this.isStale = true;
+    await pauseFor(Math.max(LOOK_EVERY, pause));
     this.isLoading = false;
     if (this.isStale) this.refresh();
+  }
+
+  // Null, or the pause in milliseconds that a refusal asks for; none where there is no use in asking again.
+  async load() {
+    const response = await fetch(this.address, { cache: "no-store", redirect: "manual" });
+    if (!response.ok) return refusal(response).pause ?? null;
+    this.list((await response.json()).modules);
+    return null;
   }
 
   list(modules) {

@@ -1,6 +1,8 @@
 // The page of one run: what is read goes to its places.
 
 const SAY_EVERY = 8_000;
+// The frames that tell of results.
+const NEWS = new Set(["result", "progress", "done"]);
 
 class RunPage {
   constructor(root) {
@@ -12,6 +14,7 @@ class RunPage {
     this.said = -SAY_EVERY;
     this.isDue = false;
     this.hasEnded = false;
+    this.isRunning = "running" in root.dataset;
     this.kinds = "";
     this.listen();
   }
@@ -34,7 +37,8 @@ class RunPage {
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
-    this.part("tools").hidden = false;
+    // Without a script they would lead nowhere.
+    for (const name of ["pictures", "pictured"]) this.part(name)?.removeAttribute("hidden");
     walkByKeys(this.part("results"));
     this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
   }
@@ -45,8 +49,10 @@ class RunPage {
       else if (event === "progress") this.progress(data);
       else if (event === "done") this.done(data);
     }
-    // The first frame says nothing new: what the server wrote stays until there is more.
-    if (frames.some(({ event }) => event !== "run")) this.showSoon();
+    // What the server wrote stays until something else is known, and can't be filtered before.
+    if (!frames.some(({ event }) => NEWS.has(event))) return;
+    this.part("tools").hidden = false;
+    this.showSoon();
   }
 
   // Many frames, one look: with the next picture, or by the clock where nobody looks.
@@ -127,6 +133,7 @@ class RunPage {
 
   done(data) {
     this.hasEnded = true;
+    this.isRunning = false;
     this.progress(data);
     const state = this.part("state");
     const failed = data.status === "failed";
@@ -142,7 +149,8 @@ class RunPage {
   connection(word) {
     const line = this.part("connection");
     line.hidden = word === "";
-    line.textContent = word ? "Connection lost: trying again. The search goes on." : "";
+    const goesOn = this.isRunning ? " The search goes on." : "";
+    line.textContent = word ? `Connection lost: trying again.${goesOn}` : "";
   }
 
   end(word) {
@@ -152,7 +160,7 @@ class RunPage {
     this.part("state").textContent = word === "gone" ? "Deleted" : "Not followed any more";
     if (word === "gone") return this.notice("warn", "This search was deleted.", " What is shown here is not kept anywhere else.");
     if (word !== "signedOut") return this.notice("bad", "The results cannot be read.", " Load the page again.");
-    this.notice("warn", "Your session has ended.", " What was found so far stays on this page, and the search goes on. ",
+    this.notice("warn", "Your session has ended.", ` What was found so far stays on this page${this.isRunning ? ", and the search goes on" : ""}. `,
       element("a", { href: this.root.dataset.signIn }, "Sign in again"), " to see the rest.");
   }
 

@@ -72,6 +72,13 @@ function detailsOf(record) {
   return details;
 }
 
+// At once, with what is in them: the event of the details comes later.
+function openDetails(card, record) {
+  const details = card.querySelector("details");
+  details.append(facts(record));
+  details.open = true;
+}
+
 function facts(record) {
   const list = element("dl");
   const add = (name, ...shown) => list.append(element("dt", {}, name), element("dd", {}, ...shown));

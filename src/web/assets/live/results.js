@@ -6,6 +6,16 @@ const ORDERS = {
   platform: (a, b) => a.name.localeCompare(b.name) || a.record.id - b.record.id,
 };
 
+// What the filter looks through: what a reader sees, not the names of fields.
+function textOf(record, category) {
+  const seen = [platformOf(record), record.value, humanize(record.type), category, record.source];
+  return [...seen, ...leaves(record.metadata)].filter((text) => text != null).join("\n").toLowerCase();
+}
+
+function leaves(value) {
+  return value !== null && typeof value === "object" ? Object.values(value).flatMap(leaves) : [value];
+}
+
 class Results {
   constructor(root, categories, withPictures) {
     this.root = root;
@@ -23,22 +33,20 @@ class Results {
     const before = this.known.get(record.id);
     if (before?.written === written) return false;
     const card = resultCard(record, this.withPictures);
-    if (before) this.replace(before.card, card);
+    if (before) this.replace(before.card, card, record);
     else card.classList.add("is-new");
-    this.known.set(record.id, {
-      record, card, written, text: written.toLowerCase(), name: platformOf(record),
-      category: this.categories.get(record.source) ?? "other",
-    });
+    const [name, category] = [platformOf(record), this.categories.get(record.source) ?? "other"];
+    this.known.set(record.id, { record, card, written, text: textOf(record, category), name, category });
     return true;
   }
 
   // The reader's place in the card is kept.
-  replace(old, card) {
-    const details = card.querySelector("details");
-    details.open = old.querySelector("details").open;
+  replace(old, card, record) {
+    if (old.querySelector("details").open) openDetails(card, record);
     const focused = [...old.querySelectorAll("a, summary")].indexOf(document.activeElement);
     old.replaceWith(card);
-    if (focused >= 0) card.querySelectorAll("a, summary")[focused]?.focus();
+    if (focused < 0) return;
+    (card.querySelectorAll("a, summary")[focused] ?? card.querySelector("summary")).focus();
   }
 
   kinds() {

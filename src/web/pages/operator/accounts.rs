@@ -45,7 +45,8 @@ struct AccountRow<'a> {
     email: &'a str,
     plan: &'a str,
     is_operator: bool,
-    used: String,
+    /// `None`: it is being deleted, and only its email address is left.
+    used: Option<String>,
     made: Moment,
 }
 
@@ -124,12 +125,15 @@ fn plans<'a>(known: &'a Accounts, all: &[Account]) -> Vec<PlanRow<'a>> {
 }
 
 fn row<'a>(known: &Accounts, account: &'a Account) -> Result<AccountRow<'a>, AccountError> {
-    let used = known.used(account)?;
+    let used = match account.is_being_deleted() {
+        true => None,
+        false => Some(format!("{} of {}", known.used(account)?, allowed(known.plan_of(account).credits))),
+    };
     Ok(AccountRow {
         email: &account.email,
         plan: &account.plan,
         is_operator: account.role == Role::Operator,
-        used: format!("{used} of {}", allowed(known.plan_of(account).credits)),
+        used,
         made: Moment(account.created_at),
     })
 }

@@ -167,16 +167,21 @@ impl Choice {
         self.search_type.is_some_and(|known| known.as_str() == name)
     }
 
+    /// What the form above the table has no field for, as parameters of an address.
+    pub(super) fn beyond_the_form(&self) -> Vec<(&'static str, &'static str)> {
+        let mut pairs = Vec::new();
+        if self.column != Column::Health || self.falling {
+            let order = if self.falling { "falling" } else { "rising" };
+            pairs.extend([("sort", self.column.as_str()), ("order", order)]);
+        }
+        pairs.extend(self.health.map(|health| ("health", health.as_str())));
+        pairs
+    }
+
     /// What stands in an address for it, with `?`; empty where all is as it is without.
     pub(super) fn query(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        if self.column != Column::Health || self.falling {
-            query.append_pair("sort", self.column.as_str());
-            query.append_pair("order", if self.falling { "falling" } else { "rising" });
-        }
-        if let Some(health) = self.health {
-            query.append_pair("health", health.as_str());
-        }
+        query.extend_pairs(self.beyond_the_form());
         if let Some(search_type) = self.search_type {
             query.append_pair("type", search_type.as_str());
         }

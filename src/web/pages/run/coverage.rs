@@ -15,6 +15,7 @@ pub(super) struct Part {
     pub(super) count: u32,
     /// Those that came to no conclusion. The others are many, and the script asks for them where somebody looks.
     pub(super) modules: Vec<Module>,
+    pub(super) is_listed_by_script: bool,
 }
 
 /// A module in a list.
@@ -53,5 +54,6 @@ fn part(record: &RunRecord, outcome: Outcome) -> Part {
         meaning: meaning(outcome),
         count: record.summary.coverage.count_of(outcome),
         modules: modules.collect(),
+        is_listed_by_script: outcome.is_conclusive(),
     }
 }

@@ -1,0 +1,89 @@
+//! Reading a Server-Sent Events stream as a strict client does.
+
+use std::io::BufReader;
+
+use serde_json::Value;
+
+use super::wire::{Wire, read_chunk, read_head};
+
+/// A stream that is being read.
+pub(crate) struct EventStream {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    reader: BufReader<Box<dyn Wire>>,
+    /// Bytes, for a proxy may cut the stream in the middle of a character.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+/// One frame, or a comment (`event` is empty then).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Event {
+    pub(crate) event: String,
+    pub(crate) data: Value,
+}
+
+impl EventStream {
+    /// What the server answers on this connection.
+    pub(crate) fn over(mut reader: BufReader<Box<dyn Wire>>) -> Self {
+        let (status, headers) = read_head(&mut reader);
+        Self { status, headers, reader, rest: Vec::new(), ended: false }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The next frame or comment; `None` at a clean end of the stream.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.rest.drain(..end + 2).collect();
+                return Some(parse_frame(std::str::from_utf8(&frame).unwrap()));
+            }
+            if self.ended {
+                let rest = String::from_utf8_lossy(&self.rest);
+                assert!(rest.is_empty(), "half a frame at the end: {rest:?}");
+                return None;
+            }
+            match read_chunk(&mut self.reader) {
+                Some(chunk) => self.rest.extend(chunk),
+                None => self.ended = true,
+            }
+        }
+    }
+
+    /// All frames to the end, comments left out.
+    pub(crate) fn all(mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next() {
+            if !event.event.is_empty() {
+                events.push(event);
+            }
+        }
+        events
+    }
+}
+
+fn parse_frame(frame: &str) -> Event {
+    if frame.starts_with(':') {
+        return Event { event: String::new(), data: Value::Null };
+    }
+    let lines: Vec<&str> = frame.trim_end().lines().collect();
+    assert_eq!(lines.len(), 2, "a frame is an event line and a data line: {frame:?}");
+    let event = lines[0].strip_prefix("event: ").unwrap();
+    let data = lines[1].strip_prefix("data: ").unwrap();
+    Event { event: event.to_owned(), data: serde_json::from_str(data).unwrap() }
+}
+
+#[test]
+fn a_stream_may_be_cut_in_the_middle_of_a_character() {
+    let (start, end) = "event: result\ndata: {\"value\":\"Poké\"}\n\n".as_bytes().split_at(34);
+    assert!(std::str::from_utf8(start).is_err());
+    let mut sent = b"HTTP/1.1 200 OK\r\n\r\n".to_vec();
+    for part in [start, end, b""] {
+        sent.extend(format!("{:x}\r\n", part.len()).bytes().chain(part.iter().copied()).chain(*b"\r\n"));
+    }
+    let read = EventStream::over(BufReader::new(Box::new(std::io::Cursor::new(sent)))).all();
+    assert_eq!(read, [Event { event: "result".into(), data: serde_json::json!({"value": "Poké"}) }]);
+}
