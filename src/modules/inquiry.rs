@@ -259,12 +259,13 @@ impl<'c> Inquiry<'c> {
     fn take(&mut self, probe: usize, obtained: Obtained) {
         let answer = obtained.answer(&self.module.selectors);
         save_one(self.module, probe, self.query, &self.name, &answer, &mut self.saved);
-        if self.wall(probe, &answer) {
+        let is_wall = self.wall(probe, &answer);
+        if is_wall {
             self.broken = Some(Broken::Wall);
-            let received = obtained.received();
-            let pauses = received.map(|response| self.pauses_of(probe, response)).unwrap_or_default();
-            self.pauses.extend(pauses);
         }
+        let received = obtained.received();
+        let pauses = received.map(|response| self.pauses_of(probe, response, is_wall)).unwrap_or_default();
+        self.pauses.extend(pauses);
         let barrier = answer.barrier(|response| barrier::find(self.module, response, None));
         self.obtained[probe] = Some(Taken { obtained, barrier });
     }
@@ -274,17 +275,17 @@ impl<'c> Inquiry<'c> {
         wall(self.module, probe, answer, &self.values()).is_some()
     }
 
-    /// The hosts that a wall asks to leave alone, if any: the one that the probe is about, and the one
+    /// The hosts that an answer asks to leave alone, if any: the one that the probe is about, and the one
     /// that it was sent on to.
-    pub(super) fn pauses_of(&self, probe: usize, wall: &Response) -> Vec<Pause> {
-        let Some(secs) = barrier::retry_after_secs(wall) else { return Vec::new() };
+    pub(super) fn pauses_of(&self, probe: usize, response: &Response, is_wall: bool) -> Vec<Pause> {
+        let Some(secs) = barrier::pause_secs(response, is_wall) else { return Vec::new() };
         let asked = self.host(probe);
         let is_of = |host: &str| {
             asked.as_deref().is_some_and(|asked| {
                 host.strip_suffix(asked).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             })
         };
-        let answered = wall.final_url.host_str().filter(|host| !is_of(host)).map(str::to_owned);
+        let answered = response.final_url.host_str().filter(|host| !is_of(host)).map(str::to_owned);
         asked.into_iter().chain(answered).map(|host| Pause { host, secs }).collect()
     }
 

@@ -75,8 +75,9 @@ impl Book {
             }
             let Ok(response) = sender.send(&Request { body_limit, ..request }) else { return End::Broken };
             let page = Answer::new(&response, selectors);
-            if inquiry.wall(probe, &page) {
-                self.pauses.extend(inquiry.pauses_of(probe, &response));
+            let is_wall = inquiry.wall(probe, &page);
+            self.pauses.extend(inquiry.pauses_of(probe, &response, is_wall));
+            if is_wall {
                 return End::Broken;
             }
             if response.status != answer.response.status || !trail.goes_on_with(&page) {

@@ -30,6 +30,44 @@ fn a_barrier_wins_over_hit_and_miss() {
 }
 
 #[test]
+fn an_answer_that_refuses_or_fails_brings_on_a_pause_though_it_is_no_barrier() {
+    let site = module(&json!({"hit": [{"status": [200]}], "miss": [{"status": [404, 410]}]}));
+    for (status, wait, outcome, paused) in [
+        (403, "600", Outcome::Blocked, Some(600)),
+        (500, "600", Outcome::Error, Some(600)),
+        (502, "600", Outcome::Error, Some(600)),
+        (504, "999999999", Outcome::Error, Some(86_400)),
+        (500, "0", Outcome::Error, None),
+        (500, "soon", Outcome::Error, None),
+        (404, "600", Outcome::Miss, None),
+        (200, "600", Outcome::Hit, None),
+    ] {
+        let bench = Bench::new(move |request| {
+            let status = if request.trace.control { 404 } else { status };
+            Ok(respond(status, &[("retry-after", wait)], "page"))
+        });
+        let report = bench.check(&site, &username("bob"));
+        let paused: Vec<Pause> = paused.into_iter().map(|secs| pause("site.example", secs)).collect();
+        assert_eq!((report.outcome, report.pauses), (outcome, paused), "{status} {wait}");
+    }
+}
+
+#[test]
+fn a_host_that_asked_for_a_pause_is_not_asked_for_the_next_probe_either() {
+    for (wait, asked, outcome, reason) in
+        [("60", 1, Outcome::RateLimited, "retry_after"), ("0", 2, Outcome::Error, "server_error")]
+    {
+        let site = module(&json!({
+            "probes": [{"url": "https://site.example/a"}, {"url": "https://site.example/{query}"}],
+        }));
+        let bench = Bench::new(move |_| Ok(respond(500, &[("retry-after", wait)], "")));
+        let report = bench.check(&site, &username("bob"));
+        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{wait}");
+        assert_eq!(bench.asked().len(), asked);
+    }
+}
+
+#[test]
 fn an_answer_that_no_rule_knows_or_both_know_is_an_error() {
     let site = module(&json!({"hit": [{"words": ["yes"]}], "miss": [{"words": ["no"]}], "weak_miss": true}));
     for (status, body, outcome, reason) in [
@@ -216,4 +254,20 @@ fn what_cannot_be_asked_is_skipped_and_says_why() {
     let stripped = Bench::new(any);
     stripped.check(&module(&json!({"strip": ".-"})), &username("b.o-b"));
     assert_eq!(stripped.asked()[0], "https://site.example/u/bob");
+}
+
+#[test]
+fn a_page_on_which_something_went_wrong_says_of_nobody_that_he_is_not_there() {
+    let catalog = Catalog::builtin().unwrap();
+    let kick = catalog.get("kick").unwrap();
+    let outcome = |title: &str, text: &str| {
+        let body = format!("<html><head><title>{title}</title></head><body><p>{text}</p></body></html>");
+        let final_url = "https://kick.com/bob".parse().unwrap();
+        let page = Response { final_url, ..respond(200, &[("content-type", "text/html")], body) };
+        judge(kick, &username("bob"), &[Some(page)]).outcome
+    };
+    let wrong = "Oops, Something went wrong";
+    assert_eq!(outcome("Kick", wrong), Outcome::Blocked);
+    assert_eq!(outcome("Not Found", wrong), Outcome::Miss, "the title says what went wrong");
+    assert_eq!(outcome("Not Found", "Nothing here"), Outcome::Miss);
 }

@@ -94,10 +94,11 @@ fn a_miss_and_a_hit_that_the_control_unmasks_ask_for_no_page() {
 #[test]
 fn a_page_that_does_not_come_takes_nothing_away() {
     type Broken = fn(&Request) -> Result<Response, ProbeError>;
-    let cases: [(Broken, usize, Option<u64>); 6] = [
+    let cases: [(Broken, usize, Option<u64>); 7] = [
         (|_| Err(ProbeError::Timeout(Phase::Body)), 2, None),
         (|_| Err(ProbeError::Connect("reset".into())), 3, None),
         (|_| Ok(respond(500, &[], "")), 2, None),
+        (|_| Ok(respond(500, &[("retry-after", "9")], "")), 2, Some(9)),
         (|_| Ok(respond(404, &[], "{\"links\": [\"https://l.example/x\"]}")), 2, None),
         (|_| Ok(respond(429, &[("retry-after", "7")], "")), 2, Some(7)),
         (|_| Ok(respond(200, &[("cf-mitigated", "challenge")], "")), 2, None),

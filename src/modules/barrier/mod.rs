@@ -10,6 +10,8 @@ mod reading;
 mod walls;
 mod words;
 
+use std::time::SystemTime;
+
 use url::Url;
 
 use super::definition::Contact;
@@ -155,14 +157,22 @@ fn judges_redirects(module: &Module) -> bool {
 /// The longest pause that a site can ask for.
 const MAX_PAUSE_SECS: u64 = 86_400;
 
-/// `Retry-After` in whole seconds: a number, or a date against the answer's own `Date`.
-pub(crate) fn retry_after_secs(response: &Response) -> Option<u64> {
+/// For how many seconds an answer asks to be left alone: a wall, or one that refuses or fails. With other answers
+/// `Retry-After` speaks of something else, such as work that is under way (RFC 9110, 10.2.3).
+pub(crate) fn pause_secs(response: &Response, is_wall: bool) -> Option<u64> {
+    let is_refusal = matches!(response.status, 403 | 429) || response.status >= 500;
+    retry_after_secs(response).filter(|secs| (is_wall || is_refusal) && *secs > 0)
+}
+
+/// `Retry-After` in whole seconds: a number, or a date against the answer's own `Date`, else our own clock.
+fn retry_after_secs(response: &Response) -> Option<u64> {
     let text = response.header("retry-after")?.trim();
     let seconds = match text.parse::<u64>() {
         Ok(seconds) => seconds,
         Err(_) => {
             let until = httpdate::parse_http_date(text).ok()?;
-            let sent = httpdate::parse_http_date(response.header("date")?).ok()?;
+            let date = response.header("date").and_then(|date| httpdate::parse_http_date(date.trim()).ok());
+            let sent = date.unwrap_or_else(SystemTime::now);
             until.duration_since(sent).ok()?.as_secs()
         }
     };

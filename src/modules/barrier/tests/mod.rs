@@ -1,6 +1,8 @@
 mod ordinary;
 mod pages;
 
+use std::time::Duration;
+
 use super::*;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::Timing;
@@ -173,7 +175,30 @@ fn retry_after_is_read_as_seconds_or_against_the_answers_date() {
     assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT"), date]), Some(60));
     assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:48:37 GMT"), date]), None);
     assert_eq!(secs(&[("retry-after", "soon")]), None);
+    // Without a date of the answer (or one that is none) our own clock counts.
+    let later = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3600));
+    for headers in [vec![("retry-after", &*later)], vec![("retry-after", &*later), ("date", "today")]] {
+        assert!(secs(&headers).is_some_and(|secs| (3000..=3600).contains(&secs)), "{headers:?}");
+    }
+    assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT")]), None);
     assert_eq!(secs(&[]), None);
+}
+
+#[test]
+fn a_pause_is_asked_for_by_walls_and_by_answers_that_refuse_or_fail() {
+    let pause =
+        |status, is_wall, wait: &str| pause_secs(&response(status, &[("retry-after", wait)], ""), is_wall);
+    for status in [403, 429, 500, 502, 503, 504, 999] {
+        assert_eq!(
+            (pause(status, false, "600"), pause(status, true, "600")),
+            (Some(600), Some(600)),
+            "{status}"
+        );
+        assert_eq!(pause(status, true, "0"), None, "{status}");
+    }
+    for status in [200, 202, 301, 404, 413] {
+        assert_eq!((pause(status, false, "600"), pause(status, true, "600")), (None, Some(600)), "{status}");
+    }
 }
 
 #[test]
