@@ -68,6 +68,11 @@ impl Outcome {
     pub fn is_conclusive(self) -> bool {
         matches!(self, Self::Hit | Self::Miss)
     }
+
+    /// Whether the check was made and came to nothing.
+    pub fn is_failure(self) -> bool {
+        !self.is_conclusive() && self != Self::Skipped
+    }
 }
 
 impl fmt::Display for Outcome {

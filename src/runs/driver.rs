@@ -110,7 +110,6 @@ impl<'a> Driver<'a> {
         let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
         run.set_driver(Arc::clone(&waker));
         let now = Instant::now();
-        let coverage = run.summary().coverage;
         let lanes = Lanes::new(job.modules.clone(), &workshop.health);
         Self {
             workshop,
@@ -128,8 +127,8 @@ impl<'a> Driver<'a> {
             ceiling: now + workshop.limits.run_timeout,
             newest: workshop.clock.now(),
             found: Findings::of(run),
-            lessons: Lessons::new(coverage.conclusive > 0),
-            site_failed: coverage.checked > coverage.conclusive + coverage.skipped,
+            lessons: Lessons::new(job.earlier.site_concluded),
+            site_failed: job.earlier.site_failed,
             reports: Vec::new(),
             retry: Retry::default(),
             checkpoint_at: now + CHECKPOINT_EVERY,
@@ -309,8 +308,7 @@ impl<'a> Driver<'a> {
 
     /// Numbers and merges the findings, and keeps everything for [`Self::record`].
     fn note(&mut self, module: &Module, report: Report, took: Duration) {
-        let is_nothing = !report.outcome.is_conclusive() && report.outcome != Outcome::Skipped;
-        self.site_failed |= is_nothing && !module.reads_lists_alone();
+        self.site_failed |= report.outcome.is_failure() && !module.reads_lists_alone();
         self.reports.push(ModuleReport {
             module: module.id().to_string(),
             platform: module.platform().to_owned(),

@@ -23,6 +23,7 @@
 //! | [`pool`] | the check workers that all runs share |
 //! | [`workshop`] | what all drivers share |
 //! | [`driver`] | the thread that takes one run from its start to its end |
+//! | [`earlier`] | what came of a run before it was interrupted |
 //! | `ending` | the end of a run, stored |
 //! | `doubt` | orders whose commit's answer was lost |
 //! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
@@ -42,6 +43,7 @@ pub mod browsing;
 pub mod courtesy;
 mod doubt;
 pub mod driver;
+pub mod earlier;
 mod ending;
 pub mod entity;
 pub mod event;

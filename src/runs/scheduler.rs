@@ -12,6 +12,7 @@ use log::error;
 use parking_lot::{Condvar, Mutex};
 
 use super::driver;
+use super::earlier::Earlier;
 use super::live::LiveRun;
 use super::workshop::Workshop;
 use crate::modules::module::Module;
@@ -30,6 +31,8 @@ pub struct Job {
     pub modules: Vec<Arc<Module>>,
     /// Ids of modules that have not ended and that the catalogue no longer has.
     pub gone: Vec<String>,
+    /// What came of those that have ended.
+    pub earlier: Earlier,
 }
 
 /// Starts drivers.

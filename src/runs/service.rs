@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::browsing::Browsing;
 use super::courtesy::Courtesy;
 use super::doubt::{Doubt, Doubts};
+use super::earlier::Earlier;
 use super::figures::Figures;
 use super::follow::Follower;
 use super::health::HealthTable;
@@ -229,7 +230,13 @@ impl Runs {
         let run = Arc::new(LiveRun::new(opening, new.owner.lease(0), ids));
         // Known here before it is committed: whoever learns its id finds it live.
         self.hold(&run);
-        let job = Job { run: Arc::clone(&run), query: order.query, modules, gone: Vec::new() };
+        let job = Job {
+            run: Arc::clone(&run),
+            query: order.query,
+            modules,
+            gone: Vec::new(),
+            earlier: Earlier::default(),
+        };
         let started = self.clear_up(&job, self.workshop.journal.start(&new, &order.charge));
         if self.is_shutting_down() && matches!(started, Ok(Started::Created)) {
             // It may have been committed after all leases were released.

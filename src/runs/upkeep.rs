@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use log::{info, warn};
+use log::{error, info, warn};
 
+use super::earlier::Earlier;
 use super::ending;
 use super::journal::{Claim, Lease, Resumable};
 use super::live::{LiveRun, Stopped};
@@ -26,6 +27,11 @@ const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 const RENEWAL_TIME: Duration = Duration::from_secs(10);
 /// Runs taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
+/// How often a run may be taken over. One that ends each process that drives it (for want of memory, say) would go from
+/// instance to instance for ever. A run outlives this many restarts, and never needs them: its own time is minutes.
+const MOST_TAKE_OVERS: u64 = 64;
+/// What becomes known of a run that was taken over more often.
+const INTERRUPTED: &str = "the search was interrupted too many times and is not tried again";
 
 /// When things are due.
 pub(super) struct Agenda {
@@ -175,6 +181,12 @@ impl Runs {
             // An ended run that the store did not take, say. What its driver still writes is refused.
             before.lose();
         }
+        if from.lease.epoch > MOST_TAKE_OVERS {
+            error!(
+                "run {id}: taken over {MOST_TAKE_OVERS} times, it is given up: it may be what ends the processes"
+            );
+            return self.give_up(from, "internal_error", INTERRUPTED);
+        }
         let Ok(query) = Query::parse(from.summary.search_type, &from.summary.query) else {
             // It was valid when it was accepted: another version of this program accepted it.
             return self.give_up(from, "internal_error", "this version cannot go on with the search");
@@ -190,11 +202,12 @@ impl Runs {
                 None => gone.push(module.clone()),
             }
         }
+        let earlier = Earlier::of(&from.done, &self.catalog);
         self.workshop.figures.taken_over.one();
         info!("run {id}: resumed with {} of {} modules left", modules.len(), from.modules.len());
         let run = Arc::new(LiveRun::resume(from));
         if self.hold(&run) {
-            self.scheduler.submit(Job { run, query, modules, gone });
+            self.scheduler.submit(Job { run, query, modules, gone, earlier });
         }
     }
 

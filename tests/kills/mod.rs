@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 mod asking;
 mod audit;
 mod clients;
@@ -22,7 +24,8 @@ use lives::Scene;
 use site::{GHOST, SLOW};
 
 use crate::http::chance::{Chance, setting};
-use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
+use crate::support::server::Setup;
 
 /// Readers that may be under way before no more searches are ordered.
 const MOST_READERS: usize = 96;
@@ -37,6 +40,47 @@ fn searches_survive_kills_on_sqlite() {
 #[test]
 fn searches_survive_kills_on_postgresql() {
     searches_survive_kills(postgres());
+}
+
+/// One that ends each process that drives it would go from life to life for ever.
+#[test]
+fn a_search_that_was_interrupted_too_often_is_given_up_and_refunded() {
+    for database in databases() {
+        let mut server = Setup::new()
+            .database(&database.url)
+            .realistic()
+            .flag("--check-workers=1")
+            .flag("--run-timeout=10m")
+            .start();
+        let [worn, last] = ["jane", "joe"].map(|name| server.search("username", name));
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 2);
+        server.kill();
+        note_take_overs(&database, &worn, 64);
+        note_take_overs(&database, &last, 63);
+        let server = server.restart(&[]);
+        let given_up = server.finished(&worn);
+        assert_eq!(
+            (&given_up["status"], &given_up["error"]["code"]),
+            (&json!("failed"), &json!("internal_error")),
+            "{given_up}"
+        );
+        let message = given_up["error"]["message"].as_str().unwrap();
+        assert!(message.contains("interrupted too many times"), "{message}");
+        let ended = server.finished(&last);
+        assert_eq!(ended["status"], "completed", "it had this last try: {ended}");
+        assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+    }
+}
+
+/// Makes it a run that so many processes have taken over, and whose driver is gone.
+fn note_take_overs(database: &TestDatabase, run: &str, times: u64) {
+    let id = match database.name {
+        "sqlite" => format!("X'{}'", run.replace('-', "")),
+        _ => format!("'{run}'"),
+    };
+    database.execute(&format!(
+        "UPDATE runs SET epoch = {times}, owner = NULL, lease_until = NULL WHERE id = {id}"
+    ));
 }
 
 fn searches_survive_kills(database: TestDatabase) {

@@ -73,6 +73,32 @@ fn lists_at_hand_do_not_make_an_outage_of_ours_the_fault_of_the_sites_nor_a_sear
 }
 
 #[test]
+fn an_interrupted_run_is_judged_as_one_that_was_not() {
+    for (first_of_all, status, credits) in [("list-000", Status::Failed, 0), ("ok-000", Status::Completed, 1)]
+    {
+        let catalog = [modules("ok", 1), modules("panic", 1), modules("gate", 1), vec![feed("list-000")]];
+        let bench = bench(&catalog.concat(), config());
+        // The list is at hand from now on.
+        assert_eq!(bench.asks(&["list-000"]).status, Status::Completed);
+        let modules = [first_of_all, "panic-000", "gate-000"].map(str::to_owned).to_vec();
+        let order = Order { choice: Choice { modules, ..Choice::default() }, ..bench.order("alice") };
+        let Ok(Receipt::Started(run)) = bench.runs.start(order) else { panic!("not started") };
+        eventually("all but one have ended", || run.summary().progress.modules_completed == 2);
+        bench.runs.shut_down(Instant::now() + PATIENCE);
+        bench.web.open_gate();
+
+        // The next process has no network: the last site comes to nothing, too.
+        let web = Arc::new(PlayedWeb::default());
+        web.down.store(true, Ordering::SeqCst);
+        let second = bench.another_process(&web);
+        second.keep_house();
+        let summary = bench.finish(&second.live(run.id()).expect("taken over"));
+        assert_eq!((summary.coverage.hit, summary.coverage.error), (1, 2), "{first_of_all}");
+        assert_eq!((summary.status, summary.credits_charged), (status, credits), "{first_of_all}");
+    }
+}
+
+#[test]
 fn a_check_that_the_end_of_the_run_cuts_short_is_not_held_against_the_site() {
     let limits = Limits { run_timeout: Duration::from_millis(300), ..config().limits };
     let bench = bench(&[modules("ok", 1), modules("hang", 1)].concat(), RunsConfig { limits, ..config() });
