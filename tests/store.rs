@@ -42,7 +42,7 @@ macro_rules! on_both {
 
 mod audit;
 mod driving;
-mod erasing;
+pub(crate) mod erasing;
 mod health;
 mod hostile;
 mod ledger;

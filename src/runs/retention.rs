@@ -47,6 +47,11 @@ pub trait Retention: Send + Sync {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Swept, StorageError>;
+
+    /// Removes what was deleted from wherever the store itself has noted it beside its tables, without holding others up
+    /// for more than a moment. `false`: somebody was in the way; it is to be tried again. (A PostgreSQL server looks after
+    /// its own log.)
+    fn wipe(&self) -> Result<bool, StorageError>;
 }
 
 /// Removes runs that ended so many days ago, bit by bit.
@@ -55,12 +60,13 @@ pub struct Sweeper {
     clock: Arc<dyn Clock>,
     days: u32,
     due: Mutex<Instant>,
+    wipe_due: Mutex<Instant>,
 }
 
 impl Sweeper {
     /// Keeps runs for so many days after their end; 0: for ever.
     pub fn new(store: Arc<dyn Retention>, clock: Arc<dyn Clock>, days: u32) -> Self {
-        Self { store, clock, days, due: Mutex::new(Instant::now()) }
+        Self { store, clock, days, due: Mutex::new(Instant::now()), wipe_due: Mutex::new(Instant::now()) }
     }
 
     /// Removes what is due, for a moment; the housekeeper calls it about once a second. Gives the number of
@@ -92,6 +98,19 @@ impl Sweeper {
             info!("removed {removed} runs that ended more than {} days ago", self.days);
         }
         removed
+    }
+
+    /// Wipes out what is left of deleted runs, whoever deleted them; the housekeeper calls it about once a second. Where
+    /// somebody is in the way, it is tried again each time.
+    pub fn wipe(&self) {
+        let mut due = self.wipe_due.lock();
+        if Instant::now() < *due {
+            return;
+        }
+        if let Err(error) = self.store.wipe() {
+            warn!("what was deleted still stands in the database's log: {error}");
+            *due = Instant::now() + LOOK_EVERY;
+        }
     }
 
     fn sweep_once(&self) -> Result<Swept, StorageError> {

@@ -21,6 +21,9 @@ pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
 /// How long SQLite waits for a lock that another process (a command) holds.
 pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
 
+/// How long emptying the log of an SQLite file waits for those who read it; all writers wait with it, and it is tried
+/// again a second later.
+pub(super) const WIPE_WAIT: Duration = Duration::from_millis(50);
 /// How long whoever has to change an SQLite file waits for others that do, looking so often.
 pub(super) const SQLITE_CHANGE_WAIT: Duration = Duration::from_secs(10);
 pub(super) const SQLITE_LOCK_LOOK: Duration = Duration::from_millis(10);

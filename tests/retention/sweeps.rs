@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{audit, on_both, wait_until};
+use crate::store::erasing::stands_on_disk;
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::Setup;
 
@@ -28,11 +29,16 @@ fn an_old_run_is_answered_as_a_deleted_one_and_its_charge_stays() {
         server.finished(&old);
         server.finished(&young);
         let credits = server.get("/v1/credits").json();
-        let deleted = server.search("username", "everybody2");
+        let deleted = server.search("username", "everybody_forgotten");
         server.finished(&deleted);
         let path = format!("/v1/searches/{deleted}");
         assert_eq!(server.request("DELETE", &path).key(&server.key).send().status, 204);
         let as_deleted = server.get(&path).is_error(404, "not_found");
+        if database.name == "sqlite" {
+            wait_until("nothing of it is left on the disk", || {
+                !stands_on_disk(&database, "everybody_forgotten")
+            });
+        }
 
         age(&database, &old, 31);
         age(&database, &young, 29);

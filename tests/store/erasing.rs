@@ -352,7 +352,7 @@ fn others_hear_of_a_deletion_before_anything_is_removed() {
 }
 
 /// Whether a text stands in the file or in its log of writes.
-fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
+pub(crate) fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
     let file = database.path();
     let log = file.with_extension("db-wal");
     [file, log]
@@ -375,5 +375,36 @@ fn nothing_of_a_deleted_account_is_left_in_the_file_or_its_log() {
     assert!(erase(&*command, f.account.id).is_some());
     for text in ["a-query-to-forget", "a-result-to-forget", "owner@example.com"] {
         assert!(!stands_on_disk(&f.database, text), "{text}");
+    }
+}
+
+#[test]
+fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
+    let f = Fixture::new(sqlite());
+    let texts = ["a-query-to-forget", "a-result-to-forget"];
+    let stands = || texts.map(|text| stands_on_disk(&f.database, text));
+    let delete = |run| f.store.delete(run, f.account.id, at(LATER), &Origin::CLI).unwrap();
+    let sweep = |_| f.sweep(LATER, MOST) == 1;
+    let ways: [&dyn Fn(RunId) -> bool; 2] = [&delete, &sweep];
+    for remove in ways {
+        let run = NewRun { query: texts[0].into(), ..f.new_run() };
+        f.store.start(&run, &charge(1, None)).unwrap();
+        let found = added(&[result(1, &format!("{} ", texts[1]).repeat(1000))]);
+        f.store.add_results(run.id, f.me.lease(0), &found).unwrap();
+        f.finish(&run, &completed());
+        assert!(f.store.wipe().unwrap());
+        assert_eq!(stands(), [true; 2]);
+
+        // Somebody reads, and still sees the run in the log.
+        let reader = rusqlite::Connection::open(f.database.path()).unwrap();
+        reader.execute_batch("UPDATE runs SET premium = premium; BEGIN; SELECT count(*) FROM runs").unwrap();
+        assert!(remove(run.id));
+        assert!(!f.store.wipe().unwrap(), "a reader is in the way");
+        assert_eq!(stands(), [true; 2], "as long as it is read");
+        assert!(f.store.run(run.id, f.account.id).unwrap().is_none(), "nobody is held up");
+        drop(reader);
+        assert!(f.store.wipe().unwrap());
+        assert_eq!(stands(), [false; 2]);
+        assert!(f.store.wipe().unwrap(), "there is nothing to do");
     }
 }

@@ -69,7 +69,7 @@ impl Database {
     }
 
     pub(super) fn erase_part(&self, id: AccountId) -> Result<Erasure, StorageError> {
-        let removed = self.write(Durability::Process, |tx| {
+        let removed = self.noting_removal(self.write(Durability::Process, |tx| {
             if !is_closed(tx, id)? {
                 return Ok(0);
             }
@@ -78,11 +78,11 @@ impl Database {
                 runs = batch(tx, SOME_RUNS, params![id.0, limit(BATCH.runs)], BATCH)?;
             }
             remove_runs(tx, &runs)
-        })?;
+        }))?;
         if removed > 0 {
             return Ok(Erasure::More);
         }
-        let accounts = self.write(Durability::Full, |tx| {
+        let accounts = self.noting_removal(self.write(Durability::Full, |tx| {
             if !is_closed(tx, id)? {
                 return Ok(0);
             }
@@ -91,9 +91,9 @@ impl Database {
             remove(tx, ERASE_KEYS, id)?;
             erase_sign_in(tx, id)?;
             remove(tx, "DELETE FROM accounts WHERE id = ?1", id)
-        })?;
-        if accounts > 0 {
-            self.empty_log();
+        }))?;
+        if accounts > 0 && self.lock.is_none() {
+            self.wipe_by_command();
         }
         Ok(Erasure::Done)
     }
@@ -106,14 +106,11 @@ impl Database {
         rows.collect::<rusqlite::Result<_>>().map_err(storage)
     }
 
-    /// What was removed still stands in the log of writes until it is written over. Where a reader is in
-    /// the way, the next checkpoint does it.
-    fn empty_log(&self) {
-        let emptied =
-            self.writer.lock().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
-        match emptied {
-            Ok(0) => {}
-            Ok(_) => warn!("the database's log was not emptied: somebody reads it; it is soon"),
+    /// A server's housekeeper comes round once a second; a command has nobody after it.
+    fn wipe_by_command(&self) {
+        match self.wipe_log_now() {
+            Ok(true) => {}
+            Ok(false) => warn!("the database's log was not emptied: somebody reads it; it is soon"),
             Err(error) => warn!("the database's log was not emptied: {error}"),
         }
     }
@@ -134,13 +131,17 @@ impl Retention for Database {
         if old(&*self.reader()?)?.is_empty() {
             return Ok(Swept::Runs(0));
         }
-        self.write(Durability::Process, |tx| {
+        self.noting_removal(self.write(Durability::Process, |tx| {
             let runs = remove_runs(tx, &old(tx)?)?;
             if runs > 0 {
                 note(tx, &swept(runs, ended_before), at, by)?;
             }
             Ok(Swept::Runs(runs))
-        })
+        }))
+    }
+
+    fn wipe(&self) -> Result<bool, StorageError> {
+        self.wipe_log()
     }
 }
 

@@ -242,7 +242,7 @@ impl Journal for Database {
         at: Timestamp,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        self.write(Durability::Full, |tx| {
+        self.noting_removal(self.write(Durability::Full, |tx| {
             // The row itself goes, and its results with it; the ledger stays.
             let deleted = tx
                 .execute("DELETE FROM runs WHERE id = ?1 AND account = ?2", params![id.0, account.0])
@@ -252,7 +252,7 @@ impl Journal for Database {
                 note(tx, &Deed::of_object(Action::RunDeleted, account, id), at, by)?;
             }
             Ok(deleted == 1)
-        })
+        }))
     }
 
     fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {

@@ -23,6 +23,7 @@ mod records;
 mod results;
 mod sign_in;
 mod start;
+mod write_log;
 
 use std::path::Path;
 use std::time::Duration;
@@ -45,13 +46,15 @@ use crate::base::storage::StorageError;
 pub(super) use backup::back_up;
 use error::{pool_error, storage};
 use file::FileLock;
+use write_log::Leftovers;
 
 /// An open SQLite database.
 pub(super) struct Database {
     readers: Pool<SqliteConnectionManager>,
     writer: Mutex<Connection>,
     writes: Writes,
-    _lock: Option<FileLock>,
+    leftovers: Leftovers,
+    lock: Option<FileLock>,
 }
 
 /// Whether a commit is on the disk when the call returns.
@@ -92,7 +95,13 @@ impl Database {
             .connection_timeout(POOL_WAIT)
             .error_handler(Box::new(NopErrorHandler))
             .build_unchecked(manager);
-        Ok(Self { readers, writer: Mutex::new(writer), writes: Writes::default(), _lock: lock })
+        Ok(Self {
+            readers,
+            writer: Mutex::new(writer),
+            writes: Writes::default(),
+            leftovers: Leftovers::unknown(),
+            lock,
+        })
     }
 
     /// A connection for reading.
