@@ -15,6 +15,10 @@ const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// instance deleted may still be read here.
 const STORED_TTL: Duration = Duration::from_secs(2);
 
+/// How long a snapshot of a live run is kept, at least: it is made again where somebody still polls. One of a run that
+/// was deleted elsewhere meanwhile stays no longer.
+const LIVE_KEPT: Duration = Duration::from_secs(60);
+
 /// How long a deletion is remembered: longer than any request that was under way takes.
 const REMEMBER_DELETED: Duration = Duration::from_secs(60);
 
@@ -32,6 +36,7 @@ pub struct Snapshot {
     /// `Last-Modified` of a run that has ended.
     pub last_modified: Option<String>,
     freshness: Freshness,
+    keep_until: Instant,
 }
 
 /// Until when a snapshot holds.
@@ -46,15 +51,22 @@ pub enum Freshness {
 impl Snapshot {
     /// A snapshot of a live run at that version.
     pub fn live(account: AccountId, body: Vec<u8>, last_modified: Option<String>, version: u64) -> Self {
-        Self::new(account, body, last_modified, Freshness::Version(version))
+        Self::new(account, body, last_modified, Freshness::Version(version), LIVE_KEPT)
     }
 
     /// A snapshot of a run that has ended, from the store.
     pub fn stored(account: AccountId, body: Vec<u8>, last_modified: Option<String>) -> Self {
-        Self::new(account, body, last_modified, Freshness::Until(Instant::now() + STORED_TTL))
+        let fresh = Freshness::Until(Instant::now() + STORED_TTL);
+        Self::new(account, body, last_modified, fresh, STORED_TTL)
     }
 
-    fn new(account: AccountId, body: Vec<u8>, last_modified: Option<String>, freshness: Freshness) -> Self {
+    fn new(
+        account: AccountId,
+        body: Vec<u8>,
+        last_modified: Option<String>,
+        freshness: Freshness,
+        kept: Duration,
+    ) -> Self {
         Self {
             account,
             etag: etag_of(&body),
@@ -62,6 +74,7 @@ impl Snapshot {
             compressed: Compressed::default(),
             last_modified,
             freshness,
+            keep_until: Instant::now() + kept,
         }
     }
 }
@@ -118,10 +131,19 @@ impl Snapshots {
         }
     }
 
+    /// Drops what is over at that moment: results stay in memory no longer than they may be shown.
+    pub fn sweep(&self, now: Instant) {
+        let mut state = self.state.lock();
+        let State { by_run, order, bytes, deleted } = &mut *state;
+        by_run.retain(|_, snapshot| now < snapshot.keep_until);
+        order.retain(|run| by_run.contains_key(run));
+        *bytes = by_run.values().map(|snapshot| snapshot.body.len()).sum();
+        deleted.retain(|_, at| now.saturating_duration_since(*at) < REMEMBER_DELETED);
+    }
+
     /// Forgets a run that was deleted.
     pub fn forget(&self, run: RunId) {
         let mut state = self.state.lock();
-        state.deleted.retain(|_, at| at.elapsed() < REMEMBER_DELETED);
         state.deleted.insert(run, Instant::now());
         if let Some(old) = state.by_run.remove(&run) {
             state.bytes -= old.body.len();
@@ -150,6 +172,27 @@ mod tests {
         assert!(snapshots.at_version(runs[69], 1).is_none());
         snapshots.keep(runs[69], &Snapshot::live(account, vec![b'x'], None, 1));
         assert!(snapshots.at_version(runs[69], 1).is_none(), "a deleted run does not come back");
+    }
+
+    #[test]
+    fn what_may_not_be_shown_any_more_leaves_memory() {
+        let snapshots = Snapshots::default();
+        let (account, start) = (AccountId::new(), Instant::now());
+        let [live, stored, deleted] = [(); 3].map(|()| RunId::new());
+        snapshots.keep(live, &Snapshot::live(account, vec![b'x'; 5], None, 1));
+        snapshots.keep(stored, &Snapshot::stored(account, vec![b'x'; 7], None));
+        snapshots.forget(deleted);
+        let kept = || {
+            let state = snapshots.state.lock();
+            (state.bytes, state.by_run.len(), state.order.len(), state.deleted.len())
+        };
+        snapshots.sweep(start);
+        assert_eq!(kept(), (12, 2, 2, 1));
+        snapshots.sweep(start + LIVE_KEPT / 2);
+        assert_eq!(kept(), (5, 1, 1, 1));
+        assert!(snapshots.at_version(live, 1).is_some());
+        snapshots.sweep(Instant::now() + LIVE_KEPT);
+        assert_eq!(kept(), (0, 0, 0, 0));
     }
 
     #[test]

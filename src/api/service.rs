@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use log::debug;
 use parking_lot::Mutex;
@@ -107,6 +107,11 @@ impl Api {
     /// Forgets a run that was deleted, here or through another instance.
     pub fn forget_run(&self, run: RunId) {
         self.snapshots.forget(run);
+    }
+
+    /// Drops what it keeps of runs and may not show any more; the housekeeper calls it.
+    pub fn keep_house(&self) {
+        self.snapshots.sweep(Instant::now());
     }
 
     /// Requests and answers, counted.

@@ -12,6 +12,7 @@ use super::suppression::Watch;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
+use crate::api::Api;
 use crate::base::clock::Clock;
 use crate::runs::retention::Sweeper;
 use crate::runs::service::Runs;
@@ -29,6 +30,7 @@ pub(super) struct House {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) sweeper: Sweeper,
     pub(super) suppression: Option<Watch>,
+    pub(super) api: Arc<Api>,
 }
 
 /// Starts the thread. It ends by itself when the runs are shut down.
@@ -55,12 +57,15 @@ impl House {
             self.runs.suppress(list);
         }
         self.runs.keep_house();
+        self.api.keep_house();
         self.limiter.sweep(self.clock.now());
         self.sweeper.keep_house();
         self.accounts.finish_deletions();
+        self.sweeper.wipe();
     }
 
     fn tidy_up(&self) {
+        self.runs.forget_what_is_over();
         if let Err(error) = self.accounts.keep_house() {
             warn!("when keys were last seen was not written down: {error}");
         }

@@ -98,9 +98,16 @@ pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
     let handle = server.start(Arc::new(front)).map_err(|error| failed("the server", &error))?;
     let runs = Arc::clone(&engine.runs);
     let web = Arc::clone(web.traffic());
-    let parts = admin::Parts { api, web, runs: Arc::clone(&runs), store, gauge, clock: Arc::clone(&clock) };
+    let parts = admin::Parts {
+        api: Arc::clone(&api),
+        web,
+        runs: Arc::clone(&runs),
+        store,
+        gauge,
+        clock: Arc::clone(&clock),
+    };
     let housekeeper =
-        housekeeper::start(House { runs, accounts, sign_ins, limiter, clock, sweeper, suppression })?;
+        housekeeper::start(House { runs, accounts, sign_ins, limiter, clock, sweeper, suppression, api })?;
     admin_side.admin.serve(parts);
     announce(&format!("http://{address}"), first.as_ref(), &base_url);
     notify::ready();

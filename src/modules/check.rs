@@ -50,6 +50,15 @@ impl Checker {
         &self.keys
     }
 
+    /// Drops what is kept of earlier checks and is believed no more: names of queried domains stand among it. To be
+    /// called every now and then.
+    pub fn keep_house(&self) {
+        let now = Instant::now();
+        self.controls.sweep(now);
+        self.feeds.sweep(now);
+        self.prober.keep_house(now);
+    }
+
     /// Runs one check to its end. Terms of a mere deadline: all is to be done by then, and any host may
     /// be asked.
     pub fn check<'t>(&self, module: &Module, query: &Query, terms: impl Into<Terms<'t>>) -> Report {

@@ -71,6 +71,11 @@ impl Controls {
         Self { ttl, memo: Memo::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
+    /// Drops what is believed no more.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.memo.sweep(now);
+    }
+
     /// The verdict for `key`: a known one, the one that another thread is finding out (until
     /// `deadline`), or what `ask` finds out.
     pub(crate) fn verdict(

@@ -58,6 +58,11 @@ impl Feeds {
         self.memo.knows(key)
     }
 
+    /// Drops what is over.
+    pub(crate) fn sweep(&self, now: Instant) {
+        self.memo.sweep(now);
+    }
+
     /// The feed: a kept one (for `keep`), the one that another check is fetching, or what `fetch` brings;
     /// at the latest at `deadline`. `is_sound` says whether an answer is the list, and no error page.
     pub(crate) fn get(

@@ -100,6 +100,15 @@ impl<K: Hash + Eq + Clone, V: Clone> Memo<K, V> {
         matches!(self.shelf.lock().slots.get(key), Some(Slot::Known(known)) if known.until > now)
     }
 
+    /// Drops what is believed no more at that moment.
+    pub(crate) fn sweep(&self, now: Instant) {
+        let mut shelf = self.shelf.lock();
+        let is_over = |slot: &Slot<V>| matches!(slot, Slot::Known(known) if known.until <= now);
+        let over: Vec<K> =
+            shelf.slots.iter().filter(|(_, slot)| is_over(slot)).map(|(key, _)| key.clone()).collect();
+        over.iter().for_each(|key| shelf.put(key, None));
+    }
+
     fn end(&self, key: &K, slot: Option<Slot<V>>) {
         let mut shelf = self.shelf.lock();
         shelf.put(key, slot);
@@ -258,6 +267,22 @@ mod tests {
         // Too heavy for the shelf: it is handed out, and nothing else must go.
         assert_eq!(put(4, 101), Some(4));
         assert!(!memo.knows(&4));
+    }
+
+    #[test]
+    fn what_is_believed_no_more_leaves_memory_and_what_is_found_out_stays() {
+        let memo = Memo::new(ROOMY);
+        memo.get(&"a", soon(), || made(1, 10));
+        memo.get(&"b", soon(), || Made { value: 2, keep: Duration::from_secs(600), weight: 20 });
+        memo.get(&"c", soon(), || {
+            memo.sweep(Instant::now());
+            assert!(memo.knows(&"a"));
+            memo.sweep(soon() + Duration::from_secs(1));
+            let shelf = memo.shelf.lock();
+            assert_eq!((shelf.slots.len(), shelf.weight), (2, 20), "b, and c that is being found out");
+            made(3, 1)
+        });
+        assert!(!memo.knows(&"a") && memo.knows(&"b") && memo.knows(&"c"));
     }
 
     proptest! {

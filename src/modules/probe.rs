@@ -215,6 +215,9 @@ pub trait Prober: Send + Sync {
     /// When no usable answer came; any HTTP status is an answer.
     fn send(&self, request: &Request, jar: &mut CookieJar, deadline: Instant)
     -> Result<Response, ProbeError>;
+
+    /// Drops what it keeps of earlier requests and will not use any more at that moment, if it keeps anything.
+    fn keep_house(&self, _now: Instant) {}
 }
 
 /// The browsers behind [`Via::Browser`]: what must be known of them before a check is made.

@@ -21,6 +21,11 @@ impl Approver {
         Self { resolver: Resolver::new(), allow_private_targets }
     }
 
+    /// Drops what is over.
+    pub(super) fn sweep(&self, now: Instant) {
+        self.resolver.sweep(now);
+    }
+
     /// The addresses of `host` that may be asked, at least one.
     pub(super) fn approve(
         &self,

@@ -26,4 +26,9 @@ impl Prober for Carriers {
             Via::Browser => self.browser.send(request, jar, deadline),
         }
     }
+
+    fn keep_house(&self, now: Instant) {
+        self.http.keep_house(now);
+        self.browser.keep_house(now);
+    }
 }

@@ -229,6 +229,10 @@ impl Prober for HttpProber {
             }
         }
     }
+
+    fn keep_house(&self, now: Instant) {
+        self.approver.sweep(now);
+    }
 }
 
 fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {

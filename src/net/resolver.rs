@@ -99,6 +99,11 @@ impl Resolver {
         answer.map_err(|why| ProbeError::Dns(why.to_string()))
     }
 
+    /// Drops the names whose answers are over.
+    pub(super) fn sweep(&self, now: Instant) {
+        self.shared.state.lock().sweep(now);
+    }
+
     /// What is known of `host`, or the lookup that will tell: one under way, or a new one.
     fn look_up_or_join(&self, host: &str) -> Result<Slot, ProbeError> {
         let mut state = self.shared.state.lock();
@@ -208,12 +213,16 @@ impl Shared {
 }
 
 impl State {
+    fn sweep(&mut self, now: Instant) {
+        self.slots.retain(|_, slot| !matches!(slot, Slot::Known { until, .. } if *until <= now));
+    }
+
     /// Keeps the cache bounded: what is over goes first, then what would be over soonest.
     fn make_room(&mut self, now: Instant) {
         if self.slots.len() < CACHE_SIZE {
             return;
         }
-        self.slots.retain(|_, slot| !matches!(slot, Slot::Known { until, .. } if *until <= now));
+        self.sweep(now);
         while self.slots.len() >= CACHE_SIZE {
             let oldest = self
                 .slots
@@ -322,6 +331,17 @@ mod tests {
         for host in ["panic.example", "empty.example", "x.invalid", "x.onion", "alt"] {
             assert!(matches!(resolver.resolve(host, soon()), Err(ProbeError::Dns(_))), "{host}");
         }
+    }
+
+    #[test]
+    fn names_leave_memory_with_their_answers() {
+        let resolver = Resolver::with_lookup(Box::new(|_: &str| Ok(vec![[1, 2, 3, 4].into()])), 2);
+        resolver.resolve("a.example", soon()).unwrap();
+        let kept = || resolver.shared.state.lock().slots.len();
+        resolver.sweep(Instant::now());
+        assert_eq!(kept(), 1);
+        resolver.sweep(Instant::now() + POSITIVE_TTL);
+        assert_eq!(kept(), 0);
     }
 
     #[test]

@@ -107,6 +107,12 @@ impl Runs {
         }
     }
 
+    /// Drops from memory what earlier checks brought and no later one will use; the housekeeper calls it every now and
+    /// then.
+    pub fn forget_what_is_over(&self) {
+        self.workshop.checker.keep_house();
+    }
+
     pub(super) fn drop_ended(&self) {
         self.live.write().retain(|_, run| !self.is_in_the_way(run));
     }
