@@ -150,7 +150,10 @@ fn pages_that_come_to_no_end_cost_their_own_check() {
     for (path, phase) in [("/silent", Phase::FirstByte), ("/busy", Phase::Body), ("/half", Phase::Body)] {
         let limit = Duration::from_secs(if phase == Phase::Body { 4 } else { 2 });
         // A busy page may hang before anybody has looked at it.
-        let is_due = |seen: &Result<Response, ProbeError>| matches!(seen, Err(ProbeError::Timeout(at)) if *at == phase || path == "/busy");
+        let is_due = |seen: &Result<Response, ProbeError>| match seen {
+            Err(ProbeError::Timeout(at)) => *at == phase || path == "/busy",
+            _ => false,
+        };
         let seen = lab.see_wanted(&page(&site.url(path), &[css("#none")]), limit, is_due);
         assert!(is_due(&seen), "{path}: {:?}", seen.map(|seen| seen.status));
     }
