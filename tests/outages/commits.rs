@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, started};
 use super::network::behind_a_relay;
 use crate::support::databases::TestDatabase;
-use crate::support::eventually;
 use crate::support::relay::{Cut, Relay};
 use crate::support::server::Answer;
+use crate::support::{awaited, eventually};
+use crate::web::person::{Person, field_of, text};
 
 /// Who is searched for where the connection is cut.
 const NAME: &str = "somebody.unlucky";
@@ -113,6 +114,37 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
     );
     assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
     assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// The page that says so holds the same form, and that leads to the same search.
+#[test]
+fn a_form_that_nobody_could_confirm_goes_on_when_it_is_sent_again() {
+    let (database, relay, scene) = set_up();
+    let person = Person::signed_in(&scene.server, "person@example.org", "pro");
+    let page = person.get("/app");
+    let fields = |page: &Answer| {
+        let [once, csrf] = ["once", "csrf"].map(|name| field_of(page, name));
+        [("query", NAME.to_owned()), ("type", "username".to_owned()), ("once", once), ("csrf", csrf)]
+    };
+    let send = |page: &Answer| {
+        let fields = fields(page);
+        let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        person.post_as("/app/searches", &fields, &[])
+    };
+    relay.cut(NAME, Cut::ThenSilence);
+    let doubt = send(&page);
+    assert_eq!(doubt.status, 503, "{doubt}");
+    assert!(text(&doubt).contains("Was it taken?") && text(&doubt).contains(NAME), "{doubt}");
+    assert_eq!(fields(&doubt), fields(&page));
+    relay.freeze(false);
+    awaited("it leads to its page", || {
+        let answer = send(&doubt);
+        if answer.status == 303 { Ok(()) } else { Err(answer) }
+    });
+    assert_eq!(runs_of(&database), 1);
+    let page = person.get("/app");
+    assert!(text(&page).contains("99 of 100 credits are left"), "{page}");
     has_no_faults(|sql| database.number(sql));
 }
 

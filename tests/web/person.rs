@@ -54,10 +54,7 @@ impl<'a> Person<'a> {
 
     /// The token that a page's forms bring back.
     pub(crate) fn form_token(&self, page: &str) -> String {
-        let answer = self.get(page);
-        let text = String::from_utf8(answer.body.clone()).unwrap();
-        let (_, rest) = text.split_once("name=\"csrf\" value=\"").unwrap_or_else(|| panic!("{answer}"));
-        rest.split_once('"').unwrap().0.to_owned()
+        field_of(&self.get(page), "csrf")
     }
 
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
@@ -108,6 +105,13 @@ pub(crate) fn new_account(server: &Server, email: &str, plan: &str) -> String {
 pub(crate) fn link_in(said: &str) -> String {
     let at = said.find("/app/set-up/").unwrap_or_else(|| panic!("no link in {said}"));
     said[at..].split_whitespace().next().unwrap().to_owned()
+}
+
+/// What a field of a page's form holds: nothing that had to be escaped.
+pub(crate) fn field_of(page: &Answer, name: &str) -> String {
+    let (page, start) = (text(page), format!("name=\"{name}\" value=\""));
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {name} in {page}"));
+    rest.split('"').next().unwrap().to_owned()
 }
 
 /// A page's text.

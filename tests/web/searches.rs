@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::person::{PASSWORD, Person, text};
+use super::person::{PASSWORD, Person, field_of, text};
 use crate::support::awaited;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::{Answer, RequestBuilder, Server, Setup};
@@ -26,9 +26,7 @@ fn send(person: &Person<'_>, fields: &[(&str, &str)]) -> Answer {
 
 /// What makes a form one search.
 fn once(person: &Person<'_>) -> String {
-    let page = text(&person.get("/app"));
-    let (_, rest) = page.split_once("name=\"once\" value=\"").unwrap_or_else(|| panic!("{page}"));
-    rest.split('"').next().unwrap().to_owned()
+    field_of(&person.get("/app"), "once")
 }
 
 /// What the search page says is left.
@@ -255,7 +253,7 @@ fn a_form_that_is_refused_is_the_same_search_when_it_is_sent_again() {
     refused(&refused_first, 400, "aria-invalid");
     let soon = send(&person, &fields);
     refused(&soon, 429, "Too many searches.");
-    assert!(text(&soon).contains(&format!("name=\"once\" value=\"{once}\"")), "{soon}");
+    assert_eq!(field_of(&soon, "once"), once);
     assert!(text(&soon).contains("<strong data-part=\"price\">2 credits</strong>"), "{soon}");
 }
 
