@@ -78,9 +78,16 @@ impl Cluster {
         }
     }
 
-    /// How many times runs were taken over, and how many of them are driven now.
-    fn taken_over(&self) -> i64 {
-        self.database.number("SELECT coalesce(sum(epoch), 0)::bigint FROM runs WHERE owner IS NOT NULL")
+    /// Which instance drives a run, or drove it when it died or stood still: the id it gave itself.
+    fn driver_of(&self, run: &str) -> String {
+        self.text(&format!("SELECT coalesce(owner::text, 'nobody') FROM runs WHERE id = '{run}'"))
+    }
+
+    /// Waits until another instance than that drives all these runs; gives how long that took.
+    fn wait_until_taken_from(&self, driver: &str, runs: &[String]) -> Duration {
+        eventually("others go on with them", || {
+            runs.iter().all(|run| ![driver, "nobody"].contains(&self.driver_of(run).as_str()))
+        })
     }
 }
 

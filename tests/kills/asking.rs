@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::lives::Deaths;
 use super::site::Question;
 
-/// A driver checkpoints every second; this much later an answer is in one, on a busy machine too.
+/// A driver checkpoints every second; this much later an answer is in one, not counting the time in which nothing on
+/// the machine got its turn.
 const IN_A_CHECKPOINT_AFTER: Duration = Duration::from_secs(3);
 
 /// What came of it.
@@ -30,7 +31,7 @@ pub(super) struct AskedAgain {
 pub(super) fn asked_again(book: &[Question], deaths: &Deaths) -> AskedAgain {
     let mut found = AskedAgain { questions: book.len(), ..AskedAgain::default() };
     found.at_most =
-        book.iter().filter(|question| age_at_death(question, deaths).is_some_and(is_young)).count();
+        book.iter().filter(|question| age_at_death(question, deaths).is_some_and(Age::is_young)).count();
     let mut same: HashMap<(&str, &str), Vec<&Question>> = HashMap::new();
     let mut lives: HashMap<&str, BTreeSet<usize>> = HashMap::new();
     for question in book {
@@ -48,7 +49,9 @@ pub(super) fn asked_again(book: &[Question], deaths: &Deaths) -> AskedAgain {
             "{module} was asked again for {name}, and life {life} had left its answer in a checkpoint"
         );
     }
-    let under_way = book.iter().filter(|question| age_at_death(question, deaths) == Some(Duration::ZERO));
+    let is_under_way =
+        |question: &&Question| age_at_death(question, deaths).is_some_and(|age| age.whole == Duration::ZERO);
+    let under_way = book.iter().filter(is_under_way);
     found.felt = under_way.map(|question| question.life).collect::<BTreeSet<_>>().len();
     found.moved = lives.values().filter(|lives| lives.len() > 1).count();
     found.most_lives = lives.values().map(BTreeSet::len).max().unwrap_or(0);
@@ -59,19 +62,31 @@ impl AskedAgain {
     fn take(&mut self, first: &Question, second: &Question, deaths: &Deaths) {
         assert!(first.life < second.life, "asked twice in one life: {first:?}, {second:?}");
         let age = age_at_death(first, deaths).unwrap();
-        assert!(is_young(age), "answered {age:?} before the kill and in no checkpoint: {first:?}");
+        assert!(age.is_young(), "answered so long before the kill and in no checkpoint: {age:?}, {first:?}");
         self.again += 1;
-        self.oldest = self.oldest.max(age);
+        self.oldest = self.oldest.max(age.whole);
     }
 }
 
-fn is_young(age: Duration) -> bool {
-    age <= IN_A_CHECKPOINT_AFTER
+/// How long before the end of a life something had happened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Age {
+    whole: Duration,
+    /// How much of that nobody got his turn.
+    stalled: Duration,
+}
+
+impl Age {
+    fn is_young(self) -> bool {
+        self.whole.saturating_sub(self.stalled) <= IN_A_CHECKPOINT_AFTER
+    }
 }
 
 /// How long before the end of the life in which it was asked a question had been answered: zero where it was not.
 /// `None`: that life goes on.
-fn age_at_death(question: &Question, deaths: &Deaths) -> Option<Duration> {
-    let death = deaths.at.get(question.life)?;
-    Some(question.answered.map_or(Duration::ZERO, |answered| death.saturating_duration_since(answered)))
+fn age_at_death(question: &Question, deaths: &Deaths) -> Option<Age> {
+    let death = *deaths.at.get(question.life)?;
+    let Some(answered) = question.answered else { return Some(Age::default()) };
+    let whole = death.saturating_duration_since(answered);
+    Some(Age { whole, stalled: deaths.stalls.between(answered, death) })
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::clients::World;
 use super::process::{Process, Program};
 use super::site::Site;
+use super::stalls::{Stalls, Watch};
 use crate::http::chance::Chance;
 use crate::support::databases::TestDatabase;
 use crate::support::folder::Folder;
@@ -66,13 +67,15 @@ pub(super) struct Deaths {
     pub(super) at: Vec<Instant>,
     /// What was in a checkpoint when that life had ended: the name, and the module.
     pub(super) checkpointed: Vec<(usize, String, String)>,
+    /// When the machine kept everyone waiting meanwhile.
+    pub(super) stalls: Stalls,
     /// The life that goes on.
     pub(super) _last: Process,
 }
 
 /// Kills the server so many times at random moments, and starts it once more.
 pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &mut Chance) -> Deaths {
-    let (mut at, mut checkpointed) = (Vec::new(), Vec::new());
+    let (mut at, mut checkpointed, watch) = (Vec::new(), Vec::new(), Watch::start());
     for life in 0..kills {
         live(scene, world, life, chance).kill();
         world.port.store(0, Ordering::SeqCst);
@@ -84,9 +87,10 @@ pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &
             }
         }
     }
+    let stalls = watch.end();
     let mut last = scene.program.spawn(kills);
     world.port.store(last.port(), Ordering::SeqCst);
-    Deaths { at, checkpointed, _last: last }
+    Deaths { at, checkpointed, stalls, _last: last }
 }
 
 /// One life up to its last moment: some end before they listen, some last long enough to take over the runs of

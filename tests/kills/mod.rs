@@ -18,6 +18,7 @@ mod lives;
 mod process;
 mod sightings;
 mod site;
+mod stalls;
 
 use clients::{Client, Order, World};
 use lives::Scene;
@@ -94,7 +95,8 @@ fn searches_survive_kills(database: TestDatabase) {
         scope.spawn(|| order_until_over(&world, scope, seed));
         lives::live_and_die(&scene, &world, kills, &mut Chance::new(seed))
     });
-    println!("{}, seed {seed}: {kills} kills in {:.0?}", scene.database.name, began.elapsed());
+    let (name, stalled) = (scene.database.name, deaths.stalls.sum());
+    println!("{name}, seed {seed}: {kills} kills in {:.0?}, {stalled:.1?} of it stalled", began.elapsed());
     audit::all_is_well(&scene, &world, &deaths);
 }
 

@@ -73,6 +73,24 @@ impl Lab {
         }
     }
 
+    /// The same, once more with more time where it is not what is wanted: on a busy machine a browser may be had so
+    /// late, or be so slow, that a short limit leaves a page none.
+    pub(super) fn see_wanted(
+        &self,
+        request: &Request,
+        mut limit: Duration,
+        is_wanted: impl Fn(&Result<Response, ProbeError>) -> bool,
+    ) -> Result<Response, ProbeError> {
+        let begun = Instant::now();
+        loop {
+            let seen = self.see_within(request, limit);
+            if is_wanted(&seen) || begun.elapsed() >= LONG {
+                return seen;
+            }
+            limit = (2 * limit).min(LONG / 3);
+        }
+    }
+
     /// The same, and once more after what costs a check, as checks do.
     pub(super) fn see_at_last(&self, request: &Request) -> Response {
         awaited("a page is seen again", || self.see(request))

@@ -1,5 +1,6 @@
 //! `--suppress`: what is on the list is never searched.
 
+use std::fs::File;
 use std::io::Write as _;
 use std::process::Stdio;
 
@@ -129,12 +130,20 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
     let status = |query: &str| server.post(&json!({"type": "username", "query": query})).status;
     assert_eq!((status("first"), status("second")), (403, 200));
 
-    // In place, with a file of the same size.
-    std::fs::write(&file, hashed("username", "second\n")).unwrap();
+    // In place, with a file of the same size. (Without emptying it first: an empty list is a list, too.)
+    let second = hashed("username", "second\n");
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), second.len() as u64);
+    File::options().write(true).open(&file).unwrap().write_all(second.as_bytes()).unwrap();
     wait_until("the list is read again", || status("second") == 403);
     assert_eq!(status("first"), 200);
 
-    std::fs::write(&file, hashed("username", "first\n") + "not an entry\n").unwrap();
+    // As careful editors do: another file in its place.
+    let replace = |text: String| {
+        let beside = folder.path("new.txt");
+        std::fs::write(&beside, text).unwrap();
+        std::fs::rename(&beside, &file).unwrap();
+    };
+    replace(hashed("username", "first\n") + "not an entry\n");
     wait_until("the mistake is told", || server.log().contains("line 2: the type is unknown"));
     assert_eq!((status("first"), status("second")), (200, 403));
     std::fs::remove_file(&file).unwrap();
@@ -142,10 +151,7 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
     assert_eq!(status("second"), 403);
     assert_eq!(server.log().matches("line 2: the type is unknown").count(), 1);
 
-    // As careful editors do: another file in its place.
-    let beside = folder.path("new.txt");
-    std::fs::write(&beside, hashed("username", "first\nsecond\n")).unwrap();
-    std::fs::rename(&beside, &file).unwrap();
+    replace(hashed("username", "first\nsecond\n"));
     wait_until("the new file is read", || status("first") == 403);
     assert_eq!(status("second"), 403);
 }

@@ -9,8 +9,8 @@ use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Resumable, Wri
 use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
 
 use super::{
-    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_instance, race,
-    result,
+    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_instance,
+    once_connected, race, result,
 };
 
 impl Fixture {
@@ -329,7 +329,7 @@ on_both! {
             let me = new_instance();
             let mut mine = Vec::new();
             loop {
-                let taken = store.take_over(&claim(me, false, 3)).unwrap();
+                let taken = once_connected(|| store.take_over(&claim(me, false, 3)));
                 if taken.is_empty() {
                     return mine;
                 }

@@ -10,7 +10,7 @@ use sightline::modules::outcome::Outcome;
 use sightline::runs::health::Tallies;
 use sightline::runs::health::tally::Tally;
 
-use super::{at, race};
+use super::{at, once_connected, race};
 
 fn moment(seconds: i64) -> Timestamp {
     at("2026-03-01T12:00:00Z") + seconds.seconds()
@@ -93,7 +93,8 @@ on_both! {
             let store = if index % 2 == 0 { &f.store } else { &another };
             for _ in 0..10 {
                 let learnt = (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1)));
-                store.share_health(false, &learnt.collect()).unwrap();
+                let learnt = learnt.collect();
+                once_connected(|| store.share_health(false, &learnt));
             }
         });
         let all = f.store.share_health(false, &Tallies::new()).unwrap();

@@ -10,7 +10,7 @@ use sightline::modules::query::SearchType;
 use sightline::runs::journal::{Idempotency, NewRun, Started};
 use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
 
-use super::{at, charge, cycle, new_account, race, with_key};
+use super::{at, charge, cycle, new_account, once_connected, race, with_key};
 
 on_both! {
     fn a_started_run_is_stored_whole(f) {
@@ -94,7 +94,7 @@ on_both! {
         let another = f.another();
         let outcomes = race(50, |index| {
             let store = if index % 2 == 0 { &f.store } else { &another };
-            store.start(&f.new_run(), &charge(1, Some(7))).unwrap()
+            once_connected(|| store.start(&f.new_run(), &charge(1, Some(7))))
         });
         let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
         let refused = outcomes.iter().filter(|o| **o == Started::InsufficientCredits { used: 7 }).count();
@@ -182,7 +182,7 @@ on_both! {
         let outcomes = race(20, |index| {
             let store = if index % 2 == 0 { &f.store } else { &another };
             let run = with_key(f.new_run(), "key-1", 7);
-            (run.id, store.start(&run, &charge(1, None)).unwrap())
+            (run.id, once_connected(|| store.start(&run, &charge(1, None))))
         });
         let mut told: BTreeMap<RunId, usize> = BTreeMap::new();
         for (own, outcome) in &outcomes {
@@ -200,7 +200,7 @@ on_both! {
     fn one_key_and_too_few_credits_still_starts_what_fits(f) {
         let outcomes = race(20, |index| {
             let run = with_key(f.new_run(), &format!("key-{}", index % 4), 7);
-            f.store.start(&run, &charge(1, Some(2))).unwrap()
+            once_connected(|| f.store.start(&run, &charge(1, Some(2))))
         });
         assert_eq!(outcomes.iter().filter(|outcome| **outcome == Started::Created).count(), 2);
         assert_eq!(f.used(), 2);

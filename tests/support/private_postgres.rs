@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use postgres::{Client, NoTls};
+use postgres::{Client, Config, NoTls};
 
 use super::folder::Folder;
 use super::server::PATIENCE;
@@ -178,7 +178,10 @@ impl PrivatePostgres {
         let started = command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
         let mut postmaster = started.unwrap();
         let until = Instant::now() + PATIENCE;
-        while Client::connect(&self.url("postgres"), NoTls).is_err() {
+        // By its socket in its own folder, which comes after the port: at the port another program may listen.
+        let mut own = Config::new();
+        own.user("sightline").dbname("postgres").host_path(self.folder.path("")).port(self.port);
+        while own.connect(NoTls).is_err() {
             if postmaster.try_wait().unwrap().is_some() {
                 let log = self.log();
                 assert!(log.contains("Address already in use"), "PostgreSQL ended: {log}");

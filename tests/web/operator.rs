@@ -1,6 +1,7 @@
 //! The operator's pages over the wire.
 
 use super::person::{Person, text};
+use crate::support::eventually;
 use crate::support::server::Setup;
 
 const EMAIL: &str = "ann@example.org";
@@ -44,6 +45,8 @@ fn operators_alone_see_how_the_service_does_and_who_uses_it() {
     assert!(!platforms(&last).is_empty() && !last.contains("rel=\"next\""));
     assert!(text(&ann.get("/app/operator?q=%00nothing")).contains("No module fits."));
 
+    // The end of a run is shown before its driver has gone.
+    eventually("no run is driven", || ann.get("/app/operator/load").json()["runs_driven"]["value"] == 0);
     let load = ann.get("/app/operator/load").json();
     assert_eq!((&load["runs_driven"]["value"], &load["started"]["value"]), (&0.into(), &3.into()), "{load}");
     assert!(load["requests"]["percent"].as_u64().is_some_and(|share| (1..=100).contains(&share)), "{load}");

@@ -38,8 +38,7 @@ fn nothing_that_anybody_writes_becomes_more_than_text() {
 /// All of it in the fields of results: live, loaded again, and in the report.
 fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
     let run = desk.search("somebody");
-    desk.has_state("Completed");
-    let results = desk.results();
+    let results = desk.draws_all();
     assert!(results >= TEXTS.len() * 2, "{results} results");
     shows_all_texts(desk);
     warden.approves("a run, live");
@@ -50,7 +49,8 @@ fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
     // Pictures are what the reader may ask for.
     let report = format!("return await (await fetch('{run}/export?format=html')).text()");
     let report = desk.browser.run_async(&report, &[]);
-    let requests = json!([["GET", format!("{run}/export?format=html"), {}], ["GET", "/app/searches", {}]]);
+    let requests =
+        [json!(["GET", format!("{run}/export?format=html"), {}]), json!(["GET", "/app/searches", {}])];
     let harm = warden.harm_in_answers(&requests);
     // The report has its style inside: it is one file.
     let harm: Vec<&String> = harm.iter().filter(|harm| !harm.contains("foreign: <style>")).collect();
@@ -82,7 +82,7 @@ fn tries_of_labels(desk: &Desk, warden: &Warden<'_>) -> usize {
     let labels: Vec<&str> = labels.map(|label| label.trim()).collect();
     let made: Vec<Value> =
         labels.iter().map(|label| json!(["POST", "/app/keys", {"csrf": csrf, "label": label}])).collect();
-    let harm = warden.harm_in_answers(&Value::Array(made));
+    let harm = warden.harm_in_answers(&made);
     assert!(harm.is_empty(), "{harm:#?}");
     desk.open("/app/keys");
     warden.approves("keys");
@@ -114,7 +114,7 @@ fn tries_of_requests(desk: &Desk, warden: &Warden<'_>) -> usize {
         let search = json!({"csrf": csrf, "query": text, "type": "username", "once": "x"});
         requests.push(json!(["POST", "/app/searches", search]));
     }
-    let harm = warden.harm_in_answers(&json!(requests));
+    let harm = warden.harm_in_answers(&requests);
     assert!(harm.is_empty(), "{harm:#?}");
     requests.len()
 }

@@ -115,6 +115,20 @@ impl Desk {
         counts[0].as_u64().and_then(|count| count.try_into().ok()).unwrap()
     }
 
+    /// Waits until the page's script has read a run to its end and drawn all that it was told of; gives how many
+    /// results stand there. The word for how the run stands may be the server's: it says nothing of the script.
+    pub(super) fn draws_all(&self) -> usize {
+        self.has_state("Completed");
+        self.browser.wait_until(
+            "(() => {
+                const part = (name) => document.querySelector(`[data-part=${name}]`)?.textContent;
+                const told = /^Search completed: (\\d+) results?$/.exec(part('said'))?.[1];
+                return told === part('found') && Number(told) === document.querySelectorAll('[id^=result-]').length;
+            })()",
+        );
+        self.results()
+    }
+
     /// What the page of a run says of how it stands.
     pub(super) fn has_state(&self, word: &str) {
         let word = serde_json::to_string(word).unwrap();
