@@ -9,6 +9,9 @@ use crate::support::databases::databases;
 use crate::support::folder::Folder;
 use crate::support::server::{Answer, Server, Setup};
 
+/// For requests whose wait is to be long enough for a whole search on a busy machine.
+const PATIENT: &str = "--wait-timeout=1m";
+
 fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -120,7 +123,7 @@ fn the_async_mode_answers_at_once_with_id_and_status() {
 
 #[test]
 fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running() {
-    let server = Setup::new().start();
+    let server = Setup::new().flag(PATIENT).start();
     let answer = server.post(&json!({"type": "username", "query": "everybody", "wait": true}));
     assert_eq!(answer.status, 200, "{answer}");
     let body = answer.json();
@@ -163,7 +166,7 @@ fn stream_takes_precedence_over_wait() {
 #[test]
 fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).start();
+        let server = Setup::new().database(&database.url).flag(PATIENT).start();
         let key = server.new_key("pro");
         let body = json!({"type": "username", "query": "blocked-everywhere", "wait": true});
         let answer = server.request("POST", "/v1/searches").key(&key).json(&body).send();
@@ -185,7 +188,8 @@ fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
 
 #[test]
 fn a_limited_name_of_the_sandbox_does_not_limit_the_next_one() {
-    let server = Setup::new().start();
+    // All modules at once may take a busy machine longer than one check gets.
+    let server = Setup::new().flag("--check-timeout=2m").flag("--run-timeout=10m").start();
     let outcomes = |query: &str| {
         let run = server.search("username", query);
         server.finished(&run)["coverage"].clone()

@@ -235,7 +235,8 @@ fn a_database_that_is_away_degrades_health_and_nothing_is_charged() {
         assert!(wait.is_some_and(|wait| wait > 0), "{refused}");
         // Logged once, with its reason, under the id that the client was given.
         let (id, log) = (refused.header("x-request-id").unwrap(), server.log());
-        let told: Vec<&str> = log.lines().filter(|line| line.contains(id) && line.contains("503")).collect();
+        let told: Vec<&str> =
+            log.lines().filter(|line| line.contains(id) && line.contains("answers 503")).collect();
         assert!(matches!(told[..], [line] if line.contains("the store is unavailable")), "{told:?}");
     }
     server.get("/v1/credits").is_error(503, "unavailable");

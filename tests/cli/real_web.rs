@@ -58,7 +58,7 @@ fn answer(mut socket: TcpStream, seen: &Mutex<Vec<String>>) {
 }
 
 fn serving(catalog: &str, more: &[&str]) -> Server {
-    let flags = ["--no-builtin", &format!("--catalog={catalog}"), "--check-timeout=2s", "--user-agent=X/1"];
+    let flags = ["--no-builtin", &format!("--catalog={catalog}"), "--user-agent=X/1"];
     flags.iter().chain(more).fold(Setup::real(), |setup, flag| setup.flag(flag)).start()
 }
 

@@ -78,7 +78,7 @@ fn head_says_what_get_would() {
 fn a_connection_carries_searches_that_wait_for_their_turn_to_speak() {
     let server = Setup::new().start();
     let mut client = Client::connect(server.address);
-    let body = r#"{"type":"username","query":"everybody","wait":true}"#;
+    let body = r#"{"type":"username","query":"everybody","modules":["github"],"wait":true}"#;
     for _ in 0..3 {
         client.send(format!(
             "POST /v1/searches HTTP/1.1\r\nHost: a\r\nX-API-Key: {}\r\nContent-Type: application/json\r\n\

@@ -81,7 +81,7 @@ fn in_a_process_of_its_own() {
         config.idle_timeout = Duration::from_secs(2);
         config.head_timeout = Duration::from_secs(3);
         config.body_timeout = Duration::from_secs(1);
-        config.write_timeout = Duration::from_secs(1);
+        config.write_timeout = Duration::from_secs(4);
     });
     std::thread::scope(|scope| {
         for case in &slow {

@@ -68,7 +68,8 @@ fn a_body_that_dribbles_is_cut_off_by_its_deadline() {
 #[test]
 fn a_silent_connection_is_closed() {
     let house = House::with(|config| {
-        config.idle_timeout = SECOND;
+        // So long that no pause of ours between two words passes for silence.
+        config.idle_timeout = SECOND * 3;
         config.head_timeout = LONG * 10;
     });
     let mut silent = house.connect();
@@ -105,7 +106,8 @@ fn a_head_that_dribbles_is_cut_off_by_its_deadline() {
 fn readers_that_take_nothing_hold_no_request_worker_and_are_cut_off() {
     let house = House::with(|config| {
         config.request_workers = 1;
-        config.write_timeout = SECOND * 5;
+        // The first is cut off long after the last has been noticed.
+        config.write_timeout = SECOND * 8;
     });
     let mut deaf: Vec<_> = (0..4).map(|_| house.connect()).collect();
     for client in &mut deaf {

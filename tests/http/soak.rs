@@ -64,6 +64,7 @@ fn soak(database: &TestDatabase) {
                 let mut chance = Chance::new(seed.wrapping_mul(1000) + client);
                 let mut parked = Parked::default();
                 let mut own = Log::default();
+                crew.begin(client, CLIENTS, &mut chance, &mut own, &mut parked);
                 while Instant::now() < until {
                     crew.act(&mut chance, &mut own, &mut parked);
                 }

@@ -127,8 +127,26 @@ impl Crew {
         log.into_inner().unwrap()
     }
 
+    /// This client's share of one round of all actions: each is done once, however slow the machine is.
+    pub(crate) fn begin(
+        &self,
+        client: u64,
+        clients: u64,
+        chance: &mut Chance,
+        log: &mut Log,
+        parked: &mut Parked,
+    ) {
+        for number in (0..ACTIONS.len()).filter(|number| *number as u64 % clients == client) {
+            self.play(number, chance, log, parked);
+        }
+    }
+
     pub(crate) fn act(&self, chance: &mut Chance, log: &mut Log, parked: &mut Parked) {
-        let (what, action) = ACTIONS[chance.below(ACTIONS.len())];
+        self.play(chance.below(ACTIONS.len()), chance, log, parked);
+    }
+
+    fn play(&self, number: usize, chance: &mut Chance, log: &mut Log, parked: &mut Parked) {
+        let (what, action) = ACTIONS[number];
         action(self, chance, log, parked);
         *log.done.entry(what).or_default() += 1;
     }

@@ -30,14 +30,23 @@ fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
     eventually("the stream's thread ends", || house.server().load().streams_open == 0);
 }
 
+/// What waiting for an acknowledgement costs.
+const HELD_BACK: Duration = Duration::from_millis(40);
+
+/// Who waits for acknowledgements does so in every round; the machine's own pauses fall into some.
+fn median(mut rounds: Vec<Duration>) -> Duration {
+    rounds.sort();
+    rounds[rounds.len() / 2]
+}
+
 /// On a connection that has gone to and fro for a while, Nagle's algorithm holds a stream's first piece back
-/// until the head is acknowledged, for which the client's kernel takes 40 ms. How slow the machine is now is
+/// until the head is acknowledged, for which the client's kernel takes [`HELD_BACK`]. How slow the machine is now is
 /// measured by what comes before.
 #[test]
 fn a_streams_first_piece_does_not_wait_for_an_acknowledgement() {
     let rounds = 25;
     let house = House::new();
-    let (mut to_and_fro, mut first_pieces) = (Duration::ZERO, Duration::ZERO);
+    let (mut to_and_fro, mut first_pieces) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let pieces = house.product.next_stream();
         pieces.send(b"a piece".to_vec()).unwrap();
@@ -47,15 +56,15 @@ fn a_streams_first_piece_does_not_wait_for_an_acknowledgement() {
             client.send(get("/"));
             client.answer();
         }
-        to_and_fro += begun.elapsed();
+        to_and_fro.push(begun.elapsed());
         let begun = Instant::now();
         client.send(get("/stream"));
         client.head();
         client.piece().unwrap();
-        first_pieces += begun.elapsed();
+        first_pieces.push(begun.elapsed());
     }
-    let held_back = Duration::from_millis(40) * rounds;
-    assert!(first_pieces < held_back / 3 || first_pieces < to_and_fro, "{first_pieces:?}, {to_and_fro:?}");
+    let (first_piece, to_and_fro) = (median(first_pieces), median(to_and_fro));
+    assert!(first_piece < HELD_BACK / 3 || first_piece < to_and_fro, "{first_piece:?}, {to_and_fro:?}");
 }
 
 /// The same for answers: each is one write.
@@ -65,19 +74,19 @@ fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
     let house = House::new();
     let mut client = house.connect();
     for size in [100, 3000, 30_000] {
-        let begun = Instant::now();
+        let request = get(&format!("/big?{size}"));
+        let (mut on_one, mut on_many) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            client.send(get(&format!("/big?{size}")));
+            let begun = Instant::now();
+            client.send(&request);
             assert_eq!(client.answer().body.len(), size);
+            on_one.push(begun.elapsed());
+            let begun = Instant::now();
+            house.ask(&request);
+            on_many.push(begun.elapsed());
         }
-        let on_one = begun.elapsed();
-        let begun = Instant::now();
-        for _ in 0..rounds {
-            house.ask(&get(&format!("/big?{size}")));
-        }
-        let on_many = begun.elapsed();
-        let held_back = Duration::from_millis(40) * rounds;
-        assert!(on_one < held_back / 2 || on_one < on_many, "{size}: {on_one:?}, {on_many:?}");
+        let (on_one, on_many) = (median(on_one), median(on_many));
+        assert!(on_one < HELD_BACK / 2 || on_one < on_many, "{size}: {on_one:?}, {on_many:?}");
     }
 }
 
@@ -198,11 +207,14 @@ fn waits_hold_no_request_worker() {
 /// The connection has been idle, as tiny_http sees it, while its request waited.
 #[test]
 fn an_answer_that_comes_after_the_idle_time_says_that_the_connection_ends() {
-    let house = House::with(|config| config.idle_timeout = Duration::from_millis(200));
-    let (mut client, begun) = (house.connect(), Instant::now());
+    let idle = Duration::from_secs(2);
+    let house = House::with(|config| config.idle_timeout = idle);
+    let mut client = house.connect();
     client.send(get("/later"));
     house.product.gate.wait_for_arrivals(1);
-    eventually("the idle time is over", || begun.elapsed() > Duration::from_millis(500));
+    // The server's own clock began before the request was here.
+    let begun = Instant::now();
+    eventually("the idle time is over", || begun.elapsed() > idle * 5 / 4);
     house.product.gate.open();
     let answer = client.answer();
     assert_eq!((answer.text(), answer.header("Connection")), ("later", Some("close")));

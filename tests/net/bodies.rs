@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -158,13 +159,16 @@ fn no_more_is_read_than_asked_for() {
 #[test]
 fn time_is_told_by_phase() {
     let site = Site::start(|stream, _| {
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        std::thread::sleep(Duration::from_millis(30));
         stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n").unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        std::thread::sleep(Duration::from_secs(1));
         stream.write_all(b"ok").unwrap();
     });
     let timing = send(&lab(), &get(&site.url("/"))).unwrap().timing;
-    for (phase, at_least) in [(timing.first_byte, 30), (timing.body, 20), (timing.connect, 0)] {
+    // How soon we get round to the head once it has come is the machine's affair: what that takes is counted for
+    // the first byte instead of the body.
+    let both = timing.first_byte + timing.body;
+    for (phase, at_least) in [(timing.first_byte, 30), (timing.body, 20), (both, 1030)] {
         assert!(phase.as_millis() >= at_least, "{timing:?}");
     }
     assert!(timing.connect.as_nanos() > 0, "{timing:?}");

@@ -8,6 +8,9 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
 
+/// What a slow site takes.
+const SLOWNESS: Duration = Duration::from_millis(100);
+
 /// The email addresses that `list-NUMBER` names: each is written by some in capitals.
 pub(super) fn listed(number: usize) -> Vec<String> {
     let named = (1..=12usize)
@@ -19,15 +22,16 @@ pub(super) fn listed(number: usize) -> Vec<String> {
     named.map(written).collect()
 }
 
-/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`, `slow-…`,
+/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`,
 /// `limit-…` (429 with `Retry-After`), `limited-…` (the
 /// same on a host `first…`), `hang-…`, `gate-…`, which waits until the gate is opened, `list-…`,
-/// which names email addresses (see [`listed`]), and `gatelist-…`.
+/// which names email addresses (see [`listed`]), `gatelist-…`, and `gateslow-…`, which takes its time even then.
 #[derive(Default)]
 pub(super) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
     pub(super) opened: Condvar,
-    pub(super) asked: Mutex<HashMap<String, usize>>,
+    /// The modules of all requests, in the order in which they came.
+    pub(super) asked: Mutex<Vec<String>>,
     pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
     pub(super) at_gate: AtomicUsize,
     /// Our own network is down: no name resolves.
@@ -42,11 +46,19 @@ impl PlayedWeb {
 
     /// Requests so far, over all modules.
     pub(super) fn total(&self) -> usize {
-        self.asked.lock().values().sum()
+        self.asked.lock().len()
     }
 
     pub(super) fn asked(&self, module: &str) -> usize {
-        self.asked.lock().get(module).copied().unwrap_or(0)
+        self.asked.lock().iter().filter(|asked| *asked == module).count()
+    }
+
+    fn pass_gate(&self) {
+        self.at_gate.fetch_add(1, Ordering::SeqCst);
+        let mut open = self.gate_open.lock();
+        while !*open {
+            self.opened.wait(&mut open);
+        }
     }
 
     fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
@@ -58,10 +70,6 @@ impl PlayedWeb {
             "ok" => 200,
             "miss" => 404,
             "panic" => panic!("a module breaks"),
-            "slow" => {
-                std::thread::sleep(Duration::from_millis(20));
-                200
-            }
             "limit" => 429,
             "limited" if request.url.host_str().is_some_and(|host| host.starts_with("first")) => 429,
             "limited" => 200,
@@ -70,11 +78,10 @@ impl PlayedWeb {
                 return Err(ProbeError::Timeout(Phase::FirstByte));
             }
             "list" => 200,
-            "gate" | "gatelist" => {
-                self.at_gate.fetch_add(1, Ordering::SeqCst);
-                let mut open = self.gate_open.lock();
-                while !*open {
-                    self.opened.wait(&mut open);
+            "gate" | "gatelist" | "gateslow" => {
+                self.pass_gate();
+                if module.starts_with("gateslow-") {
+                    std::thread::sleep(SLOWNESS);
                 }
                 200
             }
@@ -97,7 +104,7 @@ impl PlayedWeb {
 impl Prober for PlayedWeb {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         let host = request.url.host_str().unwrap().to_owned();
-        *self.asked.lock().entry(request.trace.module.to_string()).or_default() += 1;
+        self.asked.lock().push(request.trace.module.to_string());
         {
             let mut table = self.at_once.lock();
             let (now, most) = table.entry(host.clone()).or_default();

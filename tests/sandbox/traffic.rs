@@ -156,7 +156,7 @@ fn the_usual_web_has_sites_of_every_mood() {
 fn outcomes_of(lab: &Lab, query: &Query) -> Vec<Outcome> {
     let outcomes = std::sync::Mutex::new(Vec::new());
     lab.complaints(64, |module| {
-        let report = lab.checker.check(module, query, Instant::now() + Duration::from_secs(4));
+        let report = lab.checker.check(module, query, Instant::now() + Duration::from_secs(8));
         outcomes.lock().unwrap().push(report.outcome);
         None
     });
