@@ -1,5 +1,5 @@
 //! One row a result (RFC 4180). No cell runs in a spreadsheet: what would be taken for a formula begins with
-//! `'` there (see [`cell`]), so a telephone number does too.
+//! `'` there (see [`cell`]), so a telephone number does too, and what would be one after a `;`.
 //!
 //! The metadata that most profiles have comes in columns of its own, of a result that lacks it empty; the
 //! column `metadata` has all of it, as JSON. `sources` are the ids of the modules that found it.

@@ -1,4 +1,5 @@
-//! What came of a run before it was interrupted: whoever goes on with it judges it as if it never had been.
+//! What came of a run before it was interrupted: whoever goes on with it judges it as if it never had been, as far as its
+//! reports tell. Whether a list was fetched or at hand they do not.
 
 use super::run::ModuleReport;
 use crate::modules::catalog::Catalog;

@@ -11,14 +11,15 @@ const MANY: usize = 200;
 const FEW: usize = 10;
 
 impl Bench {
-    /// Starts a run, and waits until it has handed over to the workers at least so many checks as the small one has.
-    fn hand_over(&self, kind: &str, count: usize) -> Arc<LiveRun> {
+    /// Starts the nth run, and waits until it has handed over to the workers all checks that it may have under way, so
+    /// that from then on nothing moves before the gate opens.
+    fn hand_over(&self, nth: usize, kind: &str, count: usize) -> Arc<LiveRun> {
         let handed_over = || self.web.total() + self.runs.checks_waiting();
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
         let order = Order { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
         let Ok(Receipt::Started(run)) = self.runs.start(order) else { panic!("not started") };
-        eventually("its checks are with the workers", || handed_over() >= before + FEW);
+        eventually("its checks are with the workers", || handed_over() >= before + count.min(WORKERS / nth));
         run
     }
 }
@@ -28,9 +29,13 @@ fn a_small_run_gets_its_fair_share_beside_three_large_ones() {
     let mut catalog = modules(SMALL, FEW);
     catalog.extend(LARGE.iter().flat_map(|kind| modules(kind, MANY)));
     let bench = bench(&catalog, RunsConfig { check_workers: WORKERS, ..config() });
-    let large = LARGE.map(|kind| bench.hand_over(kind, MANY));
+    let mut nth = 0;
+    let large = LARGE.map(|kind| {
+        nth += 1;
+        bench.hand_over(nth, kind, MANY)
+    });
     eventually("every worker is at the gate", || bench.web.at_gate.load(Ordering::SeqCst) == WORKERS);
-    let small = bench.hand_over(SMALL, FEW);
+    let small = bench.hand_over(nth + 1, SMALL, FEW);
     bench.web.open_gate();
     assert_eq!(bench.finish(&small).status, Status::Completed);
     for run in &large {

@@ -19,7 +19,7 @@ use sightline::modules::keys::OperatorKeys;
 use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::follow::Step;
-use sightline::runs::journal::{Claim, Ending, InstanceId, Journal, Write};
+use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
@@ -367,9 +367,22 @@ fn more_runs_wait_their_turn_and_beyond_that_they_are_refused() {
     let bench = bench(&modules("gate", 1), RunsConfig { max_runs: 1, max_waiting: 2, ..config() });
     let first = bench.start("first");
     eventually("the first is driven", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
-    let waiting = [bench.start("second"), bench.start("third")];
+    let known = |key: &str, body| {
+        let idempotency = Idempotency {
+            key: key.into(),
+            body_hash: [body; 32],
+            valid_since: "2000-01-01T00:00:00Z".parse().unwrap(),
+        };
+        bench.runs.start(Order { idempotency: Some(idempotency), ..bench.order("second") })
+    };
+    let Ok(Receipt::Started(second)) = known("once", 1) else { panic!("not started") };
+    let waiting = [second, bench.start("third")];
     assert_eq!(bench.runs.counts(), (1, 2));
     assert!(matches!(bench.runs.start(bench.order("fourth")), Err(OrderError::Overloaded)));
+    // Who asks again for what was taken when there was room is told so.
+    assert!(matches!(known("once", 1), Ok(Receipt::Repeated(id)) if id == waiting[0].id()));
+    assert!(matches!(known("once", 2), Ok(Receipt::Mismatch)));
+    assert!(matches!(known("another", 1), Err(OrderError::Overloaded)));
     assert!(waiting.iter().all(|run| run.summary().status == Status::Running));
     bench.web.open_gate();
     for run in waiting.iter().chain([&first]) {

@@ -159,6 +159,12 @@ fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
     let f = Fixture::new(sqlite());
     let run = NewRun { query: "Иван_MÜLLER".into(), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
+    let greek = NewRun { query: "ΟΔΟΣΑΒΓ".into(), ..f.new_run() };
+    f.store.start(&greek, &charge(1, None)).unwrap();
+    for text in ["ΟΔΟΣ", "οδος", "οδοσ"] {
+        let filter = ListFilter { text: Some(text.into()), ..ListFilter::default() };
+        assert_eq!(f.listed(&filter, 10), [greek.id], "{text}");
+    }
     for text in ["иван", "ИВАН", "müller", "n_M"] {
         let filter = ListFilter { text: Some(text.into()), ..ListFilter::default() };
         let want = if text == "n_M" { vec![] } else { vec![run.id] };

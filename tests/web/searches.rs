@@ -242,7 +242,7 @@ fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
     ask().is_error(404, "not_found");
 }
 
-/// Whatever became of the answer to its first sending: when it may be sent again, it leads there and costs nothing.
+/// Its first sending may have been taken, whatever became of the answer: it keeps the word that makes it one search.
 #[test]
 fn a_form_that_is_refused_is_the_same_search_when_it_is_sent_again() {
     let server = Setup::new().flag("--rate-limit-search=1").start();

@@ -86,8 +86,8 @@ impl fmt::Display for BrowserError {
 
 impl std::error::Error for BrowserError {}
 
-/// Places and sessions as configured; nothing is started yet but the guard.
-pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>), BrowserError> {
+/// Places and sessions as configured, and the way out of all of them; nothing is started yet but the guard.
+pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>, Arc<Way>), BrowserError> {
     let own = Arc::new(OwnPorts::default());
     let endpoints = config.endpoints.iter().map(|webdriver| endpoint(webdriver, &own));
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
@@ -97,7 +97,7 @@ pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>), Brows
     let slots = (0..config.sessions).map(|index| slot(&config.guard, index, &way, &clients, &own));
     let slots = slots.collect::<Result<Vec<_>, _>>()?;
     let opener = Arc::new(Opener::new(endpoints, own));
-    Ok((Pool::new(slots, Arc::clone(&opener)), opener))
+    Ok((Pool::new(slots, Arc::clone(&opener)), opener, way))
 }
 
 fn endpoint(webdriver: &Webdriver, own: &Arc<OwnPorts>) -> Result<Endpoint, BrowserError> {

@@ -49,7 +49,7 @@ use url::Url;
 pub use config::{BrowserConfig, BrowserError, Guard, Webdriver};
 
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
-use egress::Visit;
+use egress::{Visit, Way};
 use endpoint::Opener;
 use page::Task;
 use pool::{Lease, NoSession, Pool};
@@ -84,6 +84,7 @@ struct Shared {
     pool: Arc<Pool>,
     opener: Arc<Opener>,
     watch: Arc<Watch>,
+    way: Arc<Way>,
     is_played: bool,
 }
 
@@ -94,11 +95,11 @@ impl RealBrowsers {
     /// A setting is of no use, or a port of the egress guard cannot be had.
     pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
         let is_played = config.simulated.is_some();
-        let (pool, opener) = config::build(config)?;
+        let (pool, opener, way) = config::build(config)?;
         let (pool, watch) = (Arc::new(pool), Arc::new(Watch::default()));
         let watching = watch::start(Arc::clone(&watch), Arc::clone(&opener), Arc::clone(&pool))
             .map_err(BrowserError::Failed)?;
-        let shared = Arc::new(Shared { pool, opener, watch, is_played });
+        let shared = Arc::new(Shared { pool, opener, watch, way, is_played });
         Ok(Self { shared, watching: Mutex::new(Some(watching)) })
     }
 
@@ -163,6 +164,10 @@ impl Prober for Shared {
         let mut response = seen.map_err(|failure| failure.error)?;
         response.timing.connect = task.began.saturating_duration_since(began);
         Ok(response)
+    }
+
+    fn keep_house(&self, now: Instant) {
+        self.way.keep_house(now);
     }
 }
 

@@ -130,7 +130,7 @@ pub struct Lessons {
 }
 
 impl Lessons {
-    /// Of a run; `has_conclusion`: some module had come to one before.
+    /// Of a run; `has_conclusion`: some site had come to one before.
     pub fn new(has_conclusion: bool) -> Self {
         Self { has_conclusion, held_back: Vec::new() }
     }

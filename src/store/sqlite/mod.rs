@@ -222,7 +222,13 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     // SQLite's own `lower` knows ASCII alone.
     connection
-        .create_scalar_function("lower_case", 1, flags, |call| Ok(call.get_raw(0).as_str()?.to_lowercase()))
+        .create_scalar_function("lower_case", 1, flags, |call| Ok(lower_case(call.get_raw(0).as_str()?)))
+}
+
+/// Letter by letter: a part of a text becomes a part of what the text becomes. (A sigma at the end of a word is another one
+/// in lower case.)
+fn lower_case(text: &str) -> String {
+    text.chars().flat_map(char::to_lowercase).map(|c| if c == 'ς' { 'σ' } else { c }).collect()
 }
 
 /// A moment as the tables keep it: whole milliseconds since 1970.

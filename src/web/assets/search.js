@@ -47,7 +47,11 @@ if (form) {
   const button = form.querySelector("button[type=submit]");
   let isSent = false;
   // Where the reader stopped the browser from waiting, nothing else tells: what is sent again as it is costs nothing.
-  const free = () => button.removeAttribute("aria-disabled");
+  let timer;
+  const free = () => {
+    clearTimeout(timer);
+    button.removeAttribute("aria-disabled");
+  };
   form.addEventListener("input", () => {
     if (isSent) renew(form);
     isSent = false;
@@ -58,7 +62,7 @@ if (form) {
     if (button.getAttribute("aria-disabled") === "true") return event.preventDefault();
     isSent = true;
     button.setAttribute("aria-disabled", "true");
-    setTimeout(free, SENT_AGAIN_AFTER);
+    timer = setTimeout(free, SENT_AGAIN_AFTER);
   });
   addEventListener("pageshow", () => {
     free();

@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use log::warn;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -36,6 +36,16 @@ pub(in crate::net) enum Way {
     Web(Uplink),
     /// To a simulated web, whatever its address.
     Played(Arc<dyn Prober>),
+}
+
+impl Way {
+    /// Drops what is kept of names and is over.
+    pub(in crate::net) fn keep_house(&self, now: Instant) {
+        match self {
+            Self::Web(uplink) => uplink.approver.sweep(now),
+            Self::Played(web) => web.keep_house(now),
+        }
+    }
 }
 
 /// See the file's head. It closes when dropped.
