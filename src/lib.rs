@@ -1,25 +1,53 @@
 //! Sightline: looks up an email address, a username or a domain across many sites, live.
 //!
-//! # A tour of the house
-//! Imports go downwards only; `tests/layers.rs` guards that.
+//! Sightline is a synchronous service on threads. A server answers a JSON API and a web app; the command line runs a
+//! single search without a server. The manual ([`manual`], `src/manual/*.md`) is for users and operators. This page is
+//! for readers of the code.
 //!
-//! | floor | room | does |
-//! |---|---|---|
-//! | 0 | [`base`] | bricks: clock, ids, secrets, counts, log |
-//! | 1 | [`modules`] | WHAT a check is: rule language, matchers, outcomes |
-//! | 1 | [`account`] | WHO may do how much: plans, keys, credits |
-//! | 2 | [`runs`] | DOING it: runs, events, driver threads |
-//! | 3 | [`store`] | SQL: implements the `Ledger` and the `Journal` |
-//! | 3 | [`net`] | sockets out: implements the `Prober` |
-//! | 3 | [`http`] | sockets in: knows no product |
-//! | 3 | [`report`] | a run as a file, in four forms; an account as one |
-//! | 4 | [`api`] | the JSON contract, and its documentation in a browser |
-//! | 4 | [`web`] | the web app, for people in a browser |
-//! | 5 | [`admin`] | metrics and probes, for operators |
-//! | 5 | [`sandbox`] | a simulated web for tests and demos |
-//! | 6 | [`app`] | the composition root: parts put together |
-//! | 6 | [`config`] | flags and environment, typed |
-//! | 7 | [`cli`] | commands |
+//! # The layers
+//! Each module of the crate is a layer. A layer imports only layers above it in this table, and its files do not
+//! import each other in circles. `tests/layers` checks both.
+//!
+//! | layer | holds |
+//! |---|---|
+//! | [`base`] | clock, ids, secrets, text, counters, log format |
+//! | [`manual`] | the pages of the manual, rendered and searched |
+//! | [`modules`] | checks: the catalogue and its rule language, matchers, extractors, outcomes; no sockets, no SQL |
+//! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |
+//! | [`http`] | the HTTP server: connections, requests, responses, streams; knows nothing about searches |
+//! | [`runs`] | runs: their lifecycle, driver threads, events, scheduling, health, leases |
+//! | [`store`] | SQL: implements the storage traits of `account` and `runs` for SQLite and PostgreSQL |
+//! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
+//! | [`report`] | a run as a file in four formats, and the export of an account |
+//! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
+//! | [`web`] | the web app |
+//! | [`admin`] | metrics, liveness and readiness |
+//! | [`config`] | flags and environment variables, typed and checked |
+//! | [`sandbox`] | a simulated web for tests and demos |
+//! | [`app`] | the composition root, which builds and connects all parts |
+//! | [`cli`] | the commands |
+//!
+//! A trait belongs to the layer that needs it: `runs` declares the storage that it uses, and `store` implements it.
+//! Therefore the domain (`modules`, `account`, `runs`) knows neither HTTP nor SQL.
+//!
+//! # The way of a search
+//! 1. [`http`] reads the request and passes it to a worker thread; [`api`] finds the route.
+//! 2. [`account`] finds the account of the key and counts the request for its rate limits.
+//! 3. `api` decodes and validates the body: the query, and the choice of modules.
+//! 4. [`runs`] starts the run. One transaction charges the credit and creates the run.
+//! 5. A driver thread takes the run. It sends checks to a shared pool of workers, within the run's own limit and the
+//!    limit of each host.
+//! 6. A check lets [`modules`] build its requests and [`net`] send them. Rules decide the outcome from the answers.
+//!    Extractors turn a hit into results.
+//! 7. The driver numbers and stores the results. Then it publishes them as events.
+//! 8. Readers (a stream, a waiting request, a poll) read the events from memory while the run is live on this instance,
+//!    and from [`store`] otherwise.
+//!
+//! Results are stored before anybody can see them, so a restart or another instance continues with the same results.
+//!
+//! # Where to begin
+//! The documentation of each layer lists its files and how to add to it. The page `src/manual/architecture.md` has the
+//! threads with their limits, and recipes for common changes.
 
 pub mod account;
 pub mod admin;
@@ -29,6 +57,7 @@ pub mod base;
 pub mod cli;
 pub mod config;
 pub mod http;
+pub mod manual;
 pub mod modules;
 pub mod net;
 pub mod report;

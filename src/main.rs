@@ -1,8 +1,9 @@
-//! Sightline: the binary.
+//! The `sightline` binary.
 
 use std::process::ExitCode;
 
-// Reserves memory lazily and keeps many threads apart: see the server's notes on huge allocations.
+// jemalloc reserves memory lazily and serves many threads without contention, also with transparent huge
+// pages.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

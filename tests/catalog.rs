@@ -1,4 +1,4 @@
-//! The catalogue: what is wrong is said with its place and its mend; what is right loads.
+//! The catalogue: mistakes are reported with their place and a correction, and valid entries load.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn entry() -> Value {
     })
 }
 
-/// A file with that entry, these fields changed (`null`: taken out).
+/// A file with this entry and these fields changed (`null`: removed).
 fn changed(changes: &Value) -> Value {
     let mut entry = entry();
     for (name, value) in changes.as_object().unwrap() {
@@ -41,11 +41,11 @@ fn changed(changes: &Value) -> Value {
     json!([entry])
 }
 
-/// What the loader says to it.
+/// Returns the message of the loader.
 fn faults(changes: &Value) -> Vec<String> {
     match Catalog::from_text("f.json", &changed(changes).to_string()) {
         Ok(_) => Vec::new(),
-        // All of it stands in one line: `tests/catalog/files.rs` sees to the lines.
+        // All of it is in one line; `tests/catalog/files.rs` tests line numbers.
         Err(error) => error.to_string().lines().map(|line| line.replacen(":1:", ":", 1)).collect(),
     }
 }

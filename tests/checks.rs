@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sightline::modules::catalog::Catalog;
-use sightline::modules::check::Checker;
+use sightline::modules::checker::Checker;
 use sightline::modules::feed::MAX_FEED_BYTES;
 use sightline::modules::judge::judge;
 use sightline::modules::keys::OperatorKeys;
@@ -17,27 +17,30 @@ use sightline::modules::probe::{
     CookieJar, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response, Timing,
 };
 use sightline::modules::query::{Query, SearchType};
-use sightline::modules::terms::{PausedHosts, Terms};
+use sightline::modules::reason::Reason;
+use sightline::modules::terms::{Access, Denial, HostAccess, Terms};
 
 mod answers;
 mod bodies;
 mod chain;
 mod conditions;
 mod control;
-mod cut;
 mod email;
 mod feeds;
 mod hostile;
 mod identity;
+mod known;
 mod limits;
+mod local;
 mod pages;
 mod pauses;
 mod results;
 mod speed;
+mod truncation;
 
 type Script = dyn Fn(&Request) -> Result<Response, ProbeError> + Send + Sync;
 
-/// Answers as its script says, and keeps what it was asked.
+/// A prober that answers by a script and records the requests.
 struct Scripted {
     script: Box<Script>,
     asked: Mutex<Vec<Request>>,
@@ -92,7 +95,7 @@ impl Bench {
     }
 }
 
-/// A module from the fields that matter; the rest is filled in.
+/// Creates a module from the given fields. The others have default values.
 fn module(fields: &Value) -> Arc<Module> {
     let mut entry = json!({
         "id": "site", "platform": "Site", "type": "username", "category": "test",
@@ -117,7 +120,7 @@ fn respond(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> R
     }
 }
 
-/// That the site wants to be left alone so long.
+/// Returns a `Retry-After` header with this value.
 fn pause(host: &str, secs: u64) -> Pause {
     Pause { host: host.to_owned(), secs }
 }
@@ -126,7 +129,7 @@ fn username(name: &str) -> Query {
     Query::parse(SearchType::Username, name).unwrap()
 }
 
-/// 200 for `bob`, 404 for everyone else.
+/// Answers 200 for `bob` and 404 for every other name.
 fn only_bob(request: &Request) -> Result<Response, ProbeError> {
     Ok(respond(if request.url.path().ends_with("/bob") { 200 } else { 404 }, &[], "page"))
 }

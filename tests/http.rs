@@ -1,4 +1,4 @@
-//! The server room, over raw sockets.
+//! Tests of the HTTP server over raw sockets.
 
 mod activation;
 mod capacity;
@@ -8,13 +8,13 @@ mod expected;
 mod framing;
 mod fuzz;
 mod fuzz_model;
-mod healing;
 mod hostile;
 mod hostile_cases;
 mod kit;
 mod load;
 mod plain;
 mod proxy;
+mod recovery;
 mod shutdown;
 mod slow;
 mod soak;

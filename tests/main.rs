@@ -1,8 +1,9 @@
-//! The one integration-test binary: black-box first.
+//! The integration tests in one binary.
 #![allow(
     clippy::unwrap_used,
     clippy::allow_attributes,
-    reason = "a test may panic; its helpers are no tests to clippy"
+    clippy::too_many_lines,
+    reason = "a test may panic, its helpers are no tests to clippy, and a table of cases may be long"
 )]
 
 mod api;
@@ -14,6 +15,7 @@ mod http;
 mod instances;
 mod kills;
 mod layers;
+mod manual;
 mod net;
 mod operating;
 mod outages;
@@ -21,10 +23,11 @@ mod premium;
 mod retention;
 mod runs;
 mod sandbox;
+mod speed;
 mod store;
 mod support;
 mod web;
 
-/// The program's: what the server room does about endless announced bodies rests on it.
+/// The same allocator as the program's, because the server's protection against endless bodies depends on it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -4,10 +4,12 @@ pub(crate) mod bodies;
 mod guard;
 mod heads;
 mod hops;
+mod local;
 pub(crate) mod proxy;
+mod reuse;
 mod sandbox;
 pub(crate) mod site;
-mod tls;
+pub(crate) mod tls;
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +17,7 @@ use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Trace};
 use sightline::net::{HttpProber, NetConfig};
 
-/// A prober that may ask loopback.
+/// Returns a prober that may connect to loopback addresses.
 fn lab() -> HttpProber {
     HttpProber::new(NetConfig { allow_private_targets: true, ..NetConfig::default() }).unwrap()
 }
@@ -38,7 +40,7 @@ fn send(prober: &HttpProber, request: &Request) -> Result<Response, ProbeError> 
     within(prober, request, Duration::from_secs(30))
 }
 
-/// Sends with that long a deadline, and sees to it that the answer comes in five times that (or a minute).
+/// Sends a request with that deadline, and asserts that the result comes within five times that time, or a minute.
 fn within(prober: &HttpProber, request: &Request, limit: Duration) -> Result<Response, ProbeError> {
     let started = Instant::now();
     let result = prober.send(request, &mut CookieJar::default(), started + limit);

@@ -6,10 +6,13 @@
 //!
 //! And the other way round: the service ends, and its clients notice as little as can be.
 
+mod absent;
 mod commits;
+mod damage;
 mod disks;
 mod files;
 pub(crate) mod kit;
+mod locks;
 mod network;
 mod rolling;
 mod rolling_clients;

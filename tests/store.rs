@@ -1,4 +1,4 @@
-//! The store's contract, held against both databases: one suite, each test on a fresh database.
+//! The behaviour of the store: each test runs on both databases, on a fresh database each time.
 
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -13,10 +13,13 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::SearchType;
+use sightline::modules::reason::Reason;
+use sightline::runs::coverage::Coverage;
 use sightline::runs::journal::{
     Batch, Checkpoint, Claim, Ending, Idempotency, InstanceId, NewRun, Started, Write,
 };
-use sightline::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use sightline::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
 use uuid::Uuid;
 
@@ -73,7 +76,7 @@ impl Fixture {
         Self { store, account, me: new_instance(), database }
     }
 
-    /// A second instance on the same database.
+    /// Opens a second instance on the same database.
     fn another(&self) -> Arc<Store> {
         let options = match self.database.name {
             "sqlite" => Options::command(),
@@ -89,12 +92,14 @@ impl Fixture {
             search_type: SearchType::Username,
             query: " @Someone ".into(),
             premium: false,
+            options: RunOptions::default(),
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
-            owner: self.me,
-            // Over at once: whoever drives may go on, until another one takes the run.
+            owner: Some(self.me),
+            // The lease expires at once: its driver may continue until another instance takes the run.
             holds: Duration::ZERO,
+            max_waiting: 1000,
             idempotency: None,
             origin: Origin::CLI,
         }
@@ -140,9 +145,9 @@ fn charge(credits: u64, allowed: Option<u64>) -> Charge {
 /// Longer than any test takes.
 const HOLDS: Duration = Duration::from_secs(3600);
 
-/// What `owner` asks for when it looks for interrupted runs.
+/// Returns the claim of `owner` for runs without a driver.
 fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], holds: HOLDS, limit }
+    Claim { owner, simulated, except: &[], expired: true, holds: HOLDS, limit }
 }
 
 fn new_instance() -> InstanceId {
@@ -179,26 +184,27 @@ fn result(id: u32, value: &str) -> ResultRecord {
     }
 }
 
-/// New results as a batch.
+/// Returns a batch of new results.
 fn added(results: &[ResultRecord]) -> Batch {
     Batch { revision: 1, added: results.to_vec(), changed: Vec::new() }
 }
 
 fn checkpoint() -> Checkpoint {
-    let report = |module: &str, status, reason: Option<&str>, http_status| ModuleReport {
+    let report = |module: &str, status, reason: Option<Reason>, http_status| ModuleReport {
         module: module.into(),
         platform: module.to_uppercase(),
         status,
-        reason: reason.map(Into::into),
+        reason,
         http_status,
         elapsed_ms: 345,
+        circuit: None,
     };
     Checkpoint {
         progress: Progress { modules_total: 2, modules_completed: 2, modules_with_hits: 1 },
         coverage: Coverage::of([Outcome::Hit, Outcome::Timeout]),
         modules: vec![
             report("github", Outcome::Hit, None, Some(200)),
-            report("mastodon", Outcome::Timeout, Some("timeout_connect"), None),
+            report("mastodon", Outcome::Timeout, Some(Reason::TimeoutConnect), None),
         ],
     }
 }
@@ -212,8 +218,8 @@ fn failed() -> Ending {
     Ending { status: Status::Failed, error: Some(error), completed_at: at("2026-03-01T12:01:00.250Z") }
 }
 
-/// What `work` gives once it has a connection. A call that got none in its time has done nothing; where many are made
-/// at once on a busy machine, it is made again.
+/// Runs `work` until it gets a connection. A call without one in time has done nothing; where many calls are made at
+/// once on a busy machine, they are repeated.
 fn once_connected<T>(mut work: impl FnMut() -> Result<T, StorageError>) -> T {
     awaited("a connection", || match work() {
         Err(error) if has_got_none(&error) => Err(error),
@@ -221,15 +227,15 @@ fn once_connected<T>(mut work: impl FnMut() -> Result<T, StorageError>) -> T {
     })
 }
 
-/// Whether no connection came free in time, or none is waited for because another caller waits.
+/// Returns whether no connection became free in time, or the caller was refused because another one waits.
 fn has_got_none(error: &StorageError) -> bool {
     let text = error.to_string();
-    ["timed out waiting for connection", "the server has been away for"]
+    ["timed out waiting for connection", "the server has been unreachable for"]
         .iter()
         .any(|sign| text.contains(sign))
 }
 
-/// Runs `work` on so many threads that start at the same moment; gives what they gave.
+/// Runs `work` on that many threads, which start at the same moment. Returns their results.
 fn race<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let (work, barrier) = (&work, &Barrier::new(threads));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-"""Premium searches through real browsers that look at the simulated web."""
+"""Premium searches with real browsers on the simulated web."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from benches.server import Server
 
 
 def tree(root):
-    """The processes below one: id and command line."""
+    """Returns the descendants of a process: id and command line."""
     parents, commands = {}, {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -26,7 +26,7 @@ def tree(root):
 
 
 def share_mib(process):
-    """Its memory, what it shares with others by its share."""
+    """Returns the proportional set size of a process."""
     try:
         return int(re.search(r"Pss:\s+(\d+)", open(f"/proc/{process}/smaps_rollup").read()).group(1)) / 1024
     except OSError:
@@ -61,9 +61,9 @@ def bench_premium(folder):
             time.sleep(0.1)
         for query in ("alice", "robert"):
             wall, modules = run(server, query, premium)
-            # Each page and its control check, one after the other in each of the sessions.
-            floor = sum(module["elapsed_ms"] for module in modules) / 1000 / sessions
-            print(f"  {sessions} sessions, {query}: wall {wall:.1f} s, the pages' own time {floor:.1f} s")
+            # Each session opens its pages and their control checks one after the other.
+            busy = sum(module["elapsed_ms"] for module in modules) / 1000 / sessions
+            print(f"  {sessions} sessions, {query}: wall {wall:.1f} s, the pages' own time {busy:.1f} s")
         browsers = tree(server.process.pid)
         used = sum(share_mib(process) for process in browsers)
         count = sum(map(is_browser, browsers.values()))

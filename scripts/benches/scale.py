@@ -1,8 +1,8 @@
-"""A store with a million searches against an empty one: do list, read and start stay flat, what does it take on disk?
+"""Compares a store of a million searches with an empty one: latency of list, read and start, and size on disk.
 
-The million is synthetic and written in bulk, so that it fits: each search has reports of 25 modules, one in ten has 5
-results. What real ones take is measured on real ones (of the sandbox), and multiplied. A fifth of all belongs to the
-account that is measured; 30,000 are older than --retain-days.
+The million is synthetic and written in bulk: each search has reports of 25 modules, one in ten has 5 results. The size
+of real searches is measured with searches in the sandbox and multiplied. A fifth of all searches belongs to the
+measured account; 30,000 are older than --retain-days.
 """
 
 import json
@@ -25,7 +25,7 @@ OLD = RUNS * 3 // 100
 ACCOUNTS = 100
 REQUESTS = 300
 STARTS = 150
-# Of emails and domains fewer: some of their sources are asked one search at a time, with pauses.
+# Fewer searches for emails and domains, because some of their sources allow one check at a time, with pauses.
 REAL = {"username": ("user{}", 20), "email": ("user{}@example.com", 3), "domain": ("user{}.com", 3)}
 DAY = 86_400_000
 # The server closes connections that are idle for 15 seconds.
@@ -46,7 +46,7 @@ RECORD = (
 
 
 def moment(number, now):
-    """Of the search of that number: the old ones first, the others evenly over 85 days."""
+    """Returns the time of the search with this number: old ones first, the others evenly over 85 days."""
     if number < OLD:
         return now - 100 * DAY + number
     return now - 85 * DAY + (number - OLD) * 85 * DAY // (RUNS - OLD) - 3_600_000
@@ -65,7 +65,7 @@ class Sqlite:
 
     def fill(self, account):
         db = sqlite3.connect(self.file)
-        # The server goes back to its own mode when it starts.
+        # The server sets its own mode again when it starts.
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         now, mine = int(time.time() * 1000), account.bytes
@@ -214,7 +214,7 @@ def v7(millis):
 
 
 class Client:
-    """One connection that is kept."""
+    """A persistent connection."""
 
     def __init__(self, server):
         self.server = server
@@ -241,7 +241,7 @@ class Client:
 
 
 def measure(sides):
-    """The same of two servers (each with ids to read), in turns: what disturbs one disturbs the other."""
+    """Measures two servers (each with ids to read) in turns, so that a disturbance affects both."""
     clients = [Client(server) for server, _ in sides]
 
     def in_turns(count, work):
@@ -269,7 +269,7 @@ def measure(sides):
 
 
 def started_a_second(server):
-    """Searches of one module by 8 clients at once, each started, run, stored and ended."""
+    """Measures searches of one module by 8 clients at once, from start to end."""
     counts, until = [], time.time() + 5
 
     def work(place):
@@ -296,7 +296,7 @@ def started(store, folder, days):
 
 
 def real_bytes(store, folder):
-    """What one real search takes, by type."""
+    """Returns the size of one real search, by type."""
     server = started(store, folder, 0)
     server.new_key()
     sizes = {}
@@ -304,7 +304,7 @@ def real_bytes(store, folder):
         before = settled(store)
         for number in range(count):
             body = {"type": search_type, "query": query.format(number), "wait": True}
-            # A wait outlasts a connection's time to be idle.
+            # A wait is longer than the idle timeout of a connection.
             Client(server).timed("POST", "/v1/searches", body)
         sizes[search_type] = (settled(store) - before) / count
     server.stop()
@@ -328,7 +328,7 @@ def show(name, empty, full):
 
 
 def sweep(store, folder):
-    """Old searches are removed while others are read and started."""
+    """Measures reads and starts while old searches are removed."""
     server = started(store, folder, 90)
     server.key = store.key
     client, began, left = Client(server), time.time(), store.old_left()

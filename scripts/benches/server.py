@@ -1,4 +1,4 @@
-"""The server under measurement."""
+"""The measured server."""
 
 import atexit
 import http.client
@@ -18,7 +18,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Server:
     """`sightline serve --sandbox` on a free port; with a new key unless it is `plain`."""
 
-    # The latest key of each database.
+    # The newest key of each database.
     keys = {}
 
     def __init__(self, folder, *flags, database=None, plain=False):
@@ -32,7 +32,7 @@ class Server:
             text=True,
             env=environment,
         )
-        # A measurement that breaks off leaves no server behind.
+        # Stops the server if a measurement fails.
         atexit.register(self.process.kill)
         line = self.process.stdout.readline()
         match = re.match(r"listening on http://127\.0\.0\.1:(\d+)", line)
@@ -43,7 +43,7 @@ class Server:
             self.new_key()
 
     def new_key(self):
-        """Makes an account and a key of it, for the requests from here on; gives the account's id."""
+        """Creates an account with a key for all further requests. Returns the id of the account."""
         email = f"bench{self.port}-{len(self.keys)}-{int(time.time() * 1000)}@example.com"
         self.cli("account", "create", "--email", email, "--plan", "unlimited")
         self.key = self.keys[self.database] = self.cli("key", "create", "--account", email).strip()
@@ -75,7 +75,7 @@ class Server:
         return int(re.search(name + r":\s+(\d+)", status).group(1)) / 1024
 
     def count(self, what):
-        """Its threads (`task`) or its open descriptors (`fd`)."""
+        """Returns the number of threads (`task`) or open descriptors (`fd`)."""
         return len(os.listdir(f"/proc/{self.process.pid}/{what}"))
 
     def stop(self):

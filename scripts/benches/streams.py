@@ -17,12 +17,12 @@ from .server import Server, percentile
 
 COUNTS = (2000, 5000)
 SECONDS = 20
-# The run must outlast attaching and measuring.
+# The run must last longer than attaching and measuring.
 MODULES = 300
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """Knows one name everywhere, and tells so once a second and no faster."""
+    """A site on which one name exists everywhere, and which answers once a second."""
 
     turn = threading.Lock()
     protocol_version = "HTTP/1.1"
@@ -83,7 +83,7 @@ def attach(server, run, count):
 
 
 def read(sockets, until):
-    """What came, each piece with the moment it was read."""
+    """The received data, each piece with the time at which it was read."""
     selector = selectors.EpollSelector()
     for connection in sockets:
         selector.register(connection, selectors.EVENT_READ)
@@ -97,17 +97,17 @@ def read(sockets, until):
 
 
 def delays(pieces, since):
-    """Milliseconds from a result's date to its arrival."""
+    """Returns the milliseconds from a result's creation to its arrival."""
     for piece, came in pieces:
         for date in re.findall(rb'event: result\n(?:.*\n)*?data: .*?"created_at":"([^"]+)Z"', piece):
             dated = datetime.datetime.fromisoformat(date.decode() + "+00:00").timestamp()
             if dated >= since:
-                # The date is cut to its millisecond: on average half of one too early.
+                # The time of a result is truncated to milliseconds, which is half a millisecond too early on average.
                 yield (came - dated) * 1000 - 0.5
 
 
 def ask_health(port, seconds, answer):
-    """Health, some 50 times a second, on one connection."""
+    """Requests health about 50 times a second on one connection."""
     connection = socket.create_connection(("127.0.0.1", port), 10)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     took, until = [], time.time() + seconds
@@ -134,7 +134,7 @@ def measure(server, run, count):
     cpu = (server.cpu_seconds() - cpu) / (time.time() - began)
     took = answer.recv()
     asker.join()
-    # Longer than a connection may be idle: until then the HTTP library waits on each for a next request.
+    # Longer than the idle timeout: until then the HTTP library waits on each connection for a next request.
     settled = memory()
     late = list(delays(pieces, began))
     frames = sum(piece.count(b"event: ") for piece, _ in pieces)

@@ -14,7 +14,7 @@ from .server import BINARY, Server, percentile
 SECONDS = 2
 ROUNDS = 3
 CONNECTIONS = (1, 8, 64)
-# What one search asks in the figures of starting searches: the start is measured, not the search.
+# The modules of a search when starts are measured: few, so that the searches themselves do not matter.
 FEW_MODULES = ("github", "gitlab")
 
 
@@ -22,7 +22,7 @@ def need(program, package):
     if shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin"):
         return
     if os.geteuid() != 0 or not shutil.which("apt-get"):
-        sys.exit(f"scripts/bench http needs {program} (Debian's package {package})")
+        sys.exit(f"this part of scripts/bench needs {program} (Debian's package {package})")
     subprocess.run(["apt-get", "install", "-y", "-qq", package], check=True, stdout=subprocess.DEVNULL)
 
 
@@ -63,7 +63,7 @@ class Nginx:
 
 
 class Load:
-    """One thing to ask for, and what came of asking."""
+    """A request to measure, with its figures."""
 
     def __init__(self, port, path, key=None, script=None):
         self.url = f"http://127.0.0.1:{port}{path}"
@@ -97,7 +97,7 @@ def milliseconds(text):
 
 
 def interleaved(connections, loads):
-    """Each in turn, several times: what disturbs the machine meanwhile disturbs all of them."""
+    """Measures each in turn, several times, so that a disturbance of the machine affects all of them."""
     for load in loads:
         load.rounds.clear()
     for _ in range(ROUNDS):
@@ -106,7 +106,7 @@ def interleaved(connections, loads):
 
 
 def run_of_10_kb(server):
-    """A finished run whose JSON is about that long."""
+    """Returns a finished run whose JSON is about this long."""
     for number in range(100):
         body = {"type": "email", "query": f"u{number}@example.com", "wait": True}
         path = f"/v1/searches/{json.load(server.request('POST', '/v1/searches', body))['run_id']}"
@@ -136,7 +136,7 @@ def bench_reads(folder):
 
 
 def starter(folder):
-    """A wrk script: each request starts a search for another name."""
+    """Returns a wrk script in which each request starts a search for another name."""
     path = os.path.join(folder, "start.lua")
     with open(path, "w") as file:
         file.write(
@@ -177,12 +177,12 @@ def bench_starts(folder):
 
 
 def bench_round_trips(server, postgres):
-    """What reading one finished run, again and again, asks of the database."""
+    """Measures the database transactions of repeated reads of one finished run."""
     body = {"type": "username", "query": "round-trips", "wait": True}
     path = f"/v1/searches/{json.load(server.request('POST', '/v1/searches', body))['run_id']}"
-    while any(server.get("/v1/health")["load"][name] for name in ("runs_driven", "runs_waiting")):
+    while server.get("/v1/searches?status=running")["count"]:
         time.sleep(0.1)
-    # The database counts a session's transactions when it has been idle for a second.
+    # PostgreSQL reports the transactions of a session after it has been idle for a second.
     time.sleep(2)
     before, reads = transactions(postgres), Load(server.port, path, server.key)
     reads.run(8)

@@ -4,16 +4,16 @@
 //     export SIGHTLINE_URL=http://127.0.0.1:8080 SIGHTLINE_API_KEY=sl_live_...
 //     node search.mjs username octocat > found.ndjson
 //
-// prints what was found, one JSON object a line. In a page (see search.html):
+// prints the results, one JSON object on each line. In a page (see search.html):
 //
 //     import { Client } from "./search.mjs";
 //     const client = new Client({ url, key, onResult: (result) => show(result) });
 //     const done = await client.search("username", "octocat"); // client.results is a Map by id
 //
-// Dropped connections, restarts of the server and rate limits are waited out: no result is lost or doubled, and the
-// search is charged once. Exit codes: 0 something was found, 1 nothing was, 2 wrong usage, 3 failed.
+// Survives dropped connections, restarts of the server and rate limits: no result is lost or duplicated, and the
+// search is charged once. Exit codes: 0 something was found, 1 nothing was found, 2 usage, 3 failed.
 
-const SILENCE = 45; // seconds; a living stream sends at least a comment every 15
+const SILENCE = 45; // seconds; an open stream sends at least a comment every 15
 const ATTEMPTS = 10; // failures in a row before it gives up
 
 /** Worth another attempt, after `wait` seconds where the server says how long. */
@@ -47,7 +47,7 @@ export class Client {
   /** Resolves to the data of the `done` frame; what was found is in `results` then. */
   async search(type, query) {
     const body = JSON.stringify({ type, query });
-    // The same key each time: whichever attempt gets through, it is one search and one charge.
+    // Every attempt sends the same key, so that there is only one search and one charge.
     const headers = { "Content-Type": "application/json", "Idempotency-Key": await randomId() };
     const runId = await this.persist(() => this.start({ method: "POST", headers, body }));
     this.say(`run ${runId}`);
@@ -69,7 +69,7 @@ export class Client {
       } else if (event === "done" && data.status !== "timeout") {
         return data;
       } else if (["done", "reconnect", "error"].includes(event)) {
-        throw new Interrupted(data.message ?? event, data.retry_after); // the run goes on
+        throw new Interrupted(data.message ?? event, data.retry_after); // the run continues
       }
     }
     throw new Interrupted("the stream ended without a done frame");
@@ -118,7 +118,7 @@ export class Client {
       throw new Interrupted(error.cause?.message || error.message);
     } finally {
       clearTimeout(timer);
-      abort.abort(); // closes the connection where more could come
+      abort.abort(); // closes the connection if more could arrive
     }
   }
 }
@@ -154,7 +154,7 @@ async function troubleOf(answer) {
 }
 
 async function randomId() {
-  const crypto = globalThis.crypto ?? (await import("node:crypto")).webcrypto; // Node 18 must be asked for it
+  const crypto = globalThis.crypto ?? (await import("node:crypto")).webcrypto; // Node 18 has it only as a module
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
   return bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
@@ -166,7 +166,7 @@ async function main(args, { SIGHTLINE_URL: url = "http://127.0.0.1:8080", SIGHTL
   const [say, key] = [(text) => console.error(text), SIGHTLINE_API_KEY.trim()];
   let wrong;
   if (args.length !== 2) wrong = "usage: search.mjs email|username|domain QUERY";
-  else if (!/^https?:\/\//.test(url)) wrong = "SIGHTLINE_URL is no http:// or https:// address";
+  else if (!/^https?:\/\//.test(url)) wrong = "SIGHTLINE_URL is not an http:// or https:// address";
   else if (!/^[!-~]+$/.test(key)) wrong = "set SIGHTLINE_API_KEY to your API key";
   if (wrong) {
     say(wrong);
@@ -180,7 +180,7 @@ async function main(args, { SIGHTLINE_URL: url = "http://127.0.0.1:8080", SIGHTL
     for (const result of results) console.log(JSON.stringify(result));
     say(`${done.status}: ${results.length} results from ${done.modules_completed} modules`);
     if (done.status === "completed") return results.length > 0 ? 0 : 1;
-    say(done.error?.message ?? ""); // `failed`: what it found until then is printed all the same
+    say(done.error?.message ?? ""); // the results of a failed run are printed, too
     return 3;
   } catch (end) {
     if (!(end instanceof Refused || isTrouble(end))) throw end;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Starts a search, follows it to its end and prints what was found, one JSON object a line.
+"""Starts a search, follows it to its end and prints the results, one JSON object on each line.
 
     export SIGHTLINE_URL=http://127.0.0.1:8080 SIGHTLINE_API_KEY=sl_live_...
     ./search.py username octocat > found.ndjson
 
-Dropped connections, restarts of the server and rate limits are waited out: no result is lost or doubled, and the
-search is charged once. Exit codes: 0 something was found, 1 nothing was, 2 wrong usage, 3 failed.
+Survives dropped connections, restarts of the server and rate limits: no result is lost or duplicated, and the
+search is charged once. Exit codes: 0 something was found, 1 nothing was found, 2 usage, 3 failed.
 Python 3.8 or newer, standard library only.
 """
 
@@ -19,12 +19,12 @@ import urllib.error
 import urllib.request
 import uuid
 
-SILENCE = 45  # seconds; a living stream sends at least a comment every 15
+SILENCE = 45  # seconds; an open stream sends at least a comment every 15
 ATTEMPTS = 10  # failures in a row before it gives up
 
 
 class Interrupted(Exception):
-    """Worth another attempt, after `wait` seconds where the server says how long."""
+    """An error that another attempt may avoid, after `wait` seconds if the server named a time."""
 
     def __init__(self, reason, wait=None):
         super().__init__(reason)
@@ -32,14 +32,14 @@ class Interrupted(Exception):
 
 
 class Refused(Exception):
-    """Another attempt would get the same answer."""
+    """An error that another attempt cannot avoid."""
 
     def __init__(self, status, reason):
         super().__init__(f"{status}: {reason}")
         self.status = status
 
 
-# What a dropped connection can look like.
+# The errors of a dropped connection.
 TROUBLE = (Interrupted, OSError, http.client.HTTPException, json.JSONDecodeError)
 
 
@@ -50,9 +50,9 @@ class Client:
         self.failures = 0  # in a row
 
     def search(self, search_type, query):
-        """Returns the data of the `done` frame; what was found is in `self.results` then."""
+        """Returns the data of the `done` event. The results are in `self.results`."""
         body = {"type": search_type, "query": query}
-        # The same key each time: whichever attempt gets through, it is one search and one charge.
+        # Every attempt sends the same key, so that there is only one search and one charge.
         headers = {"Content-Type": "application/json", "Idempotency-Key": str(uuid.uuid4())}
         run_id = self.persist(lambda: self.start(body, headers))
         say(f"run {run_id}")
@@ -63,7 +63,7 @@ class Client:
             return json.load(answer)["run_id"]
 
     def follow(self, run_id):
-        """Attaches. A stream begins with all results so far: nothing is lost between two of them."""
+        """Attaches to the run. A stream begins with all results so far, so none is lost between two streams."""
         with self.ask(f"/v1/searches/{run_id}/stream") as stream:
             for event, data in events(stream):
                 self.failures = 0
@@ -71,12 +71,12 @@ class Client:
                     self.take(data)
                 elif event == "done" and data["status"] != "timeout":
                     return data
-                elif event in ("done", "reconnect", "error"):  # the run goes on
+                elif event in ("done", "reconnect", "error"):  # the run continues
                     raise Interrupted(data.get("message", event), data.get("retry_after"))
         raise Interrupted("the stream ended without a done frame")
 
     def take(self, result):
-        """A result comes again when the stream is replayed, and when it has grown: the newest counts."""
+        """Keeps the newest of each result: results are sent again after a reattach, and when they get more sources."""
         if result["id"] not in self.results:
             say(f"{result['platform'] or result['type']}: {result['value']}")
         self.results[result["id"]] = result
@@ -110,7 +110,7 @@ class Client:
 
 
 def events(stream):
-    """The frames of a text/event-stream as (event, data). Half a frame at its end is none."""
+    """Yields the events of a text/event-stream as (event, data). An incomplete event at the end is ignored."""
     event, data = "message", []
     for line in stream:
         line = line.decode("utf-8", "replace").rstrip("\r\n")
@@ -127,7 +127,7 @@ def events(stream):
 
 
 def message_of(answer):
-    """What an error's body says, if all of it came."""
+    """Returns the message in the body of an error, if it is complete."""
     try:
         return json.load(answer)["message"]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
@@ -145,7 +145,7 @@ def main():
         say(f"usage: {sys.argv[0]} email|username|domain QUERY")
         return 2
     if not url.startswith(("http://", "https://")):
-        say("SIGHTLINE_URL is no http:// or https:// address")
+        say("SIGHTLINE_URL is not an http:// or https:// address")
         return 2
     if not (key.isascii() and key.isprintable() and key):
         say("set SIGHTLINE_API_KEY to your API key")
@@ -159,7 +159,7 @@ def main():
     for _, result in sorted(client.results.items()):
         print(json.dumps(result))
     say(f"{done['status']}: {len(client.results)} results from {done['modules_completed']} modules")
-    if done["status"] != "completed":  # `failed`: what it found until then is printed all the same
+    if done["status"] != "completed":  # the results of a failed run are printed, too
         say((done.get("error") or {}).get("message", ""))
         return 3
     return 0 if client.results else 1

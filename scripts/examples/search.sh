@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Starts a search, follows it to its end and prints what was found, one JSON object a line.
+# Starts a search, follows it to its end and prints the results, one JSON object on each line.
 #
 #   export SIGHTLINE_URL=http://127.0.0.1:8080 SIGHTLINE_API_KEY=sl_live_...
 #   ./search.sh username octocat > found.ndjson
 #
-# Dropped connections, restarts of the server and rate limits are waited out: no result is lost or doubled, and the
-# search is charged once. Exit codes: 0 something was found, 1 nothing was, 2 wrong usage, 3 failed.
+# Survives dropped connections, restarts of the server and rate limits: no result is lost or duplicated, and the
+# search is charged once. Exit codes: 0 something was found, 1 nothing was found, 2 usage, 3 failed.
 # Needs bash 4.4, curl 7.55 and jq.
 set -euo pipefail
 
@@ -18,7 +18,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "${@:2}"; exit "$1"; }
 
 (($# == 2)) || die 2 "usage: $0 email|username|domain QUERY"
-[[ $url == http://* || $url == https://* ]] || die 2 'SIGHTLINE_URL is no http:// or https:// address'
+[[ $url == http://* || $url == https://* ]] || die 2 'SIGHTLINE_URL is not an http:// or https:// address'
 [[ ${SIGHTLINE_API_KEY:-} =~ ^[[:graph:]]+$ ]] || die 2 'set SIGHTLINE_API_KEY to your API key'
 
 work=$(mktemp -d)
@@ -27,19 +27,19 @@ trap 'rm -rf -- "$work"' EXIT
 failures=0 # in a row
 run='' last='' reason='' wait=''
 
-# ---- asking, and asking again --------------------------------------------------------------------------------------
+# ---- requests and retries --------------------------------------------------------------------------------------
 
 curl=(curl --silent --show-error --no-buffer --connect-timeout 10 --dump-header "$work/head")
 
-# The key goes through a pipe: every user of a machine sees the arguments of its programs.
+# The key is passed through a pipe, because all users of a machine can see the arguments of programs.
 key_header() { printf 'Authorization: Bearer %s\n' "$SIGHTLINE_API_KEY"; }
 
-# header NAME: its value in the last answer.
+# header NAME: prints the value in the last answer.
 header() {
     tr -d '\r' <"$work/head" | awk -F ': *' -v name="$1" 'tolower($1) == name { value = $2 } END { print value }'
 }
 
-# judge BODY: whether the last answer was 200. Where another attempt would get the same one, it ends the script.
+# judge BODY: succeeds if the last answer was 200. Ends the script if another attempt would get the same answer.
 judge() {
     local status
     status=$(sed -n 's/^HTTP[^ ]* \([0-9][0-9][0-9]\).*/\1/p' "$work/head" | tail -n 1)
@@ -53,7 +53,7 @@ judge() {
     esac
 }
 
-# again: waits as long as the server says, else longer each time.
+# again: waits for the time that the server named, else longer each time.
 again() {
     ((++failures < attempts)) || die 3 "failed: $reason"
     [[ $wait =~ ^[0-9.]+$ ]] || wait=$((1 + RANDOM % 2 ** (failures < 5 ? failures : 5)))
@@ -63,7 +63,7 @@ again() {
 
 # ---- a search ------------------------------------------------------------------------------------------------------
 
-# The same one each time: whichever attempt gets through, it is one search and one charge.
+# Every attempt sends the same key, so that there is only one search and one charge.
 idempotency_key=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 
 # start TYPE QUERY: sets run.
@@ -77,8 +77,8 @@ start() {
     judge "$answer" && run=$(jq --raw-output '.run_id // empty' <<<"$answer" 2>/dev/null) && [[ -n $run ]]
 }
 
-# follow: attaches, and sets last to the data of the done frame. A stream begins with all results so far: nothing is
-# lost between two of them.
+# follow: attaches, and sets last to the data of the done event. A stream begins with all results so far, so none is
+# lost between two streams.
 follow() {
     local line event='' data='' stream reader
     : >"$work/head"
@@ -98,11 +98,11 @@ follow() {
     done
     kill "$reader" 2>/dev/null || true
     exec {stream}<&-
-    # Half a frame at the end is none; of a refusal it is the body.
+    # The rest is an incomplete event, or the body of a refusal.
     [[ -n $last ]] || { judge "$line" && false; }
 }
 
-# take EVENT DATA: false for the last frame of a stream.
+# take EVENT DATA: fails for the last event of a stream.
 take() {
     failures=0
     case $1 in
@@ -120,12 +120,12 @@ until start "$1" "$2"; do again; done
 say "run $run"
 until follow; do again; done
 
-# A result comes again when the stream is replayed, and when it has grown: the newest of each id counts.
+# Results are sent again after a reattach, and when they get more sources: the newest of each id counts.
 jq --null-input --compact-output 'reduce inputs as $result ([]; .[$result.id] = $result) | .[] | values' \
     "$work/results" | tee "$work/found"
 found=$(wc -l <"$work/found")
 summary='"\(.status): \($found) results from \(.modules_completed) modules"'
 say "$(jq --raw-output --arg found $((found)) "$summary" <<<"$last")"
-# `failed`: what it found until then is printed all the same.
+# The results of a failed run are printed, too.
 [[ $(jq -r .status <<<"$last") == completed ]] || die 3 "$(jq -r '.error.message // ""' <<<"$last")"
 ((found > 0))

@@ -1,45 +1,45 @@
-//! An account.
+//! [`Account`]: the owner of keys, runs and credits.
 
 use jiff::Timestamp;
 
 use crate::base::ids::AccountId;
 
-/// The plan of an account that is being deleted. No plan table can have it, so that a version which does not know of
-/// this allows such an account nothing.
+/// The plan of an account that is being deleted. No plan table can contain it, so a version of the program that does
+/// not know it grants such an account nothing.
 pub const BEING_DELETED: &str = "(being deleted)";
 
-/// Whoever searches: owner of keys, runs and a pool of credits.
+/// The owner of API keys, of runs and of credits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// `user_id` of the contract.
+    /// The id of the account, which the API calls `user_id`.
     pub id: AccountId,
-    /// Unique, lower-cased, at most 254 bytes.
+    /// The email address, which is unique, in lower case and at most 254 bytes long.
     pub email: String,
-    /// Name of a plan of the plan table, or [`BEING_DELETED`].
+    /// The name of a plan in the plan table, or [`BEING_DELETED`].
     pub plan: String,
-    /// Where the billing cycles start; whole milliseconds.
+    /// The start of the first billing cycle, in whole milliseconds.
     pub anchor: Timestamp,
-    /// Whole milliseconds.
+    /// The time at which the account was created, in whole milliseconds.
     pub created_at: Timestamp,
-    /// What its owner may see.
+    /// The permissions of the owner in the web app.
     pub role: Role,
 }
 
-/// What the owner of an account may see in the web app.
+/// The permissions of an account's owner in the web app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Role {
-    /// Their own.
+    /// The owner sees only their own runs and keys.
     #[default]
     User,
-    /// How the service does, too.
+    /// The owner also sees the state of the service.
     Operator,
 }
 
 impl Role {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 2] = [Self::User, Self::Operator];
 
-    /// `user` or `operator`.
+    /// Returns `user` or `operator`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -47,14 +47,14 @@ impl Role {
         }
     }
 
-    /// The role of that name.
+    /// Returns the role with that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == name)
     }
 }
 
 impl Account {
-    /// Whether its deletion was begun: it can do nothing any more.
+    /// Returns whether the deletion of the account has begun. Such an account is refused everything.
     pub fn is_being_deleted(&self) -> bool {
         self.plan == BEING_DELETED
     }

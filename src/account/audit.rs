@@ -1,7 +1,7 @@
-//! The audit: who did what, when. Never a query, a result, a key or an email address.
+//! The audit log of all actions. It never contains a query, a result, a key or an email address.
 //!
-//! An entry is written in the transaction of what it tells of: neither is there without the other. The
-//! database refuses to change or remove one.
+//! An entry is written in the transaction of the action that it records, so neither exists without the other. The
+//! database refuses to change or remove an entry.
 
 use std::fmt;
 
@@ -12,21 +12,21 @@ use uuid::Uuid;
 use crate::base::ids::{AccountId, KeyId, RequestId};
 use crate::base::storage::StorageError;
 
-/// Whoever does something.
+/// The origin of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actor {
-    /// The owner of this account, signed in.
+    /// The owner of this account, signed in to the web app.
     Account(AccountId),
-    /// Whoever has this key.
+    /// The holder of this API key.
     Key(KeyId),
-    /// An operator, by a command.
+    /// An operator who used a command.
     Cli,
     /// The service itself: retention, migrations, the first account.
     System,
 }
 
 impl Actor {
-    /// `account`, `key`, `cli` or `system`.
+    /// Returns `account`, `key`, `cli` or `system`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Account(_) => "account",
@@ -36,7 +36,7 @@ impl Actor {
         }
     }
 
-    /// The id of the account or key.
+    /// Returns the id of the account or key.
     pub fn id(&self) -> Option<Uuid> {
         match self {
             Self::Account(id) => Some(id.0),
@@ -46,7 +46,7 @@ impl Actor {
     }
 }
 
-/// `key:ID`, `cli`.
+/// Formats the actor, for example as `key:ID` or `cli`.
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.id() {
@@ -56,45 +56,45 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who asks for something, and by which request.
+/// The actor of an action, and the request that caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// The request's id, where it is one.
+    /// The id of the HTTP request, if a request caused the action.
     pub request: Option<RequestId>,
 }
 
 impl Origin {
-    /// An operator's command.
+    /// The origin of an operator's command.
     pub const CLI: Self = Self { actor: Actor::Cli, request: None };
-    /// The service itself.
+    /// The origin of actions of the service itself.
     pub const SYSTEM: Self = Self { actor: Actor::System, request: None };
 
-    /// A request.
+    /// Returns the origin of an HTTP request.
     pub fn request(actor: Actor, id: &RequestId) -> Self {
         Self { actor, request: Some(id.clone()) }
     }
 }
 
-/// What was done.
+/// An action that the audit records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// An account was created; its plan.
+    /// An account was created. The detail is its plan.
     AccountCreated,
-    /// An account is on another plan; from which to which.
+    /// The plan of an account was changed. The detail is both plans.
     PlanChanged,
-    /// All data of an account was handed out.
+    /// All data of an account was exported.
     AccountExported,
-    /// An account was closed, and is removed with all that is personal; how much that is.
+    /// An account was closed and is being deleted with all personal data. The detail is the amount of it.
     AccountDeleted,
-    /// An account has another role; which.
+    /// The role of an account was changed. The detail is the new role.
     RoleChanged,
-    /// A link was made by which an account's owner sets the password.
+    /// A link was created with which the owner of an account sets the password.
     LinkMade,
-    /// A password was set or changed; by a link or not.
+    /// A password was set or changed. The detail tells whether a link was used.
     PasswordSet,
-    /// Somebody signed in; the session.
+    /// A user signed in. The object is the session.
     SignedIn,
     /// A session was ended by its owner.
     SignedOut,
@@ -102,19 +102,23 @@ pub enum Action {
     KeyCreated,
     /// A key was revoked.
     KeyRevoked,
-    /// A run was charged and started; its type, what it cost.
+    /// A run was charged and started. The details are its type and its cost.
     RunStarted,
     /// A run was deleted.
     RunDeleted,
-    /// Old runs were removed; how many, and ended before when.
+    /// Old runs were removed. The details are their number and the moment before which they had ended.
     RunsSwept,
-    /// The schema was changed, to which version.
+    /// The open circuit of a host was closed by an operator. The detail is the host.
+    CircuitReset,
+    /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
+    DeadlinesReset,
+    /// The schema was migrated. The detail is the new version.
     Migrated,
 }
 
 impl Action {
-    /// All of them.
-    pub const ALL: [Self; 15] = [
+    /// All actions.
+    pub const ALL: [Self; 17] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -129,10 +133,12 @@ impl Action {
         Self::RunStarted,
         Self::RunDeleted,
         Self::RunsSwept,
+        Self::CircuitReset,
+        Self::DeadlinesReset,
         Self::Migrated,
     ];
 
-    /// Its name, as it is stored and shown.
+    /// Returns the name of the action, as it is stored and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AccountCreated => "account.created",
@@ -149,36 +155,38 @@ impl Action {
             Self::RunStarted => "run.started",
             Self::RunDeleted => "run.deleted",
             Self::RunsSwept => "runs.swept",
+            Self::CircuitReset => "circuit.reset",
+            Self::DeadlinesReset => "deadlines.reset",
             Self::Migrated => "schema.migrated",
         }
     }
 }
 
-/// One thing that was done.
+/// An action together with its object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Deed {
-    /// What.
+pub struct AuditEvent {
+    /// The action.
     pub action: Action,
-    /// Whose account, key or run it was.
+    /// The account to which the action, key or run belongs.
     pub account: Option<AccountId>,
-    /// The id of the key or run, the name of the migration.
+    /// The id of the key or run, or the name of the migration.
     pub object: Option<String>,
-    /// What else is worth knowing: counts, plans. Nothing personal.
+    /// Further facts, such as counts and plans. They contain no personal data.
     pub detail: Map<String, Value>,
 }
 
-impl Deed {
-    /// Something done to an account.
+impl AuditEvent {
+    /// Creates a record of an action on an account.
     pub fn of_account(action: Action, account: AccountId) -> Self {
         Self { action, account: Some(account), object: None, detail: Map::new() }
     }
 
-    /// Something done to a key or a run of an account.
+    /// Creates a record of an action on a key or a run of an account.
     pub fn of_object(action: Action, account: AccountId, object: impl fmt::Display) -> Self {
         Self { object: Some(object.to_string()), ..Self::of_account(action, account) }
     }
 
-    /// Something that concerns no account.
+    /// Creates a record of an action that concerns no account.
     pub fn of_service(action: Action) -> Self {
         Self { action, account: None, object: None, detail: Map::new() }
     }
@@ -191,43 +199,45 @@ impl Deed {
     }
 }
 
-/// An entry as it is read. Its action is text: a newer version may know more of them.
+/// An entry of the audit that was read from the store. Its action is text, because a newer version may have further
+/// actions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Ascending, never used twice; there may be gaps.
+    /// The number of the entry. Numbers are ascending and never used twice, with possible gaps.
     pub id: u64,
-    /// When.
+    /// The time of the action.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// What: see [`Action::as_str`].
+    /// The name of the action: see [`Action::as_str`].
     pub action: String,
-    /// Whose account, key or run it was.
+    /// The account to which the action, key or run belongs.
     pub account: Option<AccountId>,
-    /// The id of the key or run, the name of the migration.
+    /// The id of the key or run, or the name of the migration.
     pub object: Option<String>,
-    /// The request's id.
+    /// The id of the HTTP request.
     pub request: Option<String>,
-    /// What else is worth knowing.
+    /// Further facts.
     pub detail: Map<String, Value>,
 }
 
-/// Which entries are asked for.
+/// A selection of entries of the audit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Only those of this account.
+    /// Selects only entries of this account.
     pub account: Option<AccountId>,
-    /// Only those from this moment on.
+    /// Selects only entries from this moment on.
     pub since: Option<Timestamp>,
-    /// Only those after this one (the last of the previous page).
+    /// Selects only entries after this one, which is the last of the previous page.
     pub after: u64,
 }
 
-/// Keeps the audit. (What is done through the other traits is noted there, in its own transaction.)
+/// The storage of the audit. Actions of the other storage traits are recorded by those traits, in their own
+/// transactions. `store` is the only implementation: the trait keeps SQL out of this layer.
 pub trait AuditTrail: Send + Sync {
-    /// Notes something that changes nothing in the store.
-    fn note(&self, deed: &Deed, at: Timestamp, by: &Origin) -> Result<(), StorageError>;
+    /// Records an action that changes nothing in the store.
+    fn note(&self, event: &AuditEvent, at: Timestamp, by: &Origin) -> Result<(), StorageError>;
 
-    /// Oldest first, at most `limit`.
+    /// Returns at most `limit` entries, the oldest first.
     fn audit(&self, filter: &AuditFilter, limit: usize) -> Result<Vec<Entry>, StorageError>;
 }

@@ -1,7 +1,7 @@
-//! Credits: billing cycles, charges, balances.
+//! Credits: billing cycles, charges and balances.
 //!
-//! A cycle is a month from the account's own anchor: same day and time of day, UTC; a day that a month
-//! does not have becomes its last one (31 January → 28 February → 31 March).
+//! A cycle is a month that starts at the account's anchor: on the same day of the month at the same time of day, in
+//! UTC. In a month without that day it starts on the last day (31 January, 28 February, 31 March).
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -9,20 +9,21 @@ use jiff::{Timestamp, ToSpan};
 /// One billing cycle: from `start` (inclusive) to `end` (exclusive).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cycle {
-    /// First moment.
+    /// The first moment of the cycle.
     pub start: Timestamp,
-    /// First moment of the next one.
+    /// The first moment of the next cycle.
     pub end: Timestamp,
 }
 
 impl Cycle {
-    /// The cycle of an account with `anchor` in which `now` lies. Before the anchor: the first one.
+    /// Returns the cycle that contains `now`, for an account with that `anchor`. For a moment before the anchor,
+    /// returns the first cycle.
     pub fn at(anchor: Timestamp, now: Timestamp) -> Self {
         let from = anchor.to_zoned(TimeZone::UTC);
         let to = now.to_zoned(TimeZone::UTC);
         let months = (i32::from(to.year()) - i32::from(from.year())) * 12 + i32::from(to.month())
             - i32::from(from.month());
-        // Each boundary is counted from the anchor itself, so that a short month costs no day for ever.
+        // Each boundary is computed from the anchor, so that a short month does not shift the later ones.
         let boundary =
             |months: i32| from.checked_add(months.max(0).months()).map_or(anchor, |zoned| zoned.timestamp());
         let start = if boundary(months) > now { months - 1 } else { months }.max(0);
@@ -30,35 +31,36 @@ impl Cycle {
     }
 }
 
-/// Credits of a standard search (section 8 of the contract).
+/// The cost of a standard search, in credits (`src/manual/accounts-and-keys.md`).
 pub const STANDARD_COST: u64 = 1;
-/// Credits of a premium username search (section 8).
+/// The cost of a premium username search, in credits (`src/manual/accounts-and-keys.md`).
 pub const PREMIUM_COST: u64 = 2;
 
-/// What a run costs, and where it is booked.
+/// The cost of a run, and the cycle that is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Charge {
-    /// Credits.
+    /// The number of credits.
     pub credits: u64,
-    /// The most that may be used in the cycle; `None`: no cap.
+    /// The maximum number of credits that may be used in the cycle, or `None` if there is no limit.
     pub allowed: Option<u64>,
-    /// The cycle that pays.
+    /// The cycle that is charged.
     pub cycle: Cycle,
 }
 
-/// The state of an account's pool.
+/// The credits of an account in one cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Balance {
-    /// Used in this cycle.
+    /// The credits that were used in this cycle.
     pub used: u64,
-    /// The cap; `None`: none.
+    /// The credits of the plan, or `None` if there is no limit.
     pub allowed: Option<u64>,
-    /// The cycle.
+    /// The current billing cycle.
     pub cycle: Cycle,
 }
 
 impl Balance {
-    /// What is left; `None`: no cap. Never negative, even after a change to a smaller plan.
+    /// Returns the remaining credits, or `None` if there is no limit. The number is 0 after a change to a plan with
+    /// fewer credits than were used.
     pub fn remaining(&self) -> Option<u64> {
         self.allowed.map(|allowed| allowed.saturating_sub(self.used))
     }
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smaller_plan_leaves_nothing_rather_than_less_than_nothing() {
+    fn a_balance_is_never_negative_after_a_change_to_a_smaller_plan() {
         let cycle = Cycle::at(at("2026-01-01T00:00:00Z"), at("2026-01-02T00:00:00Z"));
         assert_eq!(Balance { used: 90, allowed: Some(30), cycle }.remaining(), Some(0));
         assert_eq!(Balance { used: 90, allowed: None, cycle }.remaining(), None);

@@ -1,9 +1,9 @@
-//! Deleting accounts: bit by bit, so that others can write meanwhile; what was begun is brought to its end.
+//! Deletes accounts in small steps, so that other writers are not blocked. An interrupted deletion is resumed.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{info, warn};
+use log::{info, log, warn};
 
 use super::account::Account;
 use super::audit::Origin;
@@ -12,21 +12,21 @@ use super::service::{AccountError, Accounts};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 
-/// The pause after a part was removed: as long as that took, within these bounds. Whoever waits for an SQLite file
-/// that another process writes to looks every now and then, and would never find it free.
+/// The bounds of the pause after a step. Within them, the pause is as long as the step took. A process that waits for
+/// an SQLite file polls its lock, and would never find it free without a pause.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
-/// How often a server looks for deletions that somebody began and did not end.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// How long one round may take: the housekeeper has leases to renew too.
+/// The interval at which a server searches for deletions that have begun and not ended.
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
+/// The longest duration of one round. The maintenance thread has to renew leases too.
 const ROUND: Duration = Duration::from_millis(250);
 
 impl Accounts {
-    /// Deletes the account with that email address and everything personal. Its keys are refused at once here, within
-    /// [`KEY_CACHE_TTL`](super::service::KEY_CACHE_TTL) in other processes; its live runs stop where they are driven;
-    /// nothing can be started for it from now on, anywhere. Then all of it is removed, which may take a while.
+    /// Deletes the account with that email address and all its personal data. Its keys are refused at once by this
+    /// process, and within [`KEY_CACHE_TTL`](super::service::KEY_CACHE_TTL) by other processes. Its live runs stop,
+    /// and no instance starts new ones. Then the data is removed, which may take a while.
     ///
     /// # Errors
-    /// [`AccountError::UnknownAccount`], the store's failure before anything was done, or
+    /// Returns [`AccountError::UnknownAccount`], an error of the store if it fails before anything was done, or
     /// [`AccountError::Unfinished`] after that.
     pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
         let account = self.account_by_email(email)?;
@@ -35,11 +35,10 @@ impl Accounts {
         Ok((account, erased))
     }
 
-    /// The same without waiting for the end: closes the account for good, and leaves the rest to the housekeeper, which
-    /// begins with it at once.
+    /// Closes an account. The maintenance thread then removes its data, starting at once.
     ///
     /// # Errors
-    /// [`AccountError::UnknownAccount`] or the store's failure.
+    /// Returns [`AccountError::UnknownAccount`], or an error of the store.
     pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
         let erased = self.close(id, by)?;
         *self.deletions_due.lock() = Instant::now();
@@ -48,7 +47,7 @@ impl Accounts {
 
     fn close(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
         let closed = self.ledger.close_account(id, self.clock.now(), by)?;
-        self.forget_access_of(id);
+        self.evict_access_of(id);
         closed.ok_or(AccountError::UnknownAccount)
     }
 
@@ -62,8 +61,8 @@ impl Accounts {
         }
     }
 
-    /// Goes on, for a moment, with deletions that somebody began and did not end: a command that was interrupted. The
-    /// housekeeper calls it about once a second.
+    /// Continues, for a short time, the deletions that have begun and not ended, for instance because a command was
+    /// interrupted. The maintenance thread calls this about once a second.
     pub fn finish_deletions(&self) {
         let mut due = self.deletions_due.lock();
         if Instant::now() < *due {
@@ -71,10 +70,10 @@ impl Accounts {
         }
         match self.finish_some(Instant::now() + ROUND) {
             Ok(Erasure::More) => {}
-            Ok(Erasure::Done) => *due = Instant::now() + LOOK_EVERY,
+            Ok(Erasure::Done) => *due = Instant::now() + POLL_INTERVAL,
             Err(error) => {
-                warn!("what is left of deleted accounts was not removed: {error}");
-                *due = Instant::now() + LOOK_EVERY;
+                log!(error.log_level(), "cannot continue the deletion of accounts: {error}");
+                *due = Instant::now() + POLL_INTERVAL;
             }
         }
     }
@@ -85,11 +84,11 @@ impl Accounts {
             match self.finish_one(account, until) {
                 Ok(Erasure::More) => return Ok(Erasure::More),
                 Ok(Erasure::Done) => {
-                    info!("account {account}: its deletion, which somebody had begun, is done");
+                    info!("account {account}: finished its interrupted deletion");
                 }
-                // It must not keep those behind it waiting.
+                // A failing deletion must not block the following ones.
                 Err(error) => {
-                    warn!("account {account}: its deletion, which somebody had begun, fails");
+                    warn!("account {account}: cannot finish its interrupted deletion");
                     failure = Some(error);
                 }
             }

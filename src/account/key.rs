@@ -1,7 +1,7 @@
-//! API keys: `sl_live_` + 30 base62 characters + 6 base62 characters of CRC-32 over what precedes.
+//! API keys: `sl_live_`, 30 base62 characters, and 6 base62 characters of a CRC-32 of the preceding text.
 //!
-//! The checksum refuses a mistyped key without a look-up and lets secret scanners find a leaked one.
-//! The store knows the SHA-256 and the last four characters alone.
+//! With the checksum, a mistyped key is refused without a query of the store, and secret scanners can recognise a
+//! leaked key. The store contains only the SHA-256 and the last four characters.
 
 use std::fmt;
 
@@ -12,18 +12,18 @@ use subtle::ConstantTimeEq;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::secret::Secret;
 
-/// What every key starts with.
+/// The prefix of each key.
 pub const PREFIX: &str = "sl_live_";
 const SECRET_CHARS: usize = 30;
 const CHECKSUM_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// SHA-256 of a whole key.
+/// The SHA-256 of a complete key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyHash(pub [u8; 32]);
 
 impl KeyHash {
-    /// Whether both are the same, in a time that does not tell where they differ.
+    /// Compares two hashes in constant time.
     pub fn is_same(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -35,34 +35,34 @@ impl fmt::Debug for KeyHash {
     }
 }
 
-/// A whole key of the right form. Prints as redacted.
+/// A complete, well-formed key. Its debug output is redacted.
 #[derive(Debug, Clone)]
 pub struct ApiKey(Secret<String>);
 
-/// The text is no key: wrong prefix, length, characters or checksum.
+/// The error for a text that is not a key, because its prefix, length, characters or checksum are wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedKey;
 
 impl fmt::Display for MalformedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an API key of this service (wrong form or checksum)")
+        f.write_str("not an API key of this service: wrong form or checksum")
     }
 }
 
 impl std::error::Error for MalformedKey {}
 
 impl ApiKey {
-    /// A new key from the system's random numbers.
+    /// Generates a key from the system's random numbers.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// Returns an error if the system provides no random numbers.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut text = String::with_capacity(PREFIX.len() + SECRET_CHARS + CHECKSUM_CHARS);
         text.push_str(PREFIX);
         while text.len() < PREFIX.len() + SECRET_CHARS {
             let mut bytes = [0u8; 48];
             getrandom::fill(&mut bytes)?;
-            // 248 = 4 * 62: larger bytes are thrown away, so that each character is equally likely.
+            // Since 248 = 4 * 62, larger bytes are dropped, so that all characters are equally likely.
             for byte in
                 bytes.into_iter().filter(|byte| *byte < 248).take(PREFIX.len() + SECRET_CHARS - text.len())
             {
@@ -74,10 +74,10 @@ impl ApiKey {
         Ok(Self(Secret::new(text)))
     }
 
-    /// Reads a key.
+    /// Parses a text as a key.
     ///
     /// # Errors
-    /// [`MalformedKey`] says nothing of what is wrong: whoever has a key copies it whole.
+    /// Returns [`MalformedKey`], which does not contain the cause, so that a guess does not show how close it was.
     pub fn parse(text: &str) -> Result<Self, MalformedKey> {
         let whole = PREFIX.len() + SECRET_CHARS + CHECKSUM_CHARS;
         let fits = text.len() == whole
@@ -90,17 +90,17 @@ impl ApiKey {
         if checksum(body) == sum { Ok(Self(Secret::new(text.to_owned()))) } else { Err(MalformedKey) }
     }
 
-    /// The key itself, to be shown once.
+    /// Returns the key itself, which is shown only once.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What the store knows it by.
+    /// Returns the hash by which the store identifies the key.
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.expose().as_bytes()).into())
     }
 
-    /// The last four characters.
+    /// Returns the last four characters.
     pub fn last_four(&self) -> &str {
         let text = self.expose();
         &text[text.len() - 4..]
@@ -108,7 +108,9 @@ impl ApiKey {
 }
 
 fn checksum(body: &str) -> String {
-    let mut rest = crc32fast::hash(body.as_bytes());
+    let mut crc = flate2::Crc::new();
+    crc.update(body.as_bytes());
+    let mut rest = crc.sum();
     let mut digits = [b'0'; CHECKSUM_CHARS];
     for digit in digits.iter_mut().rev() {
         *digit = BASE62[(rest % 62) as usize];
@@ -117,24 +119,24 @@ fn checksum(body: &str) -> String {
     digits.iter().copied().map(char::from).collect()
 }
 
-/// What is known of a key after it was shown.
+/// The stored facts about a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// Identifier, not secret.
+    /// The identifier, which is not secret.
     pub id: KeyId,
-    /// Owner.
+    /// The owner of the key.
     pub account: AccountId,
-    /// SHA-256 of the key.
+    /// The SHA-256 of the key.
     pub hash: KeyHash,
-    /// Last four characters.
+    /// The last four characters.
     pub last_four: String,
-    /// The owner's word for it; may be empty, at most 100 characters.
+    /// The owner's label for the key. It has at most 100 characters and may be empty.
     pub label: String,
-    /// When it was made.
+    /// The time at which the key was created.
     pub created_at: Timestamp,
-    /// When it was last seen, to about a minute.
+    /// The time at which the key was last used, to about a minute.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// The time at which the key was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 

@@ -1,29 +1,29 @@
-//! Plans: what an account may do, and how many credits a month it has.
+//! Plans: the permissions of an account, and its credits per month.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One plan.
+/// A plan of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Lower-case name, such as `pro`.
+    /// The name in lower case, such as `pro`.
     pub name: String,
-    /// Credits a billing cycle; `None`: no cap.
+    /// The credits for each billing cycle, or `None` if there is no limit.
     pub credits: Option<u64>,
-    /// Whether keys of this plan work on the API.
+    /// Whether keys of this plan can use the API.
     pub api: bool,
     /// Whether premium searches are allowed.
     pub premium: bool,
 }
 
-/// All plans, cheapest first.
+/// All plans, the cheapest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanTable {
     plans: Vec<Plan>,
 }
 
 impl Default for PlanTable {
-    /// The contract's figures for `pro` and `unlimited`; ours for the others.
+    /// Returns the default plans. The plan table can be configured.
     fn default() -> Self {
         let plan = |name: &str, credits, api, premium| Plan { name: name.to_owned(), credits, api, premium };
         Self {
@@ -38,23 +38,23 @@ impl Default for PlanTable {
 }
 
 impl PlanTable {
-    /// All plans, cheapest first.
+    /// Returns all plans, the cheapest first.
     pub fn all(&self) -> &[Plan] {
         &self.plans
     }
 
-    /// The plan of that name.
+    /// Returns the plan with that name.
     pub fn get(&self, name: &str) -> Option<&Plan> {
         self.plans.iter().find(|plan| plan.name == name)
     }
 
-    /// Names of the plans that fulfil `wanted`, cheapest first.
+    /// Returns the names of the plans for which `wanted` is true, the cheapest first.
     pub fn names_where(&self, wanted: impl Fn(&Plan) -> bool) -> Vec<&str> {
         self.plans.iter().filter(|plan| wanted(plan)).map(|plan| plan.name.as_str()).collect()
     }
 }
 
-/// Why a plan table was refused.
+/// The error for an invalid plan table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanTableError(String);
 
@@ -69,14 +69,14 @@ impl std::error::Error for PlanTableError {}
 impl FromStr for PlanTable {
     type Err = PlanTableError;
 
-    /// Reads `NAME=CREDITS[:api][:premium]` separated by commas, `CREDITS` a whole number or
+    /// Parses `NAME=CREDITS[:api][:premium]` entries separated by commas, where `CREDITS` is a whole number or
     /// `unlimited`: `free=5,basic=30:premium,pro=100:api:premium,unlimited=unlimited:api:premium`.
     fn from_str(text: &str) -> Result<Self, PlanTableError> {
         let mut plans: Vec<Plan> = Vec::new();
         for part in text.split(',') {
             let plan = parse_plan(part.trim())?;
             if plans.iter().any(|known| known.name == plan.name) {
-                return Err(PlanTableError(format!("plan \"{}\" stands twice", plan.name)));
+                return Err(PlanTableError(format!("plan \"{}\" is repeated", plan.name)));
             }
             plans.push(plan);
         }
@@ -155,7 +155,7 @@ mod tests {
             ("Pro=1", "plan name \"Pro\": 1 to 32 of a-z, 0-9, _ and - are allowed"),
             ("pro=-1", "credits of plan \"pro\": a whole number or \"unlimited\" is allowed"),
             ("pro=1:apis", "\"apis\" of plan \"pro\": api or premium is allowed"),
-            ("pro=1,pro=2", "plan \"pro\" stands twice"),
+            ("pro=1,pro=2", "plan \"pro\" is repeated"),
         ] {
             assert_eq!(text.parse::<PlanTable>().unwrap_err().to_string(), want);
         }

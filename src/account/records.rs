@@ -1,4 +1,4 @@
-//! What is kept of an account beside itself, its keys and its runs: for handing all of it out.
+//! [`Records`]: the charges, usage and idempotency keys of an account, for an export of its data.
 
 use jiff::Timestamp;
 
@@ -8,46 +8,47 @@ use crate::base::storage::StorageError;
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Booking {
-    /// The run that it was for.
+    /// The run that was charged or refunded.
     pub run: RunId,
-    /// `charge` or `refund`.
+    /// The kind of the line: `charge` or `refund`.
     pub kind: String,
-    /// Start of the billing cycle that paid.
+    /// The start of the billing cycle that was charged.
     pub cycle_start: Timestamp,
-    /// Credits.
+    /// The number of credits.
     pub credits: u64,
-    /// When.
+    /// The time at which it was booked.
     pub at: Timestamp,
 }
 
-/// What was used in one billing cycle.
+/// The credits used in one billing cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleUse {
-    /// Its start.
+    /// The start of the cycle.
     pub cycle_start: Timestamp,
-    /// Credits used.
+    /// The number of credits that were used.
     pub used: u64,
 }
 
-/// An `Idempotency-Key` that is still remembered.
+/// An `Idempotency-Key` that has not expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotedRequest {
-    /// As the caller sent it.
+    /// The key as the caller sent it.
     pub key: String,
-    /// The run that it stands for.
+    /// The run that was started with it.
     pub run: RunId,
-    /// When it was noted.
+    /// The time at which it was recorded.
     pub at: Timestamp,
 }
 
-/// Reads these.
+/// Storage from which the records of an account are read for an export. `store` is the only implementation: the trait
+/// keeps SQL out of this layer.
 pub trait Records: Send + Sync {
-    /// The ledger's lines of an account, oldest first.
+    /// Returns the ledger's lines of an account, the oldest first.
     fn bookings(&self, account: AccountId) -> Result<Vec<Booking>, StorageError>;
 
-    /// What an account used, cycle by cycle, oldest first.
+    /// Returns the usage of an account by cycle, the oldest first.
     fn cycle_uses(&self, account: AccountId) -> Result<Vec<CycleUse>, StorageError>;
 
-    /// Idempotency keys of an account, oldest first.
+    /// Returns the idempotency keys of an account, the oldest first.
     fn noted_requests(&self, account: AccountId) -> Result<Vec<NotedRequest>, StorageError>;
 }

@@ -1,4 +1,4 @@
-//! What can be done with accounts: create, authenticate, look at the pool.
+//! [`Accounts`]: creates accounts and keys, authenticates requests, and reads balances.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,28 +15,31 @@ use super::credits::{Balance, Charge, Cycle};
 use super::key::{ApiKey, KeyHash, KeyRecord};
 use super::ledger::Ledger;
 use super::plan::{Plan, PlanTable};
+use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
 
-/// How long a key, its owner and its plan are believed without asking the store: the longest that a
-/// revoked key may go on working.
+/// The time for which a key, its owner and its plan are cached. It is the longest time for which a revoked key may
+/// still work.
 pub const KEY_CACHE_TTL: Duration = Duration::from_secs(2);
-/// Entries of the key cache; beyond it, expired ones are thrown out.
+/// The maximum number of keys in the cache.
 const KEY_CACHE_ENTRIES: usize = 10_000;
 
-/// Whoever sent a request, with what they may do.
+/// The sender of a request, with its permissions.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// The account.
     pub account: Account,
-    /// Its plan.
+    /// The plan of the account.
     pub plan: Plan,
-    /// Who that is to the audit.
+    /// The actor that the audit records.
     pub actor: Actor,
+    /// The key that was sent, or `None` for a session of the web app.
+    pub key: Option<KeyHash>,
 }
 
-/// Why something about an account could not be done.
+/// The reasons why an operation on an account fails.
 #[derive(Debug)]
 pub enum AccountError {
     /// The key is malformed, unknown or revoked.
@@ -45,19 +48,19 @@ pub enum AccountError {
     UnknownAccount,
     /// An account with this email address exists.
     EmailTaken,
-    /// Not an email address.
+    /// The text is not an email address.
     InvalidEmail,
-    /// A label is at most 100 characters, none of them a control character.
+    /// A label is longer than 100 characters or has a control character.
     InvalidLabel,
-    /// No plan has this name; the names that exist.
+    /// No plan has this name. Contains the names that exist.
     UnknownPlan(Vec<String>),
     /// No key has this id.
     UnknownKey,
-    /// The deletion of the account was begun: nothing else can be done with it.
+    /// The deletion of the account has begun. No other operation is possible.
     BeingDeleted,
-    /// An account was closed for good, but not all of it could be removed.
+    /// The account was closed, but not all of its data could be removed yet.
     Unfinished(StorageError),
-    /// The system gave no random numbers.
+    /// The system provided no random numbers.
     Random(getrandom::Error),
     /// The store failed.
     Storage(StorageError),
@@ -79,50 +82,60 @@ impl fmt::Display for AccountError {
                 f.write_str("not an email address: LOCAL@DOMAIN of at most 254 bytes is allowed")
             }
             Self::InvalidLabel => {
-                f.write_str("not a label: at most 100 characters, no control characters, are allowed")
+                f.write_str("invalid label: at most 100 characters without control characters are allowed")
             }
-            Self::UnknownPlan(names) => write!(f, "no such plan: {} are allowed", names.join(", ")),
+            Self::UnknownPlan(names) => write!(f, "unknown plan: {} are allowed", names.join(", ")),
             Self::UnknownKey => f.write_str("no such key"),
             Self::BeingDeleted => {
-                f.write_str("the account is being deleted; \"account delete\" sees that through")
+                f.write_str("the account is being deleted; \"account delete\" finishes that")
             }
             Self::Unfinished(error) => write!(
                 f,
                 "the account is closed for good, but not all of it is removed yet: a running server goes on with \
                  that, and so does the same command: {error}"
             ),
-            Self::Random(error) => write!(f, "the system gives no random numbers: {error}"),
+            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
             Self::Storage(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for AccountError {}
+impl std::error::Error for AccountError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Random(error) => Some(error),
+            Self::Storage(error) | Self::Unfinished(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
-/// The use cases of this room. One for a process; shared.
+/// The use cases of accounts. There is one value for each process, which all layers share.
 pub struct Accounts {
     pub(super) ledger: Arc<dyn Ledger>,
     plans: PlanTable,
     pub(super) clock: Arc<dyn Clock>,
-    cache: Mutex<HashMap<KeyHash, CachedKey>>,
+    cache: Cache<KeyHash, CachedKey>,
     seen: Mutex<HashMap<KeyId, Timestamp>>,
     pub(super) deletions_due: Mutex<Instant>,
 }
 
+#[derive(Clone)]
 struct CachedKey {
     id: KeyId,
     account: Account,
-    read_at: Timestamp,
+    read_at: Instant,
 }
 
 impl Accounts {
-    /// Accounts kept in `ledger`, with these plans.
+    /// Creates the use cases with the accounts in `ledger` and these plans.
     pub fn new(ledger: Arc<dyn Ledger>, plans: PlanTable, clock: Arc<dyn Clock>) -> Self {
-        let (cache, seen, deletions_due) = (Mutex::default(), Mutex::default(), Mutex::new(Instant::now()));
+        let cache = Cache::new(Bounds { entries: KEY_CACHE_ENTRIES, weight: 0 });
+        let (seen, deletions_due) = (Mutex::default(), Mutex::new(Instant::now()));
         Self { ledger, plans, clock, cache, seen, deletions_due }
     }
 
-    /// The plans in force.
+    /// Returns the plans in force.
     pub fn plans(&self) -> &PlanTable {
         &self.plans
     }
@@ -130,8 +143,8 @@ impl Accounts {
     /// Creates an account whose first billing cycle starts now.
     ///
     /// # Errors
-    /// [`AccountError::InvalidEmail`], [`AccountError::UnknownPlan`], [`AccountError::EmailTaken`],
-    /// or the store's failure.
+    /// Returns [`AccountError::InvalidEmail`], [`AccountError::UnknownPlan`], [`AccountError::EmailTaken`], or an
+    /// error of the store.
     pub fn create_account(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         let email = normal_email(email)?;
         self.require_plan(plan)?;
@@ -147,37 +160,38 @@ impl Accounts {
         if self.ledger.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
     }
 
-    /// The account with that email address, whatever its case.
+    /// Returns the account with that email address, ignoring case.
     ///
     /// # Errors
-    /// [`AccountError::UnknownAccount`] or the store's failure.
+    /// Returns [`AccountError::UnknownAccount`], or an error of the store.
     pub fn account_by_email(&self, email: &str) -> Result<Account, AccountError> {
         let email = email.trim().to_lowercase();
         self.ledger.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)
     }
 
-    /// The same, of one that is not being deleted.
+    /// Returns the account with that email address, unless it is being deleted.
     ///
     /// # Errors
-    /// [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`] or the store's failure.
+    /// Returns [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or an error of the store.
     pub fn open_account(&self, email: &str) -> Result<Account, AccountError> {
         let account = self.account_by_email(email)?;
         if account.is_being_deleted() { Err(AccountError::BeingDeleted) } else { Ok(account) }
     }
 
-    /// All accounts, oldest first.
+    /// Returns all accounts, the oldest first.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn accounts(&self) -> Result<Vec<Account>, AccountError> {
         Ok(self.ledger.accounts()?)
     }
 
-    /// Changes the plan of the account with that email address; holds within [`KEY_CACHE_TTL`].
+    /// Changes the plan of the account with that email address. All instances use the new plan within
+    /// [`KEY_CACHE_TTL`].
     ///
     /// # Errors
-    /// [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or the store's
-    /// failure.
+    /// Returns [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or an
+    /// error of the store.
     pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
         self.require_plan(plan)?;
         let mut account = self.open_account(email)?;
@@ -188,11 +202,11 @@ impl Accounts {
         Ok(account)
     }
 
-    /// Makes a key. This is the only time that the key itself is known.
+    /// Creates a key. Only the caller of this function gets the key itself.
     ///
     /// # Errors
-    /// [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], [`AccountError::Random`], or the store's
-    /// failure.
+    /// Returns [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], [`AccountError::Random`], or an
+    /// error of the store.
     pub fn create_key(
         &self,
         account: &Account,
@@ -217,121 +231,129 @@ impl Accounts {
         if self.ledger.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
     }
 
-    /// The keys of one account, or of all.
+    /// Returns the keys of one account, or of all accounts for `None`.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, AccountError> {
         Ok(self.ledger.keys(account)?)
     }
 
-    /// Revokes a key: at once here, within [`KEY_CACHE_TTL`] in other processes.
+    /// Revokes a key. This process refuses it at once, and others do within [`KEY_CACHE_TTL`].
     ///
     /// # Errors
-    /// [`AccountError::UnknownKey`] or the store's failure.
+    /// Returns [`AccountError::UnknownKey`], or an error of the store.
     pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), AccountError> {
         let known = self.ledger.revoke_key(id, self.clock.now(), by)?;
-        self.cache.lock().retain(|_, cached| cached.id != id);
+        self.cache.retain(|_, cached| cached.id != id);
         if known { Ok(()) } else { Err(AccountError::UnknownKey) }
     }
 
-    /// Forgets what the keys of an account may do.
-    pub(super) fn forget_access_of(&self, account: AccountId) {
-        self.cache.lock().retain(|_, cached| cached.account.id != account);
+    /// Removes the keys of an account from the cache.
+    pub(super) fn evict_access_of(&self, account: AccountId) {
+        self.cache.retain(|_, cached| cached.account.id != account);
     }
 
-    /// Forgets what keys may do, so that it is read anew: some of it has changed.
-    pub fn forget_access(&self) {
-        self.cache.lock().clear();
+    /// Clears the cache of keys, so that permissions are read again.
+    pub fn evict_access(&self) {
+        self.cache.retain(|_, _| false);
     }
 
-    /// Whose key this is.
+    /// Returns the owner of a key and its plan.
     ///
     /// # Errors
-    /// [`AccountError::InvalidKey`] or the store's failure.
+    /// Returns [`AccountError::InvalidKey`], or an error of the store.
     pub fn authenticate(&self, key: &str) -> Result<Caller, AccountError> {
         let hash = ApiKey::parse(key).map_err(|_| AccountError::InvalidKey)?.hash();
-        let now = self.clock.now();
-        let (id, account) = match self.cached(&hash, now) {
+        let (id, account) = match self.cached(&hash, KEY_CACHE_TTL) {
             Some(cached) => cached,
-            None => self.look_up(&hash, now)?,
+            None => self.look_up(&hash)?,
         };
-        self.seen.lock().insert(id, now);
+        self.seen.lock().insert(id, self.clock.now());
         let plan = self.plan_of(&account);
-        Ok(Caller { account, plan, actor: Actor::Key(id) })
+        Ok(Caller { account, plan, actor: Actor::Key(id), key: Some(hash) })
     }
 
-    fn cached(&self, hash: &KeyHash, now: Timestamp) -> Option<(KeyId, Account)> {
-        let cache = self.cache.lock();
-        let cached = cache.get(hash)?;
-        is_fresh(cached, now).then(|| (cached.id, cached.account.clone()))
+    /// Returns whether a key that opened a stream may continue to read. A cached key may be as old as `max_age`, so
+    /// that all streams of a key together read the store once in that time.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails. While the store is unavailable, the result is `true`.
+    pub fn may_still_read(&self, key: &KeyHash, max_age: Duration) -> Result<bool, StorageError> {
+        let known = self.cached(key, max_age);
+        match known.map_or_else(|| self.look_up(key), Ok) {
+            Ok((_, account)) => Ok(self.plan_of(&account).api),
+            Err(AccountError::Storage(error)) if error.is_unavailable() => Ok(true),
+            Err(AccountError::Storage(error)) => Err(error),
+            Err(_) => Ok(false),
+        }
     }
 
-    fn look_up(&self, hash: &KeyHash, now: Timestamp) -> Result<(KeyId, Account), AccountError> {
+    fn cached(&self, hash: &KeyHash, max_age: Duration) -> Option<(KeyId, Account)> {
+        let cached = self.cache.get(hash).filter(|cached| cached.read_at.elapsed() < max_age)?;
+        Some((cached.id, cached.account))
+    }
+
+    fn look_up(&self, hash: &KeyHash) -> Result<(KeyId, Account), AccountError> {
+        // The age is measured from before the read, whose answer may take long.
+        let read_at = Instant::now();
         let found = self.ledger.key_by_hash(hash)?;
         let (record, account) = found
             .filter(|(record, _)| record.hash.is_same(hash) && record.revoked_at.is_none())
             .ok_or(AccountError::InvalidKey)?;
-        let mut cache = self.cache.lock();
-        if cache.len() >= KEY_CACHE_ENTRIES {
-            cache.retain(|_, cached| is_fresh(cached, now));
-        }
-        cache.insert(*hash, CachedKey { id: record.id, account: account.clone(), read_at: now });
+        let value = CachedKey { id: record.id, account: account.clone(), read_at };
+        self.cache.insert(hash, Computed { value, ttl: KEY_CACHE_TTL, weight: 0 });
         Ok((record.id, account))
     }
 
-    /// The plan of an account. One that the table no longer has allows nothing.
+    /// Returns the plan of an account. A plan that is no longer in the table grants nothing.
     pub fn plan_of(&self, account: &Account) -> Plan {
         self.plans.get(&account.plan).cloned().unwrap_or_else(|| {
-            warn!(
-                "account {} is on plan \"{}\", which the plan table does not have",
-                account.id, account.plan
-            );
+            warn!("account {} has the plan \"{}\", which is not in the plan table", account.id, account.plan);
             Plan { name: account.plan.clone(), credits: Some(0), api: false, premium: false }
         })
     }
 
-    /// The pool of an account in its present cycle.
+    /// Returns the balance of an account in its current cycle.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn balance(&self, caller: &Caller) -> Result<Balance, AccountError> {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());
         let used = self.ledger.credits_used(caller.account.id, cycle)?;
         Ok(Balance { used, allowed: caller.plan.credits, cycle })
     }
 
-    /// Credits that an account has used in its present cycle.
+    /// Returns the credits that an account has used in its current cycle.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn used(&self, account: &Account) -> Result<u64, AccountError> {
         let cycle = Cycle::at(account.anchor, self.clock.now());
         Ok(self.ledger.credits_used(account.id, cycle)?)
     }
 
-    /// What a run of that many credits books now.
+    /// Returns the charge for a run of that many credits that starts now.
     pub fn charge(&self, caller: &Caller, credits: u64) -> Charge {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());
         Charge { credits, allowed: caller.plan.credits, cycle }
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn ping(&self) -> Result<(), StorageError> {
         self.ledger.ping()
     }
 
-    /// Writes down when keys were last seen, and frees the cache of expired entries. The housekeeper
-    /// calls it every now and then, so that no request pays for it.
+    /// Records when keys were last used, and removes expired keys from the cache. The maintenance thread calls this
+    /// every few seconds, so that no request has to do it.
     ///
     /// # Errors
-    /// The store's failure; the moments are kept for the next time.
-    pub fn keep_house(&self) -> Result<(), AccountError> {
-        let now = self.clock.now();
-        self.cache.lock().retain(|_, cached| is_fresh(cached, now));
+    /// Returns an error if the store fails. The times are kept for the next call.
+    pub fn flush_key_usage(&self) -> Result<(), StorageError> {
+        self.cache.sweep(Instant::now());
         let seen: Vec<(KeyId, Timestamp)> = self.seen.lock().drain().collect();
         if seen.is_empty() {
             return Ok(());
@@ -352,11 +374,6 @@ impl Accounts {
         let names = self.plans.all().iter().map(|plan| plan.name.clone()).collect();
         Err(AccountError::UnknownPlan(names))
     }
-}
-
-fn is_fresh(cached: &CachedKey, now: Timestamp) -> bool {
-    let age = now.as_millisecond() - cached.read_at.as_millisecond();
-    (0..KEY_CACHE_TTL.as_millis() as i64).contains(&age)
 }
 
 fn normal_email(email: &str) -> Result<String, AccountError> {

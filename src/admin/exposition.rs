@@ -1,52 +1,52 @@
-//! Prometheus' text format, version 0.0.4. Written here: the client libraries write OpenMetrics, whose counters are
-//! typed under another name, or keep their figures behind locks that are taken for every request.
+//! The text format of Prometheus, version 0.0.4. It is written here because the client libraries write
+//! OpenMetrics, whose counters are typed under another name, or take a lock for every request.
 
 use std::fmt::Write as _;
 
-use crate::base::count::{BOUNDS_MICROS, Spread};
+use crate::base::count::{BOUNDS_MICROS, HistogramSnapshot};
 
-/// What kind of figures a family has.
+/// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Only rises, from the process' start on.
+    /// A value that only rises, from the start of the process on.
     Counter,
-    /// Rises and falls.
+    /// A value that rises and falls.
     Gauge,
-    /// Durations in seconds.
+    /// A distribution of durations in seconds.
     Histogram,
 }
 
 /// A label and its value.
 pub(super) type Label<'a> = (&'static str, &'a str);
 
-/// A page of figures.
+/// A page of metrics.
 #[derive(Debug, Default)]
 pub(super) struct Exposition(String);
 
 impl Exposition {
-    /// Begins a family: its name (with its unit, and `_total` for a counter), what it counts.
+    /// Begins a family: its name (with its unit, and `_total` for a counter) and its help text.
     pub(super) fn family(&mut self, kind: Kind, name: &'static str, help: &str) -> Family<'_> {
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
         };
-        // Writing to a String doesn't fail.
+        // Writing to a String does not fail.
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
         Family { page: self, name }
     }
 
-    /// A family of one counter.
+    /// Writes a family of one counter.
     pub(super) fn counter(&mut self, name: &'static str, help: &str, value: u64) {
-        self.family(Kind::Counter, name, help).put(&[], value as f64);
+        self.family(Kind::Counter, name, help).sample(&[], value as f64);
     }
 
-    /// A family of one gauge.
+    /// Writes a family of one gauge.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str, value: f64) {
-        self.family(Kind::Gauge, name, help).put(&[], value);
+        self.family(Kind::Gauge, name, help).sample(&[], value);
     }
 
-    /// The page.
+    /// Returns the text of the page.
     pub(super) fn into_text(self) -> String {
         self.0
     }
@@ -59,14 +59,14 @@ pub(super) struct Family<'a> {
 }
 
 impl Family<'_> {
-    /// One figure.
-    pub(super) fn put(&mut self, labels: &[Label<'_>], value: f64) {
+    /// Writes one sample.
+    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: f64) {
         let name = self.name;
         self.line(name, "", labels, None, value);
     }
 
-    /// One histogram.
-    pub(super) fn spread(&mut self, labels: &[Label<'_>], spread: &Spread) {
+    /// Writes one histogram.
+    pub(super) fn histogram(&mut self, labels: &[Label<'_>], spread: &HistogramSnapshot) {
         let name = self.name;
         for (bound, count) in BOUNDS_MICROS.into_iter().zip(spread.up_to) {
             let bound = (bound as f64 / 1e6).to_string();
@@ -102,13 +102,13 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::base::count::Durations;
+    use crate::base::count::DurationHistogram;
 
     #[test]
     fn a_family_has_its_head_and_its_lines() {
         let mut page = Exposition::default();
         let mut family = page.family(Kind::Counter, "a_total", "Things.");
-        family.put(&[("x", "y"), ("z", "a\"b\\c\nd")], 12.0);
+        family.sample(&[("x", "y"), ("z", "a\"b\\c\nd")], 12.0);
         page.gauge("b", "How many.", 1_795_363_200.25);
         assert_eq!(
             page.into_text(),
@@ -119,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_histogram_is_cumulative_and_ends_with_infinity() {
-        let durations = Durations::default();
+        let durations = DurationHistogram::default();
         durations.note(Duration::from_millis(2));
         durations.note(Duration::from_secs(500));
         let mut page = Exposition::default();
-        page.family(Kind::Histogram, "h_seconds", "Time.").spread(&[("r", "/")], &durations.spread());
+        page.family(Kind::Histogram, "h_seconds", "Time.").histogram(&[("r", "/")], &durations.snapshot());
         let text = page.into_text();
         for line in [
             "h_seconds_bucket{r=\"/\",le=\"0.001\"} 0",

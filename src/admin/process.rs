@@ -1,5 +1,5 @@
-//! What the system says of this process, under the names that Prometheus' own clients use. A figure that cannot be
-//! read is left out.
+//! Metrics of the process from `/proc`, under the names that Prometheus' own clients use. A figure that
+//! cannot be read is left out.
 
 use std::fs;
 
@@ -7,27 +7,26 @@ use jiff::Timestamp;
 
 use super::exposition::Exposition;
 
-/// Linux counts a process' time in hundredths of a second towards its users, whatever the kernel's own tick.
+/// Linux reports CPU time to programs in hundredths of a second, whatever the kernel's own tick.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// What Rust programs are built for is 4 KiB a page on all machines that this one is likely to meet; where it is
-/// more, `/proc/self/status` (in KiB) is right all the same, so that is what is read.
+/// Memory is read from `/proc/self/status` in KiB, which does not depend on the page size.
 const KIB: f64 = 1024.0;
 
 pub(super) fn write(page: &mut Exposition, started: Timestamp) {
     page.gauge(
         "process_start_time_seconds",
-        "Start of the process, in seconds since 1970.",
+        "Start time of the process, in seconds since 1970.",
         started.as_millisecond() as f64 / 1000.0,
     );
     if let Some(seconds) = cpu_seconds() {
         let name = "process_cpu_seconds_total";
-        let help = "CPU time that the process used, its own and the system's for it.";
-        page.family(super::exposition::Kind::Counter, name, help).put(&[], seconds);
+        let help = "User and system CPU time of the process.";
+        page.family(super::exposition::Kind::Counter, name, help).sample(&[], seconds);
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     for (name, help, key, unit) in [
-        ("process_resident_memory_bytes", "Memory that the process holds.", "VmRSS:", KIB),
-        ("process_virtual_memory_bytes", "Address space that the process has reserved.", "VmSize:", KIB),
+        ("process_resident_memory_bytes", "Resident memory of the process.", "VmRSS:", KIB),
+        ("process_virtual_memory_bytes", "Virtual memory of the process.", "VmSize:", KIB),
         ("process_threads", "Threads of the process.", "Threads:", 1.0),
     ] {
         if let Some(value) = number_after(&status, key) {
@@ -35,13 +34,13 @@ pub(super) fn write(page: &mut Exposition, started: Timestamp) {
         }
     }
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
-        // The one that reads the folder is not counted.
+        // The descriptor that reads the folder is not counted.
         let count = open.count().saturating_sub(1);
         page.gauge("process_open_fds", "Open file descriptors.", count as f64);
     }
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     if let Some(most) = number_after(&limits, "Max open files") {
-        page.gauge("process_max_fds", "File descriptors that may be open.", most);
+        page.gauge("process_max_fds", "Limit on open file descriptors.", most);
     }
 }
 
@@ -50,7 +49,8 @@ fn cpu_seconds() -> Option<f64> {
     ticks(&stat).map(|ticks| ticks / TICKS_PER_SECOND)
 }
 
-/// Fields 14 and 15; the second one, the name, may hold anything but ends with the last bracket.
+/// Returns the sum of fields 14 and 15 (user and system time). The second field, the process name, can
+/// contain any character but ends with the last bracket.
 fn ticks(stat: &str) -> Option<f64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let mut next = || fields.next()?.parse::<f64>().ok();

@@ -1,8 +1,9 @@
-//! Whether requests should be sent here. Liveness is another thing: a process that is not ready is not to be killed.
+//! Whether requests should be sent to this process. Liveness is separate: a process that is not ready must
+//! not be killed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where the process is in its life.
+/// The readiness of the process.
 #[derive(Debug, Default)]
 pub struct Readiness {
     serves: AtomicBool,
@@ -10,24 +11,25 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// The schema is up to date, and requests are taken.
+    /// Marks the process as serving: the schema is up to date, and requests are taken.
     pub fn begin(&self) {
         self.serves.store(true, Ordering::Release);
     }
 
-    /// No more requests should come: said at once, while those under way are brought to their end.
+    /// Marks the process as draining: it should get no new requests, while it finishes the running ones.
     pub fn drain(&self) {
         self.drains.store(true, Ordering::Release);
     }
 
-    /// Why no requests should be sent here, if so. The store is asked last, and only where it matters.
-    pub fn why_not(&self, has_store: impl FnOnce() -> bool) -> Option<&'static str> {
+    /// Returns the reason why the process is not ready, or `None` if it is. The store is asked last, and only
+    /// if the answer depends on it.
+    pub fn not_ready_reason(&self, has_store: impl FnOnce() -> bool) -> Option<&'static str> {
         if self.drains.load(Ordering::Acquire) {
             Some("shutting down")
         } else if !self.serves.load(Ordering::Acquire) {
             Some("starting")
         } else if !has_store() {
-            Some("the database does not answer, or takes no writes")
+            Some("the database does not answer, or refuses writes")
         } else {
             None
         }
@@ -39,13 +41,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ready_is_who_serves_has_a_store_and_does_not_drain() {
+    fn a_process_is_ready_if_it_serves_has_a_store_and_does_not_drain() {
         let readiness = Readiness::default();
-        assert_eq!(readiness.why_not(|| true), Some("starting"));
+        assert_eq!(readiness.not_ready_reason(|| true), Some("starting"));
         readiness.begin();
-        assert_eq!(readiness.why_not(|| true), None);
-        assert!(readiness.why_not(|| false).unwrap().contains("database"));
+        assert_eq!(readiness.not_ready_reason(|| true), None);
+        assert!(readiness.not_ready_reason(|| false).unwrap().contains("database"));
         readiness.drain();
-        assert_eq!(readiness.why_not(|| true), Some("shutting down"));
+        assert_eq!(readiness.not_ready_reason(|| true), Some("shutting down"));
     }
 }

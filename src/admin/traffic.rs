@@ -1,30 +1,30 @@
-//! Families of the public side: requests, connections, threads.
+//! Metric families of the public listener: requests, connections, threads.
 
 use super::exposition::{Exposition, Kind};
 use crate::http::{Load, Traffic};
 
-/// `sides`: the API and the web app.
+/// Writes the families. `sides` are the API and the web app.
 pub(super) fn write(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
     write_requests(page, sides);
     write_threads(page, load, sides);
     page.gauge(
         "sightline_http_connections",
-        "Connections at the last look, a fraction of a second ago.",
+        "Open connections, measured a fraction of a second ago.",
         load.connections as f64,
     );
     page.gauge(
         "sightline_http_connections_max",
-        "Connections over which the longest idle ones are closed.",
+        "Number of connections over which the longest idle ones are closed.",
         load.connections_max as f64,
     );
     page.counter(
         "sightline_http_overloaded_total",
-        "Requests answered 503 for want of a place.",
+        "Requests answered 503 because all threads and queues were full.",
         load.refused_total,
     );
     page.counter(
         "sightline_http_accept_rebuilds_total",
-        "Times the accept loop had died and was rebuilt.",
+        "Times that the accept loop failed and was restarted.",
         load.rebuilds_total,
     );
 }
@@ -33,40 +33,48 @@ fn write_requests(page: &mut Exposition, sides: [&Traffic; 2]) {
     let mut requests = page.family(
         Kind::Counter,
         "sightline_http_requests_total",
-        "Answers by route, method and status; route none or /app none: no such address.",
+        "Answers by route, method and status; the route is none or /app none for an unknown path.",
     );
     for of in sides.into_iter().flat_map(Traffic::answers) {
         let labels = [("route", of.route), ("method", of.method), ("status", of.status.as_str())];
-        requests.put(&labels, of.count as f64);
+        requests.sample(&labels, of.count as f64);
     }
     let mut durations = page.family(
         Kind::Histogram,
         "sightline_http_request_duration_seconds",
-        "From a request that is read whole to its answer, or the first byte of its stream; waits included.",
+        "Time from a fully read request to its answer, or to the first byte of its stream, including waits.",
     );
     for (route, method, spread) in sides.into_iter().flat_map(Traffic::durations) {
-        durations.spread(&[("route", route), ("method", method)], &spread);
+        durations.histogram(&[("route", route), ("method", method)], &spread);
     }
 }
 
 fn write_threads(page: &mut Exposition, load: &Load, sides: [&Traffic; 2]) {
     for (name, help, value) in [
-        ("sightline_http_workers_busy", "Request workers at work.", load.workers_busy),
+        ("sightline_http_workers_busy", "Busy request workers.", load.workers_busy),
         ("sightline_http_workers", "Request workers.", load.workers_max),
         ("sightline_http_queue_length", "Requests that wait for a worker.", load.requests_queued),
-        ("sightline_http_queue_length_max", "Requests that may wait for a worker.", load.requests_queued_max),
+        (
+            "sightline_http_queue_length_max",
+            "Limit on requests that wait for a worker.",
+            load.requests_queued_max,
+        ),
         (
             "sightline_http_long_threads",
-            "Threads for streams, waits and slow readers in use.",
+            "Busy threads for streams, waits and slow readers.",
             load.streams_open,
         ),
-        ("sightline_http_long_threads_max", "Threads for these that may be in use.", load.streams_max),
+        (
+            "sightline_http_long_threads_max",
+            "Limit on threads for streams, waits and slow readers.",
+            load.streams_max,
+        ),
     ] {
         page.gauge(name, help, value as f64);
     }
     page.gauge(
         "sightline_http_streams",
-        "Streams that are open.",
+        "Open streams.",
         sides.map(|side| side.streams.get()).into_iter().sum::<u64>() as f64,
     );
     page.gauge(

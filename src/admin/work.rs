@@ -1,20 +1,31 @@
-//! Families of searches: runs, checks, modules, credits.
+//! Metric families of searches: runs, checks, modules, credits.
 
-use super::Parts;
 use super::exposition::{Exposition, Kind};
+use super::parts::Parts;
 use crate::runs::figures::Figures;
 use crate::runs::health::verdict::Verdict;
 
 pub(super) fn write(page: &mut Exposition, parts: &Parts) {
-    let (runs, figures) = (&parts.runs, parts.runs.figures());
-    let (driven, waiting) = runs.counts();
-    let (busy, workers) = runs.workers();
+    let (runs, figures) = (&parts.runs, parts.runs.activity.figures());
+    let (driven, waiting) = runs.activity.runs();
+    let (busy, workers) = runs.activity.workers();
+    let (pages, sessions) = runs.activity.browsers();
     for (name, help, value) in [
-        ("sightline_runs_driven", "Searches under way on this instance.", driven),
-        ("sightline_runs_waiting", "Searches of this instance that wait their turn.", waiting),
-        ("sightline_check_workers_busy", "Check workers at work.", busy),
+        ("sightline_runs_driven", "Searches that run on this instance.", driven),
+        (
+            "sightline_runs_waiting",
+            "Searches of all instances that wait for a driver, measured every few seconds.",
+            waiting,
+        ),
+        ("sightline_check_workers_busy", "Busy check workers.", busy),
         ("sightline_check_workers", "Check workers.", workers),
-        ("sightline_checks_waiting", "Checks that wait for a worker.", runs.checks_waiting()),
+        ("sightline_browser_sessions_busy", "Pages that are open in browsers for premium searches.", pages),
+        (
+            "sightline_browser_sessions",
+            "Limit on pages open in browsers; 0 if no browser is configured.",
+            sessions,
+        ),
+        ("sightline_checks_waiting", "Checks that wait for a worker.", runs.activity.checks_waiting()),
     ] {
         page.gauge(name, help, value as f64);
     }
@@ -25,49 +36,73 @@ pub(super) fn write(page: &mut Exposition, parts: &Parts) {
 }
 
 fn write_runs(page: &mut Exposition, figures: &Figures) {
-    let help = "Searches that were charged and started here, by type.";
+    let help = "Searches charged and started on this instance, by type.";
     let mut started = page.family(Kind::Counter, "sightline_runs_started_total", help);
     for (search_type, count) in figures.started() {
-        started.put(&[("type", search_type.as_str())], count as f64);
+        started.sample(&[("type", search_type.as_str())], count as f64);
     }
-    let help = "Searches that came to their end here, by status.";
+    let help = "Searches ended on this instance, by status.";
     let mut ended = page.family(Kind::Counter, "sightline_runs_ended_total", help);
     for (status, count) in [("completed", &figures.completed), ("failed", &figures.failed)] {
-        ended.put(&[("status", status)], count.get() as f64);
+        ended.sample(&[("status", status)], count.get() as f64);
     }
-    let help = "Interrupted searches that were taken over by this instance.";
+    for (name, help, durations) in [
+        (
+            "sightline_run_duration_seconds",
+            "Time from the first start of a search to its end, for searches ended on this instance.",
+            &figures.run_durations,
+        ),
+        (
+            "sightline_queue_duration_seconds",
+            "Time that a search waited for its first driver, for searches first driven on this instance.",
+            &figures.queue_durations,
+        ),
+    ] {
+        page.family(Kind::Histogram, name, help).histogram(&[], &durations.snapshot());
+    }
+    let help = "Interrupted searches that this instance took over.";
     page.counter("sightline_runs_taken_over_total", help, figures.taken_over.get());
     page.counter("sightline_results_total", "Results stored by this instance.", figures.results.get());
 }
 
 fn write_checks(page: &mut Exposition, figures: &Figures) {
-    let help = "Modules that ended, by type of search and outcome; by module: /metrics/modules.";
+    let help = "Ended modules by type of search and outcome; by module: /metrics/modules.";
     let mut checks = page.family(Kind::Counter, "sightline_checks_total", help);
     for (search_type, outcome, count) in figures.checks() {
-        checks.put(&[("type", search_type.as_str()), ("outcome", outcome.as_str())], count as f64);
+        checks.sample(&[("type", search_type.as_str()), ("outcome", outcome.as_str())], count as f64);
     }
-    let help = "What a check took, its retries and its control check included.";
+    let help = "Modules that ended with the answer to another search for the same query.";
+    page.counter("sightline_shared_answers_total", help, figures.shared_answers.get());
+    let help = "Modules that were not asked, or not until the configured deadline, by reason.";
+    let mut cuts = page.family(Kind::Counter, "sightline_checks_cut_total", help);
+    for (cut, count) in figures.cuts() {
+        cuts.sample(&[("reason", cut.reason().as_str())], count as f64);
+    }
+    let help = "Duration of a check, including its retries and its control check.";
     let mut durations = page.family(Kind::Histogram, "sightline_check_duration_seconds", help);
-    durations.spread(&[], &figures.check_durations.spread());
+    durations.histogram(&[], &figures.check_durations.snapshot());
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
+    let open = parts.runs.activity.module_health().circuits.open().len();
+    let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
+    page.gauge("sightline_circuits_open", help, open as f64);
     let all = parts.health_of_all();
-    let help = "Modules of the catalogue by how they have done lately.";
+    let help = "Modules of the catalogue by their current health.";
     let mut modules = page.family(Kind::Gauge, "sightline_modules", help);
     for verdict in Verdict::ALL {
         let count = all.iter().filter(|(_, health)| health.status == verdict).count();
-        modules.put(&[("health", verdict.as_str())], count as f64);
+        modules.sample(&[("health", verdict.as_str())], count as f64);
     }
 }
 
-/// What this process knows to have been booked. The ledger in the database is the truth.
+/// Writes the bookings of this process since its start. The ledger in the database is authoritative.
 fn write_credits(page: &mut Exposition, figures: &Figures) {
     for (name, help, counter) in [
         ("sightline_charges_total", "Charges booked by this instance.", &figures.charges),
-        ("sightline_credits_charged_total", "Credits that these charges cost.", &figures.credits_charged),
+        ("sightline_credits_charged_total", "Credits charged by this instance.", &figures.credits_charged),
         ("sightline_refunds_total", "Refunds booked by this instance.", &figures.refunds),
-        ("sightline_credits_refunded_total", "Credits that these gave back.", &figures.credits_refunded),
+        ("sightline_credits_refunded_total", "Credits refunded by this instance.", &figures.credits_refunded),
     ] {
         page.counter(name, help, counter.get());
     }

@@ -2,16 +2,143 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use super::service::{Api, Call, ok_json};
-use super::wire::account::{Credits, Me, MeCredits};
+use crate::account::credits::Balance;
+use crate::base::clock::millis;
+use crate::base::ids::AccountId;
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 
-/// `GET /v1/me`.
+/// A number of credits, or the word `unlimited` on a plan without a cap.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum Amount {
+    /// A number of credits.
+    Count(u64),
+    /// `unlimited`.
+    Word(Unlimited),
+}
+
+/// The word `unlimited`.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unlimited {
+    /// The plan has no cap.
+    Unlimited,
+}
+
+impl From<Option<u64>> for Amount {
+    fn from(amount: Option<u64>) -> Self {
+        amount.map_or(Self::Word(Unlimited::Unlimited), Self::Count)
+    }
+}
+
+/// The credit balance of the account, shared by all of its keys.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Credits<'a> {
+    /// Name of the plan.
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
+    pub tier: &'a str,
+    /// Credits that are left in this billing period.
+    pub credits_remaining: Amount,
+    /// Credits used in this billing period.
+    #[schema(examples(58))]
+    pub credits_used: u64,
+    /// All credits of a billing period.
+    pub credits_allowed: Amount,
+    /// Start of the billing period: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-01T00:00:00.000Z"))]
+    pub period_start: Timestamp,
+    /// Start of the next billing period: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-06-01T00:00:00.000Z"))]
+    pub period_end: Timestamp,
+}
+
+impl<'a> Credits<'a> {
+    /// Returns the balance of an account on the plan `tier`.
+    pub fn new(tier: &'a str, balance: &Balance) -> Self {
+        Self {
+            tier,
+            credits_remaining: balance.remaining().into(),
+            credits_used: balance.used,
+            credits_allowed: balance.allowed.into(),
+            period_start: balance.cycle.start,
+            period_end: balance.cycle.end,
+        }
+    }
+}
+
+/// The owner of the key, and their plan.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Account)]
+pub struct Me<'a> {
+    /// Identifies the account.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-0000-7b3a-9e2f-0123456789ab"))]
+    pub user_id: AccountId,
+    /// Name of the plan.
+    #[schema(pattern = "^[a-z0-9_-]{1,32}$", examples("pro"))]
+    pub tier: &'a str,
+    /// Whether the plan includes the API: always true here, because a key of another plan gets 403.
+    #[schema(examples(true))]
+    pub api_access: bool,
+    /// Searches that may be started in any 60 seconds, over all keys of the account.
+    #[schema(minimum = 1, examples(30))]
+    pub rate_limit_per_minute: u32,
+    /// Whether streams are available.
+    #[schema(examples(true))]
+    pub supports_streaming: bool,
+    /// Types of identifiers that can be searched.
+    #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
+    pub search_types: [SearchType; 3],
+    /// The credits of this billing period.
+    pub credits: MeCredits,
+}
+
+/// The credits of the billing period.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AccountCredits)]
+pub struct MeCredits {
+    /// Credits that are left.
+    pub remaining: Amount,
+    /// Credits used.
+    #[schema(examples(58))]
+    pub used: u64,
+    /// All credits of the billing period.
+    pub allowed: Amount,
+    /// Start of the next billing period: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-06-01T00:00:00.000Z"))]
+    pub period_end: Timestamp,
+}
+
+impl From<&Balance> for MeCredits {
+    fn from(balance: &Balance) -> Self {
+        Self {
+            remaining: balance.remaining().into(),
+            used: balance.used,
+            allowed: balance.allowed.into(),
+            period_end: balance.cycle.end,
+        }
+    }
+}
+
+/// Checks the key.
 ///
-/// # Errors
-/// 503.
+/// Confirms that the key works, and returns its owner and the limits of the plan. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/me",
+    operation_id = "getAccount",
+    tag = "Account",
+    responses((status = 200, description = "The key's owner.", body = Me<'_>))
+)]
 pub fn me(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
@@ -26,10 +153,16 @@ pub fn me(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     }))
 }
 
-/// `GET /v1/credits`.
+/// Reads the credit balance.
 ///
-/// # Errors
-/// 503.
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/credits",
+    operation_id = "getCredits",
+    tag = "Account",
+    responses((status = 200, description = "The credit balance.", body = Credits<'_>))
+)]
 pub fn credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;

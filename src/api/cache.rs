@@ -1,154 +1,114 @@
-//! Serialized runs, kept so that polling costs neither a serializer nor a database round trip each time.
+//! A cache of serialized runs, so that polling needs neither serialization nor a database query each time.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::ids::{AccountId, RunId};
 use crate::http::{Compressed, etag_of};
 
-/// All bodies together; their compressed forms, where they are asked for, add a sixth of it.
+/// The most bytes of all bodies together. Compressed forms, if clients ask for them, add about a sixth.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// How long a stored run is believed without asking the store: the longest that a run which another
-/// instance deleted may still be read here.
+/// The most snapshots.
+const MAX_ENTRIES: usize = 100_000;
+/// The time for which a stored run is returned without asking the store. A run that another instance deleted can be
+/// read here for at most this time.
 const STORED_TTL: Duration = Duration::from_secs(2);
 
-/// How long a snapshot of a live run is kept, at least: it is made again where somebody still polls. One of a run that
-/// was deleted elsewhere meanwhile stays no longer.
-const LIVE_KEPT: Duration = Duration::from_secs(60);
+/// The time for which the snapshot of a live run is kept. It is made again if a client still polls. The snapshot of a run that another instance deleted is kept no longer either.
+const LIVE_TTL: Duration = Duration::from_secs(60);
 
-/// How long a deletion is remembered: longer than any request that was under way takes.
-const REMEMBER_DELETED: Duration = Duration::from_secs(60);
+/// The time for which a deletion is remembered: longer than any running request takes.
+const DELETED_TTL: Duration = Duration::from_secs(60);
 
 /// A serialized run.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// Owner.
+    /// The owner of the run.
     pub account: AccountId,
     /// The JSON text.
     pub body: Arc<[u8]>,
-    /// Its compressed form: made for the first poll that takes it, sent to all.
+    /// The compressed form. It is made for the first client that accepts it, and shared by all.
     pub compressed: Compressed,
-    /// Strong entity tag, with its quotes.
+    /// The strong entity tag with its quotes.
     pub etag: String,
-    /// `Last-Modified` of a run that has ended.
+    /// The value of `Last-Modified`, for a run that has ended.
     pub last_modified: Option<String>,
-    freshness: Freshness,
-    keep_until: Instant,
-}
-
-/// Until when a snapshot holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// As long as the live run has this version.
-    Version(u64),
-    /// Until this moment.
-    Until(Instant),
+    /// The version of a live run, or `None` for a stored run.
+    version: Option<u64>,
 }
 
 impl Snapshot {
-    /// A snapshot of a live run at that version.
+    /// Returns a snapshot of a live run at this version.
     pub fn live(account: AccountId, body: Vec<u8>, last_modified: Option<String>, version: u64) -> Self {
-        Self::new(account, body, last_modified, Freshness::Version(version), LIVE_KEPT)
+        Self { version: Some(version), ..Self::stored(account, body, last_modified) }
     }
 
-    /// A snapshot of a run that has ended, from the store.
+    /// Returns a snapshot of an ended run from the store.
     pub fn stored(account: AccountId, body: Vec<u8>, last_modified: Option<String>) -> Self {
-        let fresh = Freshness::Until(Instant::now() + STORED_TTL);
-        Self::new(account, body, last_modified, fresh, STORED_TTL)
-    }
-
-    fn new(
-        account: AccountId,
-        body: Vec<u8>,
-        last_modified: Option<String>,
-        freshness: Freshness,
-        kept: Duration,
-    ) -> Self {
         Self {
             account,
             etag: etag_of(&body),
             body: body.into(),
             compressed: Compressed::default(),
             last_modified,
-            freshness,
-            keep_until: Instant::now() + kept,
+            version: None,
         }
     }
 }
 
-/// The newest snapshot of each of the runs that were read lately.
-#[derive(Debug, Default)]
+/// The newest snapshots of recently read runs.
+#[derive(Debug)]
 pub struct Snapshots {
-    state: Mutex<State>,
+    cache: Cache<RunId, Snapshot>,
+    /// Recently deleted runs. A request that read one of them before must not store it again.
+    deleted: Mutex<HashMap<RunId, Instant>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    by_run: HashMap<RunId, Snapshot>,
-    order: VecDeque<RunId>,
-    bytes: usize,
-    /// Deleted lately: whoever read one of these before must not bring it back.
-    deleted: HashMap<RunId, Instant>,
+impl Default for Snapshots {
+    fn default() -> Self {
+        let cache = Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES });
+        Self { cache, deleted: Mutex::default() }
+    }
 }
 
 impl Snapshots {
-    /// The snapshot of a live run, if it is of that version.
+    /// Returns the snapshot of a live run if it has this version.
     pub fn at_version(&self, run: RunId, version: u64) -> Option<Snapshot> {
-        let state = self.state.lock();
-        state.by_run.get(&run).filter(|snapshot| snapshot.freshness == Freshness::Version(version)).cloned()
+        self.cache.get(&run).filter(|snapshot| snapshot.version == Some(version))
     }
 
-    /// The snapshot of a stored run, if it is fresh.
+    /// Returns the snapshot of a stored run if it is fresh.
     pub fn stored(&self, run: RunId) -> Option<Snapshot> {
-        let state = self.state.lock();
-        let now = Instant::now();
-        state
-            .by_run
-            .get(&run)
-            .filter(|snapshot| matches!(snapshot.freshness, Freshness::Until(end) if now < end))
-            .cloned()
+        self.cache.get(&run).filter(|snapshot| snapshot.version.is_none())
     }
 
-    /// Keeps a snapshot; the oldest give way.
+    /// Stores a snapshot. The least recently used ones are evicted if there are too many.
     pub fn keep(&self, run: RunId, snapshot: &Snapshot) {
-        let mut state = self.state.lock();
-        if state.deleted.contains_key(&run) {
+        // The lock is held until the snapshot is stored, so that a deletion removes it.
+        let deleted = self.deleted.lock();
+        if deleted.contains_key(&run) {
             return;
         }
-        state.bytes += snapshot.body.len();
-        match state.by_run.insert(run, snapshot.clone()) {
-            Some(old) => state.bytes -= old.body.len(),
-            None => state.order.push_back(run),
-        }
-        while state.bytes > MAX_BYTES {
-            let Some(oldest) = state.order.pop_front() else { return };
-            if let Some(old) = state.by_run.remove(&oldest) {
-                state.bytes -= old.body.len();
-            }
-        }
+        let ttl = if snapshot.version.is_some() { LIVE_TTL } else { STORED_TTL };
+        self.cache.insert(&run, Computed { value: snapshot.clone(), ttl, weight: snapshot.body.len() });
     }
 
-    /// Drops what is over at that moment: results stay in memory no longer than they may be shown.
+    /// Removes the snapshots that have expired at `now`, so that no result stays in memory longer than it may
+    /// be shown.
     pub fn sweep(&self, now: Instant) {
-        let mut state = self.state.lock();
-        let State { by_run, order, bytes, deleted } = &mut *state;
-        by_run.retain(|_, snapshot| now < snapshot.keep_until);
-        order.retain(|run| by_run.contains_key(run));
-        *bytes = by_run.values().map(|snapshot| snapshot.body.len()).sum();
-        deleted.retain(|_, at| now.saturating_duration_since(*at) < REMEMBER_DELETED);
+        self.cache.sweep(now);
+        self.deleted.lock().retain(|_, at| now.saturating_duration_since(*at) < DELETED_TTL);
     }
 
-    /// Forgets a run that was deleted.
+    /// Removes a run that was deleted.
     pub fn forget(&self, run: RunId) {
-        let mut state = self.state.lock();
-        state.deleted.insert(run, Instant::now());
-        if let Some(old) = state.by_run.remove(&run) {
-            state.bytes -= old.body.len();
-            state.order.retain(|known| *known != run);
-        }
+        let mut deleted = self.deleted.lock();
+        deleted.insert(run, Instant::now());
+        self.cache.remove(&run);
     }
 }
 
@@ -164,7 +124,7 @@ mod tests {
         for run in &runs {
             snapshots.keep(*run, &Snapshot::live(account, vec![b'x'; 1024 * 1024], None, 1));
         }
-        assert!(snapshots.state.lock().bytes <= MAX_BYTES);
+        assert!(snapshots.cache.size().1 <= MAX_BYTES);
         assert!(snapshots.at_version(runs[0], 1).is_none());
         assert!(snapshots.at_version(runs[69], 1).is_some());
         assert!(snapshots.at_version(runs[69], 2).is_none(), "an older version is not shown");
@@ -175,24 +135,21 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_shown_any_more_leaves_memory() {
+    fn expired_snapshots_leave_memory() {
         let snapshots = Snapshots::default();
         let (account, start) = (AccountId::new(), Instant::now());
         let [live, stored, deleted] = [(); 3].map(|()| RunId::new());
         snapshots.keep(live, &Snapshot::live(account, vec![b'x'; 5], None, 1));
         snapshots.keep(stored, &Snapshot::stored(account, vec![b'x'; 7], None));
         snapshots.forget(deleted);
-        let kept = || {
-            let state = snapshots.state.lock();
-            (state.bytes, state.by_run.len(), state.order.len(), state.deleted.len())
-        };
+        let kept = || (snapshots.cache.size(), snapshots.deleted.lock().len());
         snapshots.sweep(start);
-        assert_eq!(kept(), (12, 2, 2, 1));
-        snapshots.sweep(start + LIVE_KEPT / 2);
-        assert_eq!(kept(), (5, 1, 1, 1));
+        assert_eq!(kept(), ((2, 12), 1));
+        snapshots.sweep(start + LIVE_TTL / 2);
+        assert_eq!(kept(), ((1, 5), 1));
         assert!(snapshots.at_version(live, 1).is_some());
-        snapshots.sweep(Instant::now() + LIVE_KEPT);
-        assert_eq!(kept(), (0, 0, 0, 0));
+        snapshots.sweep(Instant::now() + LIVE_TTL);
+        assert_eq!(kept(), ((0, 0), 0));
     }
 
     #[test]

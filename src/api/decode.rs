@@ -1,4 +1,4 @@
-//! Request bodies and parameters: read strictly, and say what was wrong, where, and what is allowed.
+//! Strict parsing of request bodies and parameters. Errors name the field, the mistake and what is allowed.
 
 use std::collections::HashMap;
 
@@ -9,35 +9,35 @@ use super::error::ApiError;
 use crate::http::Request;
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
+use crate::runs::run_options::{RunOptions, TimeBudget};
 
-/// Levels of nesting that a body may have: the contract's bodies are flat.
+/// The most levels of nesting in a body. Valid bodies are flat.
 const MAX_DEPTH: usize = 16;
-/// The least and the most runs that a page of the list may be asked to have, and how many it has by default
-/// (section 4.4).
-pub const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
-/// The most characters of an `Idempotency-Key`.
-pub const MAX_IDEMPOTENCY_KEY: usize = 255;
+/// The longest `Idempotency-Key` in characters.
+const MAX_IDEMPOTENCY_KEY: usize = 255;
 
-/// The body of `POST /v1/searches`, valid.
+/// The validated body of `POST /v1/searches`.
 #[derive(Debug)]
 pub struct SearchBody {
-    /// What is searched.
+    /// The query.
     pub query: Query,
-    /// Answer inline if the run ends in time.
+    /// Whether to answer with the results if the run ends in time.
     pub wait: bool,
-    /// Ask for browser modules too.
+    /// Whether to ask browser modules too.
     pub premium: bool,
-    /// Answer as a stream; takes precedence over `wait`.
+    /// Whether to answer with a stream. Takes precedence over `wait`.
     pub stream: bool,
-    /// Which modules are asked; its names are not looked up yet.
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// The modules to ask. Their ids are not looked up yet.
     pub choice: Choice,
 }
 
 impl SearchBody {
-    /// Reads the body.
+    /// Parses the body.
     ///
     /// # Errors
-    /// 415 for another content type, 400 for everything else.
+    /// Returns 415 for another content type, 400 for any other mistake.
     pub fn from_request(request: &Request) -> Result<Self, ApiError> {
         require_json(request)?;
         let members = object(&request.body)?;
@@ -49,6 +49,11 @@ impl SearchBody {
             wait: flag(&members, "wait")?,
             premium: flag(&members, "premium")?,
             stream: flag(&members, "stream")?,
+            options: RunOptions {
+                patient: flag(&members, "patient")?,
+                time_budget: time_budget(&members)?,
+                ..RunOptions::default()
+            },
             choice: Choice {
                 modules: names(&members, "modules", 1)?,
                 exclude_modules: names(&members, "exclude_modules", 0)?,
@@ -59,17 +64,19 @@ impl SearchBody {
         })
     }
 
-    /// Whether browser modules take part: for usernames alone, ignored otherwise.
+    /// Returns whether browser modules take part. Only usernames have them; the flag is ignored for other
+    /// types.
     pub fn is_premium(&self) -> bool {
         self.premium && self.query.search_type() == SearchType::Username
     }
 
-    /// SHA-256 of the body's meaning: the same for the same fields in another order or spacing.
+    /// Returns the SHA-256 of the body's meaning. Order and spacing of the fields do not matter.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         let choice = &self.choice;
-        // A body without a choice has the fingerprint that it had before there were choices: keys that
-        // were noted then still hold.
+        // A body with default values keeps the fingerprint from before these members existed, so that stored keys
+        // stay valid. The options are an object and the choice begins with an array, so they cannot be confused.
+        hash.update(self.options.fingerprint());
         if *choice != Choice::default() {
             for mut list in [&choice.modules, &choice.exclude_modules, &choice.categories].map(Clone::clone) {
                 list.sort_unstable();
@@ -80,7 +87,8 @@ impl SearchBody {
         }
         hash.chain_update([self.wait, self.premium, self.stream].map(u8::from))
             .chain_update(self.query.search_type().as_str())
-            // No type's name holds a NUL: the query, which comes last, cannot pass for a part of it.
+            // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
+            // the choice.
             .chain_update([0])
             .chain_update(self.query.raw())
             .finalize()
@@ -88,7 +96,8 @@ impl SearchBody {
     }
 }
 
-/// Whether a body that could not be read asked for a stream, as far as one can tell: what it counts as.
+/// Returns whether a body that failed to parse asked for a stream, as far as it can be read. Decides what the
+/// request counts as.
 pub fn asks_for_stream(request: &Request) -> bool {
     object(&request.body).is_ok_and(|members| members.get("stream") == Some(&Value::Bool(true)))
 }
@@ -117,7 +126,7 @@ fn object(body: &[u8]) -> Result<HashMap<String, Value>, ApiError> {
     match serde_json::from_slice::<Members>(body) {
         Ok(Members(members)) => Ok(members),
         Err(error) => {
-            // serde_json's words name a place and a kind; they never repeat what the caller sent.
+            // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
             let message = match error.classify() {
                 serde_json::error::Category::Data if error.to_string().starts_with("duplicate member") => {
                     error.to_string()
@@ -130,7 +139,7 @@ fn object(body: &[u8]) -> Result<HashMap<String, Value>, ApiError> {
     }
 }
 
-/// The deepest nesting of brackets outside of strings.
+/// Returns the deepest nesting of brackets outside of strings.
 fn depth(body: &[u8]) -> usize {
     let (mut deepest, mut level, mut in_string, mut escaped) = (0usize, 0usize, false, false);
     for byte in body {
@@ -149,7 +158,8 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// Members of an object of which none comes twice: two readers could else see two different requests.
+/// The members of an object. A repeated name is an error, because two parsers could read it as different
+/// requests.
 struct Members(HashMap<String, Value>);
 
 impl<'de> serde::Deserialize<'de> for Members {
@@ -197,9 +207,10 @@ fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError>
     Err(ApiError::invalid_request("type", message, &names[..]))
 }
 
+/// Returns a boolean member, `false` if it is missing or null.
 fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError> {
     match members.get(field) {
-        None => Ok(false),
+        None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
         Some(_) => {
             Err(ApiError::invalid_request(field, format!("{field} is not a boolean"), "true or false"))
@@ -207,9 +218,22 @@ fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError>
     }
 }
 
-/// A list of names: none where the member is missing.
+/// Returns the time budget, `None` if it is missing or null.
+fn time_budget(members: &HashMap<String, Value>) -> Result<Option<TimeBudget>, ApiError> {
+    let field = "time_budget";
+    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(None) };
+    // For JSON Schema, 6.0 is an integer, too.
+    let whole = value.as_f64().filter(|secs| secs.fract() == 0.0 && *secs >= 0.0);
+    let budget = whole.and_then(|secs| TimeBudget::from_secs(secs as u64));
+    budget.map(Some).ok_or_else(|| {
+        let allowed = format!("a whole number of seconds from 1 to {}", TimeBudget::MAX_SECS);
+        ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
+    })
+}
+
+/// Returns a member with a list of names, empty if it is missing or null.
 fn names(members: &HashMap<String, Value>, field: &str, at_least: usize) -> Result<Vec<String>, ApiError> {
-    let Some(value) = members.get(field) else { return Ok(Vec::new()) };
+    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
     let wrong = |message: &str| {
         let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
         ApiError::invalid_request(field, format!("{field} {message}"), allowed)
@@ -222,10 +246,10 @@ fn names(members: &HashMap<String, Value>, field: &str, at_least: usize) -> Resu
     items.iter().map(name).collect::<Option<_>>().ok_or_else(|| wrong("has a member that is not a string"))
 }
 
-/// A parameter of the query string that may be given once.
+/// Returns a query parameter that may be given once.
 ///
 /// # Errors
-/// 400 where it is given twice.
+/// Returns 400 if it is given twice.
 pub fn parameter(request: &Request, name: &str) -> Result<Option<String>, ApiError> {
     let mut values = request.query_pairs().into_iter().filter(|(key, _)| key == name).map(|(_, value)| value);
     let first = values.next();
@@ -235,17 +259,17 @@ pub fn parameter(request: &Request, name: &str) -> Result<Option<String>, ApiErr
     Ok(first)
 }
 
-/// A whole number between two bounds; the third where the parameter is missing.
+/// Returns a query parameter that is a whole number from `from` to `to`, or `default` if it is missing.
 ///
 /// # Errors
-/// 400 for anything else.
+/// Returns 400 for any other value.
 pub fn number_parameter(
     request: &Request,
     name: &str,
     (from, to, default): (u32, u32, u32),
 ) -> Result<u32, ApiError> {
     let Some(text) = parameter(request, name)? else { return Ok(default) };
-    // `+7` parses as a number, but nobody means it.
+    // `+7` parses as a number, but is most likely a mistake.
     let number = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     number.filter(|number| (from..=to).contains(number)).ok_or_else(|| {
         let allowed = format!("a whole number from {from} to {to}");
@@ -253,10 +277,10 @@ pub fn number_parameter(
     })
 }
 
-/// One of some names.
+/// Returns a query parameter that is one of some names.
 ///
 /// # Errors
-/// 400 for another.
+/// Returns 400 for any other value.
 pub fn choice_parameter<T>(
     request: &Request,
     name: &str,
@@ -270,10 +294,10 @@ pub fn choice_parameter<T>(
     }
 }
 
-/// `Idempotency-Key`: 1 to 255 printable ASCII characters.
+/// Returns the `Idempotency-Key`: 1 to 255 printable ASCII characters.
 ///
 /// # Errors
-/// 400 for another form, or where it is given twice.
+/// Returns 400 for any other value, or if it is given twice.
 pub fn idempotency_key(request: &Request) -> Result<Option<String>, ApiError> {
     let mut keys = request.header_values("idempotency-key");
     let Some(key) = keys.next() else { return Ok(None) };
@@ -283,18 +307,24 @@ pub fn idempotency_key(request: &Request) -> Result<Option<String>, ApiError> {
         return Ok(Some(key.to_owned()));
     }
     let allowed = "one header of 1 to 255 printable ASCII characters";
-    Err(ApiError::invalid_request("Idempotency-Key", "the Idempotency-Key has a wrong form", allowed))
+    Err(ApiError::invalid_request("Idempotency-Key", "invalid Idempotency-Key", allowed))
 }
 
-/// `Prefer: wait=N` with N from 1 to 30 (RFC 7240); anything else is ignored, as the standard says.
+/// Returns the whole seconds of `Prefer: wait=N` (RFC 7240, section 4.3), of any size. Any other value is
+/// ignored, as the RFC says.
 pub fn preferred_wait_secs(request: &Request) -> Option<u64> {
     request
         .header_values("prefer")
         .flat_map(|value| value.split(','))
         .filter_map(|preference| preference.split(';').next()?.split_once('='))
         .filter(|(name, _)| name.trim().eq_ignore_ascii_case("wait"))
-        .find_map(|(_, secs)| secs.trim().trim_matches('"').parse().ok())
-        .filter(|secs| (1..=30).contains(secs))
+        .find_map(|(_, secs)| whole_secs(secs.trim().trim_matches('"')))
+}
+
+fn whole_secs(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    // Only a number that is too large fails to parse.
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -313,13 +343,28 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_strings_are_no_nesting() {
+    fn a_time_budget_is_a_whole_number_of_seconds_from_1_to_120() {
+        let budget = |value: &str| {
+            let body = format!(r#"{{"type":"username","query":"alice","time_budget":{value}}}"#);
+            SearchBody::from_request(&request(&[("content-type", "application/json")], body.as_bytes()))
+                .map(|body| body.options.time_budget.map(TimeBudget::secs))
+        };
+        for (value, secs) in [("1", Some(1)), ("6.0", Some(6)), ("120", Some(120)), ("null", None)] {
+            assert_eq!(budget(value).unwrap(), secs, "{value}");
+        }
+        for value in ["0", "121", "-1", "1.5", "0.0", "\"6\"", "true", "[]", "1e9"] {
+            assert!(budget(value).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_count_as_nesting() {
         assert_eq!(depth(br#"{"a":"[[[[\"[[","b":[1,[2]]}"#), 3);
         assert_eq!(depth(b"]]]["), 1);
     }
 
     #[test]
-    fn the_fingerprint_is_of_the_meaning() {
+    fn the_fingerprint_ignores_order_and_spacing() {
         let print = |body: &str| {
             SearchBody::from_request(&request(&[("content-type", "application/json")], body.as_bytes()))
                 .unwrap()
@@ -329,6 +374,10 @@ mod tests {
         assert_eq!(plain, print(r#" { "query" : "alice", "wait": false, "type" : "username" } "#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alicf"}"#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alice","premium":true}"#));
+        assert_ne!(plain, print(r#"{"type":"username","query":"alice","patient":true}"#));
+        let budget = print(r#"{"type":"username","query":"alice","time_budget":6}"#);
+        assert_ne!(plain, budget);
+        assert_ne!(budget, print(r#"{"type":"username","query":"alice","time_budget":7}"#));
         let chosen = print(r#"{"type":"username","query":"alice","modules":["a","b"]}"#);
         assert_eq!(chosen, print(r#"{"type":"username","query":"alice","modules":["b","a","b"]}"#));
         assert_ne!(chosen, print(r#"{"type":"username","query":"alice","exclude_modules":["a","b"]}"#));
@@ -337,14 +386,43 @@ mod tests {
     }
 
     #[test]
-    fn a_preference_outside_its_bounds_is_ignored() {
+    fn null_means_that_an_optional_member_is_not_given() {
+        let body = |members: &str| {
+            let body = format!(r#"{{"type":"username","query":"alice"{members}}}"#);
+            SearchBody::from_request(&request(&[("content-type", "application/json")], body.as_bytes()))
+        };
+        let plain = body("").unwrap();
+        for name in [
+            "wait",
+            "premium",
+            "stream",
+            "nsfw",
+            "passive",
+            "patient",
+            "time_budget",
+            "modules",
+            "exclude_modules",
+            "categories",
+        ] {
+            let given = body(&format!(r#","{name}":null"#)).unwrap();
+            assert_eq!(given.fingerprint(), plain.fingerprint(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_preference_that_is_not_a_whole_number_is_ignored() {
         for (value, want) in [
             ("wait=5", Some(5)),
             ("respond-async, wait=30", Some(30)),
             ("Wait = 7; x=y", Some(7)),
-            ("wait=0", None),
-            ("wait=31", None),
+            ("wait=0", Some(0)),
+            ("wait=31", Some(31)),
+            ("wait=99999999999999999999999", Some(u64::MAX)),
             ("wait", None),
+            ("wait=", None),
+            ("wait=+7", None),
+            ("wait=-7", None),
+            ("wait=1.5", None),
             ("wait=abc", None),
             ("return=minimal", None),
         ] {

@@ -1,20 +1,20 @@
-//! Which error is which status and code; one body that readers of both documented shapes understand.
+//! Errors of the API: their status, code and body.
 
 use std::fmt::Display;
 
 use log::{Level, log};
 
+use super::error_body::{Allowed, ErrorBody, ErrorDetail, Facts, Problem};
 use super::failure::{Failure, Row};
-use super::wire::error::{Allowed, ErrorBody, ErrorDetail, Facts, Problem};
-use crate::account::rate_limit::{Policy, Standing};
+use crate::account::rate_limit::{Policy, RateLimitState};
 use crate::account::service::AccountError;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
-use crate::http::{Refusal, Response, reason};
+use crate::http::{Refusal, Response, RouteError, reason};
 use crate::modules::catalog::ChoiceError;
 use jiff::Timestamp;
 
-/// An error as the contract shows it.
+/// An error that becomes a response.
 #[derive(Debug, Clone)]
 pub struct ApiError(Box<Parts>);
 
@@ -36,13 +36,13 @@ impl ApiError {
         Self(Box::new(Parts { failure, message: message.into(), facts, cause: None, headers: Vec::new() }))
     }
 
-    /// Something about this part of the request.
+    /// Creates an error about one part of the request.
     fn about(failure: Failure, field: &str, message: impl Into<String>) -> Self {
         Self::with_facts(failure, message, Facts { field: Some(field.to_owned()), ..Facts::default() })
     }
 
-    /// What only the log may say.
-    pub(super) fn because(mut self, cause: impl Display) -> Self {
+    /// Adds a cause, which only the log shows.
+    pub(super) fn with_cause(mut self, cause: impl Display) -> Self {
         self.0.cause = Some(cause.to_string());
         self
     }
@@ -62,22 +62,22 @@ impl ApiError {
         self.with_header("Retry-After", secs.to_string())
     }
 
-    /// 400: a field is missing or wrong; says which, what was wrong, and what is allowed.
+    /// Returns 400: a field is missing or invalid. Names the field, the mistake and what is allowed.
     pub fn invalid_request(field: &str, message: impl Into<String>, allowed: impl Into<Allowed>) -> Self {
         Self::about(Failure::InvalidRequest, field, message).allowing(allowed)
     }
 
-    /// 400: the request as a whole is wrong.
+    /// Returns 400: the request as a whole is invalid.
     pub fn malformed(message: impl Into<String>) -> Self {
         Self::new(Failure::InvalidRequest, message)
     }
 
-    /// 401: no key, a malformed, unknown or revoked one, or two different ones.
+    /// Returns 401: the key is missing, malformed, unknown or revoked, or there are two different ones.
     pub fn invalid_api_key(message: &str) -> Self {
         Self::new(Failure::InvalidApiKey, message).with_header("WWW-Authenticate", "Bearer")
     }
 
-    /// 402: the pool does not hold what the search costs.
+    /// Returns 402: the credits are not enough for the search.
     pub fn insufficient_credits(limit: u64, used: u64, cost: u64, period_end: Timestamp) -> Self {
         let facts = Facts {
             limit: Some(limit),
@@ -86,97 +86,103 @@ impl ApiError {
             period_end: Some(period_end),
             ..Facts::default()
         };
-        let message = "the credits of this billing cycle do not suffice for this search";
+        let message = "not enough credits in this billing cycle for this search";
         Self::with_facts(Failure::InsufficientCredits, message, facts)
     }
 
-    /// 403: another plan is needed, one of these.
+    /// Returns 403: another plan is needed, one of `plans`.
     pub fn plan_required(message: &str, plans: &[&str]) -> Self {
         let plans = plans.iter().map(|plan| (*plan).to_owned()).collect();
         Self::with_facts(Failure::PlanRequired, message, Facts { plans: Some(plans), ..Facts::default() })
     }
 
-    /// 403: the operator was asked never to search for this.
+    /// Returns 403: the query is on the operator's list of identifiers that are never searched.
     pub fn suppressed() -> Self {
         Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
     }
 
-    /// 404: there is no such path.
+    /// Returns 404: the path is unknown.
     pub fn no_such_path() -> Self {
-        Self::new(Failure::NotFound, "there is nothing at this address")
+        Self::new(Failure::NotFound, "unknown address")
     }
 
-    /// 404: unknown, foreign, deleted or malformed run id; always the same words.
+    /// Returns 404: the run id is unknown, foreign, deleted or malformed. The message is always the same.
     pub fn no_such_run() -> Self {
-        Self::new(Failure::NotFound, "there is no such run")
+        Self::new(Failure::NotFound, "unknown run")
     }
 
-    /// 405: the path exists, the method does not.
+    /// Returns 405: the path does not support the method.
     pub fn method_not_allowed(allow: &str) -> Self {
-        Self::new(Failure::MethodNotAllowed, format!("this address answers {allow}"))
+        Self::new(Failure::MethodNotAllowed, format!("method not allowed: this address supports {allow}"))
             .allowing(allow.split(", ").collect::<Vec<_>>().as_slice())
             .with_header("Allow", allow)
     }
 
-    /// 409: the same idempotency key is being worked on.
+    /// Returns 409: a request with the same idempotency key is in progress.
     pub fn idempotency_conflict() -> Self {
-        Self::new(Failure::IdempotencyConflict, "a request with this Idempotency-Key is still in flight")
+        Self::new(Failure::IdempotencyConflict, "a request with this Idempotency-Key is still in progress")
             .retry_after(1)
     }
 
-    /// 415: a body that is not JSON.
+    /// Returns 415: the body is not JSON.
     pub fn unsupported_media_type() -> Self {
-        let message = "the body must be sent as application/json (UTF-8)";
+        let message = "unsupported content type: the body must be application/json (UTF-8)";
         Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing("application/json")
     }
 
-    /// 422: the same idempotency key, another body.
+    /// Returns 422: the idempotency key was used for another body.
     pub fn idempotency_mismatch() -> Self {
         let message = "this Idempotency-Key was used for another request body";
         Self::about(Failure::IdempotencyMismatch, "Idempotency-Key", message)
     }
 
-    /// 429: one policy is used up.
-    pub fn rate_limited(standing: &Standing) -> Self {
-        let policy = standing.policy.as_str();
-        let facts = Facts { policy: Some(policy), limit: Some(standing.limit.into()), ..Facts::default() };
-        let message = format!("more than {} {policy} requests in a minute", standing.limit);
-        Self::with_facts(Failure::RateLimited, message, facts).retry_after(standing.reset_secs)
+    /// Returns 429: a rate limit is reached.
+    pub fn rate_limited(state: &RateLimitState) -> Self {
+        let policy = state.policy.as_str();
+        let facts = Facts { policy: Some(policy), limit: Some(state.limit.into()), ..Facts::default() };
+        let message = format!("more than {} {policy} requests in a minute", state.limit);
+        Self::with_facts(Failure::RateLimited, message, facts).retry_after(state.reset_secs)
     }
 
-    /// 503: the store is down.
+    /// Returns 503: the store is unavailable.
     pub fn unavailable() -> Self {
         Self::new(Failure::Unavailable, "the service cannot reach its database").retry_after(2)
     }
 
-    /// 503: a premium search where no browser answers.
+    /// Returns 503: the process is shutting down. The next process or another instance can take the request.
+    pub fn shutting_down() -> Self {
+        Self::new(Failure::Unavailable, "the service is shutting down; nothing was charged").retry_after(1)
+    }
+
+    /// Returns 503: no browser for a premium search answers.
     pub fn premium_unavailable() -> Self {
-        let message = "premium searches are not available here now; nothing was charged";
+        let message = "premium searches are not available at the moment; nothing was charged";
         Self::new(Failure::PremiumUnavailable, message).retry_after(60)
     }
 
-    /// 503: capacity is used up.
+    /// Returns 503: all threads or queues are full.
     pub fn overloaded(retry_after_secs: u64) -> Self {
-        let message = "the service is at its limit; nothing was charged";
+        let message = "the service is overloaded; nothing was charged";
         Self::new(Failure::Overloaded, message).retry_after(retry_after_secs.max(1))
     }
 
-    /// 500: a defect of ours.
+    /// Returns 500: a defect of the service.
     pub fn internal() -> Self {
-        let message = "the service broke; the request_id leads to the reason in its log";
+        let message = "internal error; the service's log has the cause under the request_id";
         Self::new(Failure::Internal, message)
     }
 
-    /// An error of that kind, for the documentation: each can be made.
+    /// Returns an example of this failure for the documentation.
     pub fn example(failure: Failure) -> Self {
         let period_end = Timestamp::from_second(1_780_272_000).unwrap_or_default();
         match failure {
             Failure::InvalidRequest => Self::invalid_request("query", "query is missing", "a string"),
             Failure::InvalidApiKey => AccountError::InvalidKey.into(),
             Failure::InsufficientCredits => Self::insufficient_credits(100, 100, 1, period_end),
-            Failure::PlanRequired => {
-                Self::plan_required("API access is not part of this account's plan", &["pro", "unlimited"])
-            }
+            Failure::PlanRequired => Self::plan_required(
+                "the plan of this account does not include API access",
+                &["pro", "unlimited"],
+            ),
             Failure::Suppressed => Self::suppressed(),
             Failure::NotFound => Self::no_such_run(),
             Failure::MethodNotAllowed => Self::method_not_allowed("GET, HEAD, OPTIONS"),
@@ -188,7 +194,7 @@ impl ApiError {
             Failure::IdempotencyMismatch => Self::idempotency_mismatch(),
             Failure::RateLimited => {
                 let policy = Policy::Search;
-                Self::rate_limited(&Standing { policy, limit: 30, remaining: 0, reset_secs: 41 })
+                Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 41 })
             }
             Failure::HeadTooLarge => Refusal::HeadTooLarge.into(),
             Failure::Internal => Self::internal(),
@@ -198,7 +204,7 @@ impl ApiError {
         }
     }
 
-    /// Its body, in one of the two forms.
+    /// Returns the body in one of its two formats.
     pub fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
         let Parts { failure, message, facts, .. } = &*self.0;
         let row = failure.row();
@@ -210,17 +216,22 @@ impl ApiError {
             let detail = ErrorDetail { error, message, request_id, facts };
             serde_json::to_vec(&ErrorBody { error, message, detail })
         };
-        // Our types have string keys and finite numbers alone: writing them to memory cannot fail.
+        // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
         body.unwrap_or_default()
     }
 
-    /// The answer. A failure of ours is logged here, once, with the id that leads from the answer to it.
+    /// Returns the response. Logs an internal failure once, with the request id that the response contains.
     pub fn into_response(self, request_id: &RequestId, as_problem: bool) -> Response {
         let body = self.body(request_id.as_str(), as_problem);
         let parts = *self.0;
         let Row { status, code, .. } = parts.failure.row();
         if status >= 500 {
-            let level = if status == 500 { Level::Error } else { Level::Warn };
+            let level = match parts.failure {
+                Failure::Internal => Level::Error,
+                // The store logs once for all requests that it is unavailable.
+                Failure::Unavailable => Level::Debug,
+                _ => Level::Warn,
+            };
             let cause = parts.cause.as_deref().unwrap_or(&parts.message);
             let id = request_id.as_str();
             log!(level, request_id = id; "answers {status} {}: {cause}", code.as_str());
@@ -239,14 +250,14 @@ impl From<AccountError> for ApiError {
         match error {
             AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
             AccountError::Storage(error) => error.into(),
-            error => Self::internal().because(error),
+            error => Self::internal().with_cause(error),
         }
     }
 }
 
 impl From<StorageError> for ApiError {
     fn from(error: StorageError) -> Self {
-        if error.is_unavailable() { Self::unavailable() } else { Self::internal() }.because(error)
+        if error.is_unavailable() { Self::unavailable() } else { Self::internal() }.with_cause(error)
     }
 }
 
@@ -258,28 +269,35 @@ impl From<ChoiceError> for ApiError {
     }
 }
 
+impl From<RouteError> for ApiError {
+    fn from(error: RouteError) -> Self {
+        match error {
+            RouteError::NotFound => Self::no_such_path(),
+            RouteError::MethodNotAllowed(allow) => Self::method_not_allowed(&allow),
+        }
+    }
+}
+
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Malformed(what) => Self::malformed(what),
             Refusal::BodyTimeout => {
-                Self::about(Failure::BodyTimeout, "body", "the body did not come in time")
+                Self::about(Failure::BodyTimeout, "body", "the body did not arrive in time")
             }
             Refusal::BodyTooLarge => {
                 Self::about(Failure::PayloadTooLarge, "body", "the body is larger than 64 KiB")
                     .allowing("at most 65536 bytes")
             }
             Refusal::TargetTooLong => {
-                Self::about(Failure::TargetTooLong, "target", "the address is too long")
+                Self::about(Failure::TargetTooLong, "target", "the request target is too long")
             }
             Refusal::HeadTooLarge => {
-                Self::about(Failure::HeadTooLarge, "headers", "the request's head is too large")
+                Self::about(Failure::HeadTooLarge, "headers", "the request headers are too large")
             }
             Refusal::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
-            Refusal::ShuttingDown => {
-                Self::new(Failure::Unavailable, "the service is shutting down").retry_after(1)
-            }
-            Refusal::Internal => Self::internal().because("the handler panicked"),
+            Refusal::ShuttingDown => Self::shutting_down(),
+            Refusal::Internal => Self::internal().with_cause("the handler panicked"),
         }
     }
 }

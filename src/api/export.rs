@@ -1,33 +1,67 @@
-//! A run as a file.
+//! Reports: a run as a file.
 
 use std::sync::Arc;
 
+use utoipa::IntoParams;
+
+use super::context::{Api, Call};
 use super::decode;
 use super::error::ApiError;
-use super::searches::find;
-use super::service::{Api, Call};
-use crate::http::{Reply, Response};
+use crate::http::{Reply, Request, Response};
 use crate::report::Format;
+use crate::report::body::ReportBody;
 use crate::report::file_name::content_disposition;
 use crate::runs::record::RunRecord;
 
-/// `GET /v1/searches/{run_id}/export`: what is there, of a running run too; `X-Run-Status`, the file's name and
-/// the file itself (where its form has a place for it) say how the run stands.
+/// The query parameters of an export.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ExportParameters {
+    /// Format of the file; `json` by default.
+    #[param(required = false)]
+    format: Format,
+}
+
+impl ExportParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let names = Format::ALL.map(Format::as_str);
+        let format = decode::choice_parameter(request, "format", Format::from_name, &names)?;
+        Ok(Self { format: format.unwrap_or(Format::Json) })
+    }
+}
+
+/// Gets a run as a file.
 ///
-/// # Errors
-/// 400 for a missing or unknown format, 404, 503.
+/// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then say so. CSV
+/// cells never run as formulas in a spreadsheet. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}/export",
+    operation_id = "exportSearch",
+    tag = "Searches",
+    params(ExportParameters),
+    responses(
+        (status = 200, description = "The file.",
+            content(
+                (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+                (String = "text/html"),
+            ),
+            headers(
+                ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
+                ("Content-Security-Policy" = Option<String>),
+            )),
+    )
+)]
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let names = Format::ALL.map(Format::as_str);
-    let format = decode::choice_parameter(call.request, "format", Format::from_name, &names)?
-        .ok_or_else(|| ApiError::invalid_request("format", "format is missing", &names[..]))?;
-    let found = find(api, call)?;
-    file(&api.runs.record(&found)?, format).map(Reply::Now)
+    let found = api.find(call)?;
+    let ExportParameters { format } = ExportParameters::read(call.request)?;
+    file(&api.runs.reader.record(&found)?, format).map(Reply::Now)
 }
 
 fn file(run: &RunRecord, format: Format) -> Result<Response, ApiError> {
     let mut bytes = Vec::new();
-    // Only what cannot be: writing to a Vec doesn't fail, and the record is made of numbers and strings.
-    format.write(&mut bytes, run).map_err(|error| ApiError::internal().because(error))?;
+    // Cannot happen: a Vec takes all bytes, and the record contains only numbers and strings.
+    format.write(&mut bytes, run).map_err(|error| ApiError::internal().with_cause(error))?;
     let summary = &run.summary;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(summary, format))

@@ -1,14 +1,14 @@
-//! The one table of failures: status, code, when it arises, what it knows. The documentation is made from it,
-//! and no error can be sent that does not stand in it.
+//! The table of failures: status, code, cause and facts. The documentation is made from it, and only failures
+//! of this table can be sent.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Which failure it is: what `error` says. Others may be added.
+/// Code of an error. Further codes may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ErrorCode)]
-#[expect(missing_docs, reason = "explained at the failures that have them")]
+#[expect(missing_docs, reason = "explained in the table of failures")]
 pub enum Code {
     InvalidRequest,
     InvalidApiKey,
@@ -29,7 +29,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// `invalid_request`, …
+    /// Returns the code as text, such as `invalid_request`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "invalid_request",
@@ -52,7 +52,7 @@ impl Code {
     }
 }
 
-/// One way in which a request can fail.
+/// A way in which a request can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "each is explained in the table")]
 pub enum Failure {
@@ -82,18 +82,18 @@ pub enum Failure {
 pub struct Row {
     /// HTTP status.
     pub status: u16,
-    /// Code.
+    /// The code.
     pub code: Code,
-    /// When it arises: for the documentation.
+    /// When the failure arises, for the documentation.
     pub when: &'static str,
-    /// Members of `detail` that are always there, beside `error`, `message` and `request_id`.
+    /// Members of `detail` that are always present, besides `error`, `message` and `request_id`.
     pub facts: &'static [&'static str],
-    /// Headers that always come with it, beside those of every answer.
+    /// Headers that are always present, besides those of every answer.
     pub headers: &'static [&'static str],
 }
 
 impl Failure {
-    /// All of them, by status.
+    /// All failures, by status.
     pub const ALL: [Self; 19] = [
         Self::InvalidRequest,
         Self::InvalidApiKey,
@@ -116,29 +116,107 @@ impl Failure {
         Self::Overloaded,
     ];
 
-    /// Its row.
+    /// Returns the row of this failure.
+    #[expect(clippy::too_many_lines, reason = "a table with one row for each failure")]
     pub fn row(self) -> Row {
         let row = |status, code, when| Row { status, code, when, facts: &[], headers: &[] };
         match self {
-            Self::InvalidRequest => row(400, Code::InvalidRequest, "The request is malformed, or a value in it is not allowed: `field` says which, `allowed` what is."),
-            Self::InvalidApiKey => row(401, Code::InvalidApiKey, "The API key is missing, malformed, unknown or revoked, or two different ones were sent.").headers(&["WWW-Authenticate"]),
-            Self::InsufficientCredits => row(402, Code::InsufficientCredits, "The credits of this billing period do not suffice. Nothing was charged.").facts(&["limit", "cost", "remaining", "period_end"]),
-            Self::PlanRequired => row(403, Code::PlanRequired, "The account's plan does not include what was asked for: the API, or premium searches. Nothing was charged.").facts(&["plans"]),
-            Self::Suppressed => row(403, Code::Suppressed, "What is asked for is on the operator's list of identifiers that are never searched. Nothing was charged."),
-            Self::NotFound => row(404, Code::NotFound, "There is nothing at this address, or no such run of the caller's: unknown, foreign, deleted and malformed run ids are answered alike."),
-            Self::MethodNotAllowed => row(405, Code::MethodNotAllowed, "The address does not answer this method; `Allow` says which it does.").facts(&["allowed"]).headers(&["Allow"]),
-            Self::BodyTimeout => row(408, Code::InvalidRequest, "The body did not come in time.").facts(&["field"]),
-            Self::IdempotencyConflict => row(409, Code::IdempotencyConflict, "A request with the same `Idempotency-Key` is still being worked on.").retry(&["retry_after"]),
-            Self::PayloadTooLarge => row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB.").facts(&["field", "allowed"]),
-            Self::TargetTooLong => row(414, Code::InvalidRequest, "The address is longer than 8 KiB.").facts(&["field"]),
-            Self::UnsupportedMediaType => row(415, Code::UnsupportedMediaType, "The body is not sent as `application/json`.").facts(&["field", "allowed"]),
-            Self::IdempotencyMismatch => row(422, Code::IdempotencyMismatch, "The `Idempotency-Key` was used for another body within the last 24 hours.").facts(&["field"]),
-            Self::RateLimited => row(429, Code::RateLimited, "More requests than the account may make in a minute.").retry(&["policy", "limit", "retry_after"]),
-            Self::HeadTooLarge => row(431, Code::InvalidRequest, "The request's headers are more than 100 or larger than 32 KiB.").facts(&["field"]),
-            Self::Internal => row(500, Code::InternalError, "The service broke; `request_id` leads to the reason in its log."),
-            Self::Unavailable => row(503, Code::Unavailable, "The database is not reachable, or the service is shutting down.").retry(&["retry_after"]),
-            Self::PremiumUnavailable => row(503, Code::PremiumUnavailable, "Premium searches are not to be had here now. Nothing was charged.").retry(&["retry_after"]),
-            Self::Overloaded => row(503, Code::Overloaded, "The capacity for requests, streams or searches is used up. Nothing was charged.").retry(&["retry_after"]),
+            Self::InvalidRequest => row(
+                400,
+                Code::InvalidRequest,
+                "The request is malformed, or a value in it is not allowed: `field` names it, `allowed` says what is allowed.",
+            ),
+            Self::InvalidApiKey => row(
+                401,
+                Code::InvalidApiKey,
+                "The API key is missing, malformed, unknown or revoked, or two different ones were sent.",
+            )
+            .headers(&["WWW-Authenticate"]),
+            Self::InsufficientCredits => row(
+                402,
+                Code::InsufficientCredits,
+                "The credits of this billing period are not enough. Nothing was charged.",
+            )
+            .facts(&["limit", "cost", "remaining", "period_end"]),
+            Self::PlanRequired => row(
+                403,
+                Code::PlanRequired,
+                "The account's plan does not include the API or premium searches. Nothing was charged.",
+            )
+            .facts(&["plans"]),
+            Self::Suppressed => row(
+                403,
+                Code::Suppressed,
+                "The query is on the operator's list of identifiers that are never searched. Nothing was charged.",
+            ),
+            Self::NotFound => row(
+                404,
+                Code::NotFound,
+                "The address is unknown, or the caller has no such run: unknown, foreign, deleted and malformed run ids get the same answer.",
+            ),
+            Self::MethodNotAllowed => row(
+                405,
+                Code::MethodNotAllowed,
+                "The address does not support this method; `Allow` lists those that it supports.",
+            )
+            .facts(&["allowed"])
+            .headers(&["Allow"]),
+            Self::BodyTimeout => {
+                row(408, Code::InvalidRequest, "The body did not arrive in time.").facts(&["field"])
+            }
+            Self::IdempotencyConflict => row(
+                409,
+                Code::IdempotencyConflict,
+                "A request with the same `Idempotency-Key` is still in progress.",
+            )
+            .retry(&["retry_after"]),
+            Self::PayloadTooLarge => row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB.")
+                .facts(&["field", "allowed"]),
+            Self::TargetTooLong => {
+                row(414, Code::InvalidRequest, "The address is longer than 8 KiB.").facts(&["field"])
+            }
+            Self::UnsupportedMediaType => {
+                row(415, Code::UnsupportedMediaType, "The body is not sent as `application/json`.")
+                    .facts(&["field", "allowed"])
+            }
+            Self::IdempotencyMismatch => row(
+                422,
+                Code::IdempotencyMismatch,
+                "The `Idempotency-Key` was used for another body within the last 24 hours.",
+            )
+            .facts(&["field"]),
+            Self::RateLimited => {
+                row(429, Code::RateLimited, "The account has made too many requests in a minute.").retry(&[
+                    "policy",
+                    "limit",
+                    "retry_after",
+                ])
+            }
+            Self::HeadTooLarge => row(
+                431,
+                Code::InvalidRequest,
+                "The request has more than 100 headers, or they are larger than 32 KiB.",
+            )
+            .facts(&["field"]),
+            Self::Internal => {
+                row(500, Code::InternalError, "The service failed; its log has the cause under `request_id`.")
+            }
+            Self::Unavailable => {
+                row(503, Code::Unavailable, "The database is not reachable, or the service is shutting down.")
+                    .retry(&["retry_after"])
+            }
+            Self::PremiumUnavailable => row(
+                503,
+                Code::PremiumUnavailable,
+                "Premium searches are not available at the moment. Nothing was charged.",
+            )
+            .retry(&["retry_after"]),
+            Self::Overloaded => row(
+                503,
+                Code::Overloaded,
+                "All capacity for requests, streams or searches is in use. Nothing was charged.",
+            )
+            .retry(&["retry_after"]),
         }
     }
 }

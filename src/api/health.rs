@@ -1,58 +1,78 @@
-//! `GET /v1/health`: asked by load balancers, many times a second.
+//! `/v1/health`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::capabilities::API_VERSION;
+use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use super::service::{Api, Call, ok_json};
-use super::service_pages::API_VERSION;
-use super::wire::service::{DatabaseStatus, Health, HealthLoad, HealthStatus};
+use crate::base::clock::millis;
 use crate::http::Reply;
 
-/// How long a ping's answer is believed: health may be asked thousands of times a second.
-const PING_TTL: Duration = Duration::from_millis(500);
-/// The last answer of the database to a ping.
-#[derive(Default)]
-pub struct PingCache {
-    last: Mutex<Option<(Instant, bool)>>,
-    pinging: Mutex<()>,
+/// State of the service. Contains nothing about any user, and no load figures.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Health {
+    /// `ok`, or `degraded` if the database does not answer, or refused a write in the last five seconds.
+    pub status: HealthStatus,
+    /// Name of the service.
+    #[schema(examples("sightline"))]
+    pub service: &'static str,
+    /// Version of the API.
+    #[schema(pattern = "^v[0-9]+$", examples("v1"))]
+    pub version: &'static str,
+    /// Whether the database answers and accepts writes.
+    pub database: DatabaseStatus,
+    /// Whether streams are available.
+    #[schema(examples(true))]
+    pub streaming: bool,
+    /// Time by the server's clock: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub time: Timestamp,
+    /// Version of the program.
+    #[schema(examples("0.1.0"))]
+    pub release: &'static str,
+    /// Present only if true: the web is simulated, and no result is real.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub sandbox: bool,
 }
 
-impl PingCache {
-    /// Whether the database answers; asks it at most every [`PING_TTL`], one caller at a time. While one
-    /// asks, the others take the last answer rather than queue up behind a database that hangs.
-    pub(super) fn is_ok(&self, ping: impl FnOnce() -> bool) -> bool {
-        let last = *self.last.lock();
-        if let Some((_, ok)) = last.filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let _turn = match (self.pinging.try_lock(), last) {
-            (Some(turn), _) => turn,
-            (None, Some((_, ok))) => return ok,
-            (None, None) => self.pinging.lock(),
-        };
-        // Whoever waited for its turn takes what the one before it learnt.
-        if let Some((_, ok)) = self.last.lock().filter(|(at, _)| at.elapsed() < PING_TTL) {
-            return ok;
-        }
-        let ok = ping();
-        *self.last.lock() = Some((Instant::now(), ok));
-        ok
-    }
+/// The state of the service.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthStatus {
+    /// The database answers and accepts writes.
+    Ok,
+    /// The database does not answer, or refuses writes.
+    Degraded,
 }
 
-/// `GET /v1/health`.
+/// The state of the database.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DatabaseStatus {
+    /// The database answers and accepts writes.
+    Ok,
+    /// The database does not answer, or refuses writes.
+    Unavailable,
+}
+
+/// Reports the state of the service.
 ///
-/// # Errors
-/// Never: a database that does not answer is `degraded`.
+/// Needs no key and is not counted. The status is 200 even if the database does not answer: see `status`.
+#[utoipa::path(
+    get,
+    path = "/v1/health",
+    operation_id = "getHealth",
+    tag = "Service",
+    responses((status = 200, description = "The state of the service.", body = Health))
+)]
 pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let ok = api.has_store();
-    let (runs_driven, runs_waiting) = api.runs.counts();
-    let (check_workers_busy, check_workers) = api.runs.workers();
-    let (browser_sessions_busy, browser_sessions) = api.runs.browsers();
-    let server = api.gauge.get().map(|gauge| gauge.load().into());
     Ok(ok_json(&Health {
         status: if ok { HealthStatus::Ok } else { HealthStatus::Degraded },
         service: "sightline",
@@ -61,15 +81,6 @@ pub fn health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        load: HealthLoad {
-            runs_driven,
-            runs_waiting,
-            check_workers_busy,
-            check_workers,
-            browser_sessions_busy,
-            browser_sessions,
-            server,
-        },
         sandbox: api.config.sandbox,
     }))
 }

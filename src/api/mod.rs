@@ -1,37 +1,45 @@
-//! The JSON contract: what every `/v1` endpoint takes and gives.
+//! The JSON API: every `/v1` operation, its OpenAPI document and the documentation in a browser.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`routes`] | the one table: method, path, who may, what it counts as, handler |
-//! | [`service`] | [`Api`]: finds the route, authenticates, counts, calls the handler, dresses the answer |
-//! | [`auth`] | whose key it is |
-//! | [`failure`] | the one table of failures: which error is which status and code |
-//! | [`error`] | an error on its way to its answer |
-//! | [`decode`] | request bodies and parameters |
-//! | [`wire`] | the shapes of answers |
-//! | [`openapi`] | `/openapi.json`, made from all of these |
-//! | [`searches`], [`reading`], [`export`], [`stream`], [`accounts`], [`health`], [`service_pages`] | handlers, by noun |
+//! | [`routes`] | the table of all routes: handler, access, rate limit |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
+//! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
+//! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
+//! | [`access`], [`auth`] | access rules, authentication |
+//! | [`decode`], [`search_schema`] | request bodies and parameters; the schema of a search's body |
+//! | [`failure`] | the table of failures with status and code |
+//! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
+//! | [`cache`], [`ping`] | caches of runs and of the database's state |
+//! | [`openapi`] | `/openapi.json`, as a whole |
 //!
-//! To add an endpoint: a row in [`routes`], a handler of about 20 lines, its shapes in [`wire`], its words in
-//! [`openapi`] (the recipe stands there), its bad input in `tests/api`.
+//! To add an endpoint: write a handler of about 20 lines with its `#[utoipa::path]` and its types, and add a
+//! row in [`routes`], tests with invalid input in `tests/api`, and a line in `src/manual/api.md`. The
+//! documentation of [`openapi`] says how to describe it.
 
+pub mod access;
 pub mod accounts;
 pub mod auth;
 pub mod cache;
+pub mod capabilities;
+pub mod context;
 pub mod decode;
+pub mod description;
 pub mod docs;
 pub mod error;
+pub mod error_body;
 pub mod export;
 pub mod failure;
 pub mod health;
+pub mod modules;
 pub mod openapi;
+pub mod ping;
 pub mod reading;
 pub mod routes;
+pub mod search_schema;
 pub mod searches;
 pub mod service;
-pub mod service_pages;
 pub mod stream;
-pub mod wire;
 
-pub use service::{Api, ApiConfig};
+pub use context::{Api, ApiConfig};

@@ -1,16 +1,16 @@
-//! Reading runs: one, its modules, the list.
+//! Reading runs: one run, its modules, and the list of runs.
 
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
 
 use super::cache::Snapshot;
+use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
-use super::searches::{find, parse_run_id};
-use super::service::{Api, Call, json_response, ok_json};
-use super::wire::run::{RunModules, SearchList};
+use super::openapi::parameters::IfNoneMatch;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
@@ -18,17 +18,40 @@ use crate::report::body::{RunBody, RunHead};
 use crate::runs::journal::ListFilter;
 use crate::runs::live::LiveRun;
 use crate::runs::page::{Cursor, Page};
-use crate::runs::run::{ResultRecord, RunSummary, Status, count};
+use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status, count};
 use crate::runs::service::Found;
 
-/// `GET /v1/searches/{run_id}`.
+/// Lowest, highest and default number of runs on a page of the list (`src/manual/api.md`).
+const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
+
+/// Reads a run and its results.
 ///
-/// # Errors
-/// 404, 503.
+/// While the run has not ended, the answer contains the results found so far. Poll every 2 to 5 seconds, with
+/// `If-None-Match` or, after the run has ended, `If-Modified-Since`. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}",
+    operation_id = "getSearch",
+    tag = "Searches",
+    params(
+        IfNoneMatch,
+        ("If-Modified-Since" = Option<String>, Header, nullable = false, example = "Wed, 06 May 2026 07:09:21 GMT",
+            description = "The `Last-Modified` of an answer that the caller has. If the run has not changed since, \
+                the answer is 304 without a body. Ignored beside `If-None-Match` (RFC 9110)."),
+    ),
+    responses(
+        (status = 200, description = "The run.", body = RunBody<'_>,
+            headers(("ETag" = String), ("Last-Modified" = Option<String>))),
+        (status = 304, description = "The run has not changed since the caller's copy.",
+            headers(("ETag" = String), ("Last-Modified" = Option<String>))),
+    )
+)]
 pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let snapshot = snapshot(api, call)?;
-    // With its body a 304 too: the server tells by it what a 200 would have said of its form.
-    let status = if call.request.has_current(&snapshot.etag) { 304 } else { 200 };
+    // A 304 gets the body too: the server derives the headers of the 200 response from it and leaves the body
+    // out.
+    let is_current = call.request.has_current_copy(&snapshot.etag, snapshot.last_modified.as_deref());
+    let status = if is_current { 304 } else { 200 };
     let mut response = Response::new(status, "application/json", snapshot.body)
         .with_compressed(snapshot.compressed)
         .with_header("ETag", snapshot.etag)
@@ -41,17 +64,17 @@ pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 
 fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
     let account = call.caller()?.account.id;
-    let id = parse_run_id(call)?;
-    if api.runs.live(id).is_none()
+    let id = call.run_id()?;
+    if api.runs.reader.live(id).is_none()
         && let Some(snapshot) = api.snapshots.stored(id).filter(|snapshot| snapshot.account == account)
     {
         return Ok(snapshot);
     }
-    match find(api, call)? {
+    match api.find(call)? {
         Found::Live(run) => Ok(snapshot_of_live(api, &run)),
         Found::Stored(summary) => {
-            let results = api.runs.stored_results(id)?;
-            // A run that is driven elsewhere may have found more between the two reads.
+            let results = api.runs.reader.stored_results(id)?;
+            // A run on another instance may have found more results between the two reads.
             let mut summary = summary;
             summary.total_results = count(results.len());
             let snapshot = Snapshot::stored(
@@ -88,52 +111,118 @@ fn last_modified(summary: &RunSummary) -> Option<String> {
     Some(httpdate::fmt_http_date(UNIX_EPOCH + since_1970))
 }
 
-/// `GET /v1/searches/{run_id}/modules`.
+/// The outcomes of the modules of a run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunModules {
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: RunId,
+    /// State of the run.
+    pub status: Status,
+    /// Number of modules that have ended.
+    #[schema(examples(231))]
+    pub count: usize,
+    /// The modules that have ended.
+    pub modules: Vec<ModuleReport>,
+}
+
+/// Lists the outcomes of the modules of a run.
 ///
-/// # Errors
-/// 404, 503.
+/// Contains the modules that have ended. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}/modules",
+    operation_id = "listSearchModules",
+    tag = "Searches",
+    responses((status = 200, description = "The modules that have ended.", body = RunModules))
+)]
 pub fn modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let found = find(api, call)?;
-    // The status first: a run that ends now must not be shown as ended with a part of its modules.
+    let found = api.find(call)?;
+    // Read the status first: otherwise a run that ends now could appear as ended with only a part of its
+    // modules.
     let (run_id, status) = (found.id(), found.status());
-    let modules = api.runs.reports(&found)?;
+    let modules = api.runs.reader.reports(&found)?;
     Ok(ok_json(&RunModules { run_id, status, count: modules.len(), modules }))
 }
 
-/// `GET /v1/searches`.
+/// A page of the caller's runs, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchList<'a> {
+    /// The runs of this page.
+    #[schema(max_items = 100)]
+    pub searches: Vec<RunHead<'a>>,
+    /// Number of runs on this page.
+    #[schema(maximum = 100, examples(20))]
+    pub count: usize,
+    /// Requested maximum of runs per page.
+    #[schema(minimum = 1, maximum = 100, examples(20))]
+    pub limit: usize,
+    /// Whether there are older runs.
+    #[schema(examples(true))]
+    pub has_more: bool,
+    /// Value of `cursor` for the next page; null on the last one.
+    #[schema(required, examples("19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab"))]
+    pub next_cursor: Option<String>,
+}
+
+/// The query parameters of the list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListParameters {
+    /// The most runs on one page.
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    limit: u32,
+    /// Start of the page: the `next_cursor` of an earlier answer.
+    #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
+        example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
+    cursor: Option<Cursor>,
+    /// Only runs of this type.
+    #[param(rename = "type")]
+    search_type: Option<SearchType>,
+    /// Only runs with this status.
+    status: Option<Status>,
+}
+
+impl ListParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let types = SearchType::ALL.map(SearchType::as_str);
+        let statuses = ["running", "completed", "failed"];
+        Ok(Self {
+            limit: decode::number_parameter(request, "limit", LIST_LIMITS)?,
+            search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
+            status: decode::choice_parameter(request, "status", Status::from_name, &statuses)?,
+            cursor: cursor_parameter(request)?,
+        })
+    }
+}
+
+/// Lists recent searches.
 ///
-/// # Errors
-/// 400 for bad parameters, 503.
+/// Returns the caller's runs without their results, newest first. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches",
+    operation_id = "listSearches",
+    tag = "Searches",
+    params(ListParameters),
+    responses((status = 200, description = "A page of runs.", body = SearchList<'_>))
+)]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let request = call.request;
-    let limit = decode::number_parameter(request, "limit", decode::LIST_LIMITS)? as usize;
-    let types = SearchType::ALL.map(SearchType::as_str);
-    let filter = ListFilter {
-        search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
-        status: decode::choice_parameter(
-            request,
-            "status",
-            Status::from_name,
-            &["running", "completed", "failed"],
-        )?,
-        text: None,
-        before: cursor_parameter(request)?,
-    };
-    let Page { runs, next } = api.runs.page(account, &filter, limit)?;
+    let ListParameters { limit, cursor, search_type, status } = ListParameters::read(call.request)?;
+    let limit = limit as usize;
+    let before = cursor.map(Cursor::place);
+    let filter = ListFilter { search_type, status, text: None, before };
+    let Page { runs, next } = api.runs.reader.page(account, &filter, limit)?;
     let (has_more, next_cursor) = (next.is_some(), next.map(|next| next.to_string()));
     let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
     Ok(ok_json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
 }
 
-fn cursor_parameter(request: &Request) -> Result<Option<(Timestamp, RunId)>, ApiError> {
+fn cursor_parameter(request: &Request) -> Result<Option<Cursor>, ApiError> {
     let Some(text) = decode::parameter(request, "cursor")? else { return Ok(None) };
-    let cursor: Cursor = text.parse().map_err(|_| {
-        ApiError::invalid_request(
-            "cursor",
-            "the cursor is not one of ours",
-            "the next_cursor of an earlier answer",
-        )
+    let cursor = text.parse().map_err(|_| {
+        ApiError::invalid_request("cursor", "invalid cursor", "the next_cursor of an earlier answer")
     })?;
-    Ok(Some(cursor.place()))
+    Ok(Some(cursor))
 }

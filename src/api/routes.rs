@@ -1,69 +1,64 @@
-//! The one table of all routes, and that of the pages beside them. A test holds it against what the server answers.
+//! The table of all operations, and the table of pages.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
-use super::error::ApiError;
-use super::openapi::{self, Doc};
-use super::service::{Api, Call};
-use super::{accounts, docs, export, health, reading, searches, service_pages};
-use crate::account::rate_limit::Policy;
-use crate::http::{Reply, fit};
+use utoipa::__dev::{SchemaReferences, Tags};
+use utoipa::Path;
+use utoipa::openapi::path::{HttpMethod, Operation};
 
-/// Who may call a route, and what a call counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Anyone; not counted.
-    Public,
-    /// A key of a plan with API access; counted.
-    Key(Counts),
-}
+use super::access::{Access, READ, SEARCH, STREAM};
+use super::context::Handler;
+use super::openapi::schemas::Schemas;
+use super::{accounts, capabilities, description, docs, export, health, modules, reading, searches, stream};
+use crate::http;
 
-/// What a call with a key counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
-    /// Under one policy.
-    As(Policy),
-    /// As a search, and as a stream too where the body asks for one.
-    SearchOrStream,
-}
-
-/// Works a call out.
-pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
-
-/// One route.
+/// An operation. Its method and path are declared at its handler.
 pub struct Route {
-    /// Upper-case method. `GET` answers `HEAD` too.
+    /// The method in upper case. `GET` routes also serve `HEAD`.
     pub method: &'static str,
-    /// Segments; at most one, like `{run_id}`, stands for any.
-    pub path: &'static str,
-    /// Who may, and what it counts as.
+    /// The path. One segment in braces, such as `{run_id}`, matches any text.
+    pub path: String,
+    /// The access rule.
     pub access: Access,
-    /// Works it out.
+    /// The handler.
     pub handler: Handler,
-    /// What `/openapi.json` says of it.
-    pub doc: fn() -> Doc,
+    pub(super) http_method: HttpMethod,
+    pub(super) operation: fn() -> Operation,
+    pub(super) schemas: fn(&mut Schemas),
+    pub(super) tags: fn() -> Vec<&'static str>,
 }
 
-const READ: Access = Access::Key(Counts::As(Policy::Read));
-const STREAM: Access = Access::Key(Counts::As(Policy::Stream));
-const SEARCH: Access = Access::Key(Counts::SearchOrStream);
-
-const fn route(
-    method: &'static str,
-    path: &'static str,
-    access: Access,
-    handler: Handler,
-    doc: fn() -> Doc,
-) -> Route {
-    Route { method, path, access, handler, doc }
+/// Creates a route. `Described` is the type that `#[utoipa::path]` generates: `__path_` and the handler's
+/// name.
+fn route<Described: Path + SchemaReferences + Tags<'static>>(access: Access, handler: Handler) -> Route {
+    let http_method = Described::methods().pop().unwrap_or(HttpMethod::Get);
+    Route {
+        method: match http_method {
+            HttpMethod::Get => "GET",
+            HttpMethod::Post => "POST",
+            HttpMethod::Put => "PUT",
+            HttpMethod::Delete => "DELETE",
+            HttpMethod::Options => "OPTIONS",
+            HttpMethod::Head => "HEAD",
+            HttpMethod::Patch => "PATCH",
+            HttpMethod::Trace => "TRACE",
+        },
+        path: Described::path(),
+        access,
+        handler,
+        http_method,
+        operation: Described::operation,
+        schemas: <Described as SchemaReferences>::schemas,
+        tags: Described::tags,
+    }
 }
 
-/// A page for people: anyone's, not counted, `GET` (and `HEAD`) alone. `/openapi.json` is for programs and leaves
-/// pages out.
+/// A page for people: open to everyone, not counted, only `GET` and `HEAD`. `/openapi.json` does not list
+/// pages, since it is for programs.
 pub struct Page {
-    /// As in [`Route`].
+    /// The path, as in [`Route`].
     pub path: &'static str,
-    /// Works it out.
+    /// The handler.
     pub handler: Handler,
 }
 
@@ -71,7 +66,7 @@ const fn page(path: &'static str, handler: Handler) -> Page {
     Page { path, handler }
 }
 
-/// Every page there is. A static: a row is known by its place in memory.
+/// All pages.
 pub static PAGES: &[Page] = &[
     page("/", docs::landing),
     page("/favicon.ico", docs::icon),
@@ -79,146 +74,55 @@ pub static PAGES: &[Page] = &[
     page("/docs/licenses", docs::licenses),
     page("/docs/assets/{file}", docs::asset),
     page("/redoc", docs::redoc),
+    page("/manual", docs::manual_index),
+    page("/manual/{topic}", docs::manual_page),
+    page("/llms.txt", docs::llms),
 ];
 
-/// Every route there is. A static, likewise.
-pub static ROUTES: &[Route] = &[
-    route("GET", "/v1/health", Access::Public, health::health, openapi::service::health),
-    route(
-        "GET",
-        "/v1/capabilities",
-        Access::Public,
-        service_pages::capabilities,
-        openapi::service::capabilities,
-    ),
-    route("GET", "/v1/me", READ, accounts::me, openapi::account::me),
-    route("GET", "/v1/credits", READ, accounts::credits, openapi::account::credits),
-    route("POST", "/v1/searches", SEARCH, searches::start, openapi::searches::start),
-    route("GET", "/v1/searches", READ, reading::list, openapi::searches::list),
-    route("GET", "/v1/searches/{run_id}", READ, reading::run, openapi::searches::run),
-    route("DELETE", "/v1/searches/{run_id}", READ, searches::delete, openapi::searches::delete),
-    route("GET", "/v1/searches/{run_id}/stream", STREAM, searches::attach, openapi::searches::stream),
-    route("GET", "/v1/searches/{run_id}/modules", READ, reading::modules, openapi::searches::modules),
-    route("GET", "/v1/searches/{run_id}/export", READ, export::export, openapi::searches::export),
-    route("GET", "/v1/modules", READ, service_pages::modules, openapi::service::modules),
-    route("GET", "/openapi.json", Access::Public, openapi::page::openapi, openapi::service::openapi),
-];
+/// All operations.
+pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
+    vec![
+        route::<health::__path_health>(Access::Public, health::health),
+        route::<capabilities::__path_capabilities>(Access::Public, capabilities::capabilities),
+        route::<accounts::__path_me>(READ, accounts::me),
+        route::<accounts::__path_credits>(READ, accounts::credits),
+        route::<searches::__path_start>(SEARCH, searches::start),
+        route::<reading::__path_list>(READ, reading::list),
+        route::<reading::__path_run>(READ, reading::run),
+        route::<searches::__path_delete>(READ, searches::delete),
+        route::<stream::__path_attach>(STREAM, stream::attach),
+        route::<reading::__path_modules>(READ, reading::modules),
+        route::<export::__path_export>(READ, export::export),
+        route::<modules::__path_modules>(READ, modules::modules),
+        route::<description::__path_openapi>(Access::Public, description::openapi),
+    ]
+});
 
-/// What the table says of a method and a path.
-pub enum Match<'a> {
-    /// This route, with the segment that stands in the path for `{…}`, as it was sent.
-    Route(&'static Route, Option<&'a str>),
-    /// This page, likewise.
-    Page(&'static Page, Option<&'a str>),
-    /// The path exists with these methods alone (the value of `Allow`).
-    OtherMethods(String),
-    /// There is no such path.
-    Nothing,
+/// The endpoint of an operation or a page.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    /// The access rule.
+    pub access: Access,
+    /// The handler.
+    pub handler: Handler,
 }
 
-/// Looks a request up. One trailing slash is forgiven.
-pub fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
-    if (method, path) == ("OPTIONS", "*") {
-        return Match::OtherMethods(all_methods());
-    }
-    let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
-    let mut pattern = None;
-    for route in ROUTES {
-        let Some(segment) = fit(route.path, path) else { continue };
-        if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(route, segment);
-        }
-        pattern = Some(route.path);
-    }
-    match pattern {
-        Some(pattern) => Match::OtherMethods(methods(pattern).join(", ")),
-        None => find_page(method, path),
-    }
-}
-
-/// Every route and page, as a method and a pattern: what requests are counted by.
-pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let routes = ROUTES.iter().map(|route| (route.method, route.path));
-    routes.chain(PAGES.iter().map(|page| ("GET", page.path)))
-}
-
-/// The place of what was found among [`all`]: rows of the tables have one place in memory each.
-pub(super) fn place_of(found: &Match<'_>) -> Option<usize> {
-    match found {
-        Match::Route(route, _) => ROUTES.iter().position(|known| std::ptr::eq(known, *route)),
-        Match::Page(page, _) => {
-            PAGES.iter().position(|known| std::ptr::eq(known, *page)).map(|at| ROUTES.len() + at)
-        }
-        Match::OtherMethods(_) | Match::Nothing => None,
-    }
-}
-
-/// All methods there are: what `OPTIONS *` asks for (RFC 9110, section 9.3.7).
-fn all_methods() -> String {
-    let mut methods = vec!["HEAD", "OPTIONS"];
-    methods.extend(ROUTES.iter().map(|route| route.method));
-    methods.sort_unstable();
-    methods.dedup();
-    methods.join(", ")
-}
-
-fn find_page<'a>(method: &str, path: &'a str) -> Match<'a> {
-    let fitting = PAGES.iter().find_map(|page| Some((page, fit(page.path, path)?)));
-    match (fitting, method) {
-        (Some((page, segment)), "GET" | "HEAD") => Match::Page(page, segment),
-        (Some(_), _) => Match::OtherMethods("GET, HEAD, OPTIONS".to_owned()),
-        (None, _) => Match::Nothing,
-    }
-}
-
-/// All methods that a path of the table answers.
-pub fn methods(pattern: &str) -> Vec<&'static str> {
-    let of_path = ROUTES.iter().filter(|route| route.path == pattern);
-    let methods = of_path.flat_map(|route| match route.method {
-        "GET" => vec!["GET", "HEAD"],
-        other => vec![other],
+/// All operations and pages, as the router needs them.
+pub(super) static TABLE: LazyLock<Vec<http::Route<Endpoint>>> = LazyLock::new(|| {
+    let operations = ROUTES.iter().map(|route| http::Route {
+        method: route.method,
+        path: route.path.as_str(),
+        endpoint: Endpoint { access: route.access, handler: route.handler },
     });
-    methods.chain(["OPTIONS"]).collect()
-}
+    let pages = PAGES.iter().map(|page| http::Route {
+        method: "GET",
+        path: page.path,
+        endpoint: Endpoint { access: Access::Public, handler: page.handler },
+    });
+    operations.chain(pages).collect()
+});
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(method: &str, path: &str) -> String {
-        match find(method, path) {
-            Match::Route(Route { path, .. }, segment) | Match::Page(Page { path, .. }, segment) => {
-                format!("{path} {segment:?}")
-            }
-            Match::OtherMethods(allow) => allow,
-            Match::Nothing => "nothing".into(),
-        }
-    }
-
-    #[test]
-    fn paths_are_looked_up_with_their_methods() {
-        for (method, path, want) in [
-            ("GET", "/v1/searches", "/v1/searches None"),
-            ("GET", "/v1/searches/", "/v1/searches None"),
-            ("HEAD", "/v1/health", "/v1/health None"),
-            ("GET", "/v1/searches/abc", "/v1/searches/{run_id} Some(\"abc\")"),
-            ("GET", "/v1/searches/abc/stream", "/v1/searches/{run_id}/stream Some(\"abc\")"),
-            ("PUT", "/v1/searches", "POST, GET, HEAD, OPTIONS"),
-            ("POST", "/v1/searches/abc", "GET, HEAD, DELETE, OPTIONS"),
-            ("GET", "/v1/searches//", "nothing"),
-            ("GET", "/v1/searches//stream", "nothing"),
-            ("GET", "/V1/health", "nothing"),
-            ("GET", "/", "/ None"),
-            ("GET", "//", "nothing"),
-            ("GET", "", "nothing"),
-            ("GET", "/docs/assets/a.js", "/docs/assets/{file} Some(\"a.js\")"),
-            ("GET", "/docs/assets/", "nothing"),
-            ("POST", "/docs", "GET, HEAD, OPTIONS"),
-            ("GET", "*", "nothing"),
-            ("OPTIONS", "*", "DELETE, GET, HEAD, OPTIONS, POST"),
-            ("GET", "/v1/health/x", "nothing"),
-        ] {
-            assert_eq!(found(method, path), want, "{method} {path}");
-        }
-    }
+/// Returns the value of `Allow` for a path of [`ROUTES`].
+pub(super) fn allow(path: &str) -> String {
+    http::allow(ROUTES.iter().filter(|route| route.path == path).map(|route| route.method))
 }

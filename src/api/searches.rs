@@ -1,51 +1,168 @@
-//! Starting a search in its three modes, attaching to one, deleting one.
+//! Starting a search in its three modes, and deleting one.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use super::context::{Api, Call, json_response};
 use super::decode::{self, SearchBody};
 use super::error::ApiError;
-use super::service::{Api, Call, json_response};
-use super::stream;
-use super::wire::run::Answer;
+use super::stream::{self, StreamEvent};
 use crate::account::audit::Origin;
 use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Response};
+use crate::runs::coverage::Coverage;
 use crate::runs::journal::Idempotency;
-use crate::runs::run::{ResultRecord, RunSummary};
-use crate::runs::service::{Found, Order, OrderError, Receipt, idempotency_valid_since};
+use crate::runs::run::{ResultRecord, RunError, RunSummary, Status};
+use crate::runs::service::{Found, StartError, StartRequest, StartResult, idempotency_valid_since};
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
 const POLL_AFTER_SECS: &str = "2";
-/// Seconds after which a refused search may be tried again.
+/// Seconds after which a refused search can be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
 
-/// `POST /v1/searches`. A search whose answer waits or streams is begun only once a thread for it has been
-/// found: a 503 for want of one comes before anything is charged.
+/// The answer to a search. The members after `status` are present only if the request waited (`wait`) and the
+/// run ended in time.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SearchAnswer)]
+pub struct Answer<'a> {
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: RunId,
+    /// State of the run: `running`, unless a wait saw its end or an `Idempotency-Key` was repeated.
+    pub status: Status,
+    /// Present only while the search waits for its turn: its position among all that wait, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, examples(3))]
+    pub queue_position: Option<u32>,
+    /// Number of results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples(42))]
+    pub total_results: Option<u32>,
+    /// All results, in the order of their ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub results: Option<Vec<&'a ResultRecord>>,
+    /// Outcomes of the modules, including those that could not be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub coverage: Option<Coverage>,
+    /// Present only if the run failed: the cause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error: Option<&'a RunError>,
+}
+
+impl<'a> Answer<'a> {
+    /// Returns the answer for a run that has not ended, or that was not waited for.
+    pub fn begun(run_id: RunId, status: Status) -> Self {
+        Self {
+            run_id,
+            status,
+            queue_position: None,
+            total_results: None,
+            results: None,
+            coverage: None,
+            error: None,
+        }
+    }
+
+    /// Returns the answer for a run that ended within the wait.
+    pub fn ended(run: &'a RunSummary, results: Vec<&'a ResultRecord>) -> Self {
+        Self {
+            total_results: Some(run.total_results),
+            results: Some(results),
+            coverage: Some(run.coverage),
+            error: run.error.as_ref(),
+            ..Self::begun(run.id, run.status)
+        }
+    }
+}
+
+/// Starts a search.
 ///
-/// # Errors
-/// 400, 402, 403, 409, 415, 422, 503; nothing is charged then.
+/// Charges 1 credit, or 2 for a premium search, and starts a run. Counts as `search`, with `stream` as
+/// `stream` too. There are three ways to get the results:
+///
+/// - **poll**: read `GET /v1/searches/{run_id}` every 2 to 5 seconds until `status` is `completed` or
+/// `failed`;
+///
+/// - **wait** (`wait`): the answer contains the results if the run ends in time;
+///
+/// - **stream** (`stream`): the answer is a stream of events.
+///
+/// A run continues if its client disconnects. The credits of a failed run are refunded.
+#[utoipa::path(
+    post,
+    path = "/v1/searches",
+    operation_id = "startSearch",
+    tag = "Searches",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
+            min_length = 1, max_length = 255, example = "5a0e7c1e-order-17",
+            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
+                characters, kept for 24 hours. The same key with the same body gives the same run without a second \
+                charge (409 while the first request is being worked on, 422 for another body)."),
+        ("Prefer" = Option<String>, Header, nullable = false, example = "wait=10",
+            description = "`wait=N` (RFC 7240) shortens the wait of a search with `wait` to N seconds: at least 1, \
+                at most the longest wait (30 seconds, as configured: see capabilities). `Preference-Applied` names \
+                the seconds that hold. Anything else is ignored, as the standard says."),
+    ),
+    request_body(
+        content = SearchBody,
+        description = "A JSON object in UTF-8 of at most 64 KiB, each member once, nested at most 16 levels deep.",
+        examples(
+            ("username" = (summary = "username", value = json!({"type": "username", "query": "octocat"}))),
+            ("email" = (summary = "email", value = json!(
+                {"type": "email", "query": "name+tag@example.com", "wait": true}))),
+            ("domain" = (summary = "domain", value = json!(
+                {"type": "domain", "query": "example.com", "passive": true}))),
+        ),
+    ),
+    responses(
+        (status = 200,
+            description = "The search is accepted. JSON, or a stream if the body asks for it. With `wait`: the \
+                results if the run ended in time, else `status` `running` with `Retry-After`; a run that failed has \
+                `status` `failed` and `error`.",
+            content((Answer<'_> = "application/json"), (StreamEvent = "text/event-stream")),
+            headers(
+                ("Location" = String), ("X-Run-Id" = String), ("Retry-After" = Option<u64>),
+                ("Preference-Applied" = Option<String>), ("X-Accel-Buffering" = Option<String>),
+            )),
+        (status = 402, description = "insufficient_credits"),
+        (status = 403, description = "suppressed"),
+        (status = 409, description = "idempotency_conflict"),
+        (status = 415, description = "unsupported_media_type"),
+        (status = 422, description = "idempotency_mismatch"),
+        (status = 503, description = "premium_unavailable"),
+    )
+)]
 pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let body = SearchBody::from_request(call.request)?;
-    if api.runs.is_suppressed(&body.query) {
-        // Again when it is ordered; here, before anything else is said of the caller or the search.
+    // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
+    // before anything is charged.
+    if api.runs.starter.is_suppressed(&body.query) {
+        // Checked again in the transaction that starts the run. Checked here before anything about the caller
+        // or the search is revealed.
         return Err(ApiError::suppressed());
     }
     let key = decode::idempotency_key(call.request)?;
     if key.is_none() {
-        // Again when it is ordered; here, so that a bad choice is refused before a thread is looked for. One
-        // with a key may repeat what an earlier catalogue had.
-        api.runs.modules_for(&body.query, body.is_premium(), &body.choice)?;
+        // Checked again when the run starts. Checked here so that an invalid choice is refused before a
+        // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
+        // catalogue.
+        api.runs.starter.modules_for(&body.query, body.is_premium(), &body.choice)?;
     }
     require_premium(api, caller, body.is_premium())?;
     let flight = match &key {
-        Some(key) => Some(Flight::take_off(&api.in_flight, caller.account.id, key)?),
+        Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
         None => None,
     };
     let search = Search {
@@ -66,91 +183,100 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     })))
 }
 
-/// 403 comes before anything is charged; so does 503, from [`Runs::start`](crate::runs::service::Runs::start).
+/// Checks that a premium search is possible. 403 comes before anything is charged, and so does the 503 of
+/// [`Runs::start`](crate::runs::service::Runs::start).
 fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiError> {
     if !premium {
         return Ok(());
     }
     if !caller.plan.premium {
         let plans = api.accounts.plans().names_where(|plan| plan.premium);
-        return Err(ApiError::plan_required("premium searches are not part of this account's plan", &plans));
+        return Err(ApiError::plan_required(
+            "the plan of this account does not include premium searches",
+            &plans,
+        ));
     }
     Ok(())
 }
 
-/// A valid search, about to be charged.
+/// A valid search that is about to be charged.
 struct Search {
     api: Arc<Api>,
     caller: Caller,
     body: SearchBody,
     key: Option<String>,
-    flight: Option<Flight>,
+    flight: Option<InFlight>,
     preferred_wait_secs: Option<u64>,
     request_id: RequestId,
 }
 
 impl Search {
-    /// Charges, starts and answers it.
+    /// Charges and starts the search, and answers the request.
     fn run(mut self) -> Result<Reply, ApiError> {
-        let found = self.order()?;
-        // Whoever repeats the key from here on gets this run.
+        let found = self.start_run()?;
+        // From now on, a request that repeats the key gets this run.
         self.flight = None;
         let id = found.id();
         let reply = if self.body.stream {
-            stream::reply(&self.api, found, 0, &self.request_id)
+            stream::reply(&self.api, &self.caller, found, 0, &self.request_id)
         } else if self.body.wait {
             Reply::Now(self.wait(found)?)
         } else {
             Reply::Now(accepted(&found))
         };
-        Ok(with_run_headers(reply, id))
+        Ok(with_run_headers(reply, &self.api.root, id))
     }
 
-    fn order(&mut self) -> Result<Found, ApiError> {
+    fn start_run(&mut self) -> Result<Found, ApiError> {
         let (api, account) = (&self.api, self.caller.account.id);
         let premium = self.body.is_premium();
         let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
         let charge = api.accounts.charge(&self.caller, cost);
         let valid_since = idempotency_valid_since(api.clock.now());
         let body_hash = self.body.fingerprint();
-        let order = Order {
+        let request = StartRequest {
             account,
             query: self.body.query.clone(),
             premium,
             choice: self.body.choice.clone(),
+            options: self.body.options,
             charge,
             origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
         };
-        match api.runs.start(order) {
-            Ok(Receipt::Started(run)) => Ok(Found::Live(run)),
-            Ok(Receipt::Repeated(id)) => api.runs.find(id, account)?.ok_or_else(ApiError::no_such_run),
-            Ok(Receipt::Mismatch) => Err(ApiError::idempotency_mismatch()),
-            Ok(Receipt::UnknownAccount) => Err(AccountError::InvalidKey.into()),
-            Ok(Receipt::InsufficientCredits { used }) => {
+        match api.runs.starter.start(request) {
+            Ok(StartResult::Started(run)) => Ok(Found::Live(run)),
+            Ok(StartResult::Queued(run)) => Ok(Found::Stored(run)),
+            Ok(StartResult::Repeated(id)) => {
+                api.runs.reader.find(id, account)?.ok_or_else(ApiError::no_such_run)
+            }
+            Ok(StartResult::Mismatch) => Err(ApiError::idempotency_mismatch()),
+            Ok(StartResult::UnknownAccount) => Err(AccountError::InvalidKey.into()),
+            Ok(StartResult::InsufficientCredits { used }) => {
                 let limit = charge.allowed.unwrap_or_default();
                 Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
             }
-            Err(OrderError::Suppressed) => Err(ApiError::suppressed()),
-            Err(OrderError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
-            Err(OrderError::Choice(error)) => Err(error.into()),
-            Err(OrderError::NoBrowser) => Err(ApiError::premium_unavailable()),
-            Err(OrderError::Storage(error)) => Err(error.into()),
+            Err(StartError::Suppressed) => Err(ApiError::suppressed()),
+            Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
+            Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
+            Err(StartError::Choice(error)) => Err(error.into()),
+            Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),
+            Err(StartError::Storage(error)) => Err(error.into()),
         }
     }
 
     fn wait(&self, found: Found) -> Result<Response, ApiError> {
         let longest = self.api.config.sync_wait;
-        let preferred = self.preferred_wait_secs.map(Duration::from_secs).filter(|wait| *wait <= longest);
+        let preferred = self.preferred_wait_secs.map(|secs| Duration::from_secs(secs.max(1)).min(longest));
         let until = Instant::now() + preferred.unwrap_or(longest);
-        let found = self.api.runs.wait_for_end(found, until)?.ok_or_else(ApiError::no_such_run)?;
+        let found = self.api.runs.reader.wait_for_end(found, until)?.ok_or_else(ApiError::no_such_run)?;
         let response = match found {
             Found::Live(run) if run.ended_at().is_some() => {
                 let (summary, results, _) = run.snapshot();
                 finished(&summary, results.iter().map(|result| &result.record).collect())
             }
             Found::Stored(summary) if summary.status.is_terminal() => {
-                finished(&summary, self.api.runs.stored_results(summary.id)?.iter().collect())
+                finished(&summary, self.api.runs.reader.stored_results(summary.id)?.iter().collect())
             }
             running => accepted(&running).with_header("Retry-After", POLL_AFTER_SECS),
         };
@@ -162,16 +288,21 @@ impl Search {
 }
 
 fn accepted(found: &Found) -> Response {
-    json_response(200, &Answer::begun(found.id(), found.status()))
+    let queue_position = match found {
+        Found::Live(_) => None,
+        Found::Stored(summary) => summary.queue_position,
+    };
+    json_response(200, &Answer { queue_position, ..Answer::begun(found.id(), found.status()) })
 }
 
 fn finished(summary: &RunSummary, results: Vec<&ResultRecord>) -> Response {
     json_response(200, &Answer::ended(summary, results))
 }
 
-fn with_run_headers(reply: Reply, id: RunId) -> Reply {
+fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
     let with = |response: Response| {
-        response.with_header("Location", format!("/v1/searches/{id}")).with_header("X-Run-Id", id.to_string())
+        let location = format!("{root}/v1/searches/{id}");
+        response.with_header("Location", location).with_header("X-Run-Id", id.to_string())
     };
     match reply {
         Reply::Now(response) => Reply::Now(with(response)),
@@ -180,55 +311,33 @@ fn with_run_headers(reply: Reply, id: RunId) -> Reply {
     }
 }
 
-/// `GET /v1/searches/{run_id}/stream`.
+/// Deletes a run.
 ///
-/// # Errors
-/// 404, 400 for a bad `after`, 503.
-pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let after = decode::number_parameter(call.request, "after", (0, u32::MAX, 0))?;
-    let found = find(api, call)?;
-    Ok(stream::reply(api, found, after, call.request_id))
-}
-
-/// `DELETE /v1/searches/{run_id}`.
-///
-/// # Errors
-/// 404, 503.
+/// Removes the run's query and results; a running one stops first. Its credits are not refunded.
+#[utoipa::path(
+    delete,
+    path = "/v1/searches/{run_id}",
+    operation_id = "deleteSearch",
+    tag = "Searches",
+    responses((status = 204, description = "The run is deleted."))
+)]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
-    let id = parse_run_id(call)?;
+    let id = call.run_id()?;
     if !api.runs.delete(id, caller.account.id, &Origin::request(caller.actor, call.request_id))? {
         return Err(ApiError::no_such_run());
     }
     Ok(Reply::Now(Response::empty(204)))
 }
 
-/// The run that the path names, if it is the caller's.
-///
-/// # Errors
-/// 404 in the same words for malformed, unknown, foreign and deleted; 503.
-pub(super) fn find(api: &Api, call: &Call<'_>) -> Result<Found, ApiError> {
-    let caller = call.caller()?;
-    let id = parse_run_id(call)?;
-    api.runs.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
-}
-
-/// The run id of the path.
-///
-/// # Errors
-/// 404 for anything but the hyphenated form of a UUID.
-pub(super) fn parse_run_id(call: &Call<'_>) -> Result<RunId, ApiError> {
-    call.segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
-}
-
-/// Marks an idempotency key as being worked on, as long as it lives.
-struct Flight {
+/// Marks an idempotency key as in progress until it is dropped.
+struct InFlight {
     table: Arc<Mutex<HashSet<(AccountId, String)>>>,
     entry: (AccountId, String),
 }
 
-impl Flight {
-    fn take_off(
+impl InFlight {
+    fn begin(
         table: &Arc<Mutex<HashSet<(AccountId, String)>>>,
         account: AccountId,
         key: &str,
@@ -241,7 +350,7 @@ impl Flight {
     }
 }
 
-impl Drop for Flight {
+impl Drop for InFlight {
     fn drop(&mut self) {
         self.table.lock().remove(&self.entry);
     }

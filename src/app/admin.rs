@@ -1,4 +1,4 @@
-//! The admin listener: opened before anything else, closed after everything else.
+//! The admin listener for metrics and probes. It opens before the public listener and closes after it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,29 +6,29 @@ use std::time::Duration;
 
 use log::{info, warn};
 
-use super::AppError;
+use super::error::AppError;
 use crate::admin::{Admin, AdminHandler};
 use crate::base::clock::{Clock, SystemClock};
 use crate::http::{RunningServer, Server, ServerConfig};
 
-/// A scrape is quick work.
+/// Threads that answer requests. Scrapes and probes are short, so two are enough.
 const WORKERS: usize = 2;
 const QUEUE: usize = 64;
-/// Answers that wait or are read slowly: there is no reason for more.
+/// The most answers that may be written to slow clients at once.
 const SLOW_READERS: usize = 8;
-/// A few scrapers and probes; who opens more gets the others closed.
+/// The most connections. Over this number the longest idle ones are closed.
 const CONNECTIONS: usize = 64;
-/// For answers that are just being written.
+/// The longest time that the shutdown waits for answers that are being written.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// The admin side, listening or not.
+/// The admin listener, or nothing where no address is configured.
 pub(super) struct AdminSide {
     pub(super) admin: Arc<Admin>,
     server: Option<RunningServer>,
 }
 
 impl AdminSide {
-    /// Listens, where there is an address: liveness is answered from here on.
+    /// Starts to listen if there is an address. Liveness is answered from here on.
     pub(super) fn open(address: Option<SocketAddr>) -> Result<Self, AppError> {
         let admin = Arc::new(Admin::new(SystemClock.now()));
         let server = match address {
@@ -38,7 +38,7 @@ impl AdminSide {
         Ok(Self { admin, server })
     }
 
-    /// Answers to the last; then goes.
+    /// Finishes the answers that are being written, then closes the listener.
     pub(super) fn close(self) {
         if let Some(server) = self.server {
             server.shutdown(DRAIN);
@@ -47,16 +47,16 @@ impl AdminSide {
 }
 
 fn listen(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, AppError> {
-    let failed = |error: std::io::Error| AppError::Failed(format!("the admin listener: {error}"));
+    let failed = |error: std::io::Error| AppError::failed(error).at("the admin listener");
     let config = ServerConfig {
         listen: address,
         request_workers: WORKERS,
         request_queue: QUEUE,
         max_streams: SLOW_READERS,
-        body_workers: 1,
+        max_bodies: SLOW_READERS,
         max_body_bytes: 1024,
         max_connections: Some(CONNECTIONS),
-        // The public side sets it for both.
+        // The public listener raises the limit for the whole process.
         adjust_descriptor_limit: false,
         ..ServerConfig::default()
     };
@@ -65,7 +65,7 @@ fn listen(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, AppE
     let server = server.start(Arc::new(AdminHandler(Arc::clone(admin)))).map_err(failed)?;
     info!("metrics and probes on http://{bound}");
     if !bound.ip().to_canonical().is_loopback() {
-        warn!("the admin listener on {bound} asks for no key: keep it where operators alone can reach it");
+        warn!("the admin listener on {bound} asks for no key: only operators should be able to reach it");
     }
     Ok(server)
 }

@@ -1,4 +1,4 @@
-//! Browsers, as they are configured.
+//! The browsers of the configuration.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use log::warn;
 use url::Url;
 
-use super::AppError;
+use super::error::AppError;
 use crate::config::{BrowserSettings, WebdriverSetting};
 use crate::modules::probe::Prober;
-use crate::net::browser::{Guard, Webdriver};
+use crate::net::browser::{EgressProxyAddress, Webdriver};
 use crate::net::{BrowserConfig, BrowserError, NetConfig, RealBrowsers};
 
-/// Starts those that are configured. `simulated` answers what they ask, in place of the web.
+/// Starts the configured browsers. With `simulated`, their requests are answered by the simulated web.
 pub(super) fn start(
     settings: &BrowserSettings,
     net: NetConfig,
@@ -22,19 +22,20 @@ pub(super) fn start(
     if settings.webdrivers.is_empty() {
         return Ok(None);
     }
-    let guard = settings.browser_guard.as_ref();
-    let guard = guard.map(|guard| Guard { listen: guard.listen, announced: guard.announced.clone() });
+    let egress_proxy = settings.browser_guard.as_ref();
+    let egress_proxy =
+        egress_proxy.map(|it| EgressProxyAddress { listen: it.listen, announced: it.announced.clone() });
     let config = BrowserConfig {
         endpoints: settings.webdrivers.iter().map(endpoint).collect(),
         sessions: settings.browser_sessions,
-        guard: guard.unwrap_or_default(),
+        egress_proxy: egress_proxy.unwrap_or_default(),
         clients: clients(settings),
         net,
         simulated,
     };
     RealBrowsers::start(&config).map(Some).map_err(|error| match error {
-        BrowserError::Driver(_) | BrowserError::Net(_) => AppError::Config(error.to_string()),
-        BrowserError::Guard(..) | BrowserError::Failed(_) => AppError::Failed(error.to_string()),
+        BrowserError::Driver(_) | BrowserError::Net(_) => AppError::config(error),
+        BrowserError::EgressProxy(..) | BrowserError::Failed(_) => AppError::failed(error),
     })
 }
 
@@ -45,7 +46,8 @@ fn endpoint(setting: &WebdriverSetting) -> Webdriver {
     }
 }
 
-/// Who may use the guard: where the endpoints are, and what the operator says.
+/// Returns the predicate that decides which addresses may use the egress proxy: this machine, the hosts of
+/// the WebDriver endpoints and the configured networks.
 fn clients(settings: &BrowserSettings) -> Arc<dyn Fn(IpAddr) -> bool + Send + Sync> {
     let hosts: HashSet<IpAddr> = settings.webdrivers.iter().flat_map(addresses).collect();
     let networks = settings.clients.clone();
@@ -59,7 +61,7 @@ fn addresses(setting: &WebdriverSetting) -> Vec<IpAddr> {
     match (host.trim_matches(['[', ']']), port).to_socket_addrs() {
         Ok(found) => found.map(|addr| addr.ip().to_canonical()).collect(),
         Err(error) => {
-            warn!("a host of --webdriver is not known ({error}): --browser-client can name its browsers");
+            warn!("cannot resolve a host of --webdriver ({error}): name its browsers with --browser-client");
             Vec::new()
         }
     }

@@ -1,21 +1,22 @@
-//! Keys that the operator gave and no module asks for: a slip of the pen, most likely.
+//! Checks for keys that the operator gave and no module uses, which are most likely misspelt.
 
 use std::collections::BTreeSet;
 
 use log::warn;
 
-use super::AppError;
+use super::error::AppError;
 use crate::config::{EngineConfig, VARIABLE_PREFIX};
 use crate::modules::catalog::Catalog;
 
-/// Refuses a `--key` that no module uses; warns of a variable, which may be meant for another catalogue.
+/// Refuses a `--key` that no module uses. For a variable it only logs a warning: the variable may be meant
+/// for another catalogue.
 ///
 /// # Errors
-/// A `--key` that no module uses.
+/// Fails for a `--key` that no module uses.
 pub fn check(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
     let known = catalog.key_names();
     if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
-        return Err(AppError::Config(format!("--key {name}: {}", unused(&known))));
+        return Err(AppError::config(format!("--key {name}: {}", unused(&known))));
     }
     for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
         warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));
@@ -25,8 +26,8 @@ pub fn check(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
 
 fn unused(known: &BTreeSet<&str>) -> String {
     if known.is_empty() {
-        return "no module uses a key of that name; none uses any".to_owned();
+        return "no module of the catalogue uses a key".to_owned();
     }
     let names: Vec<&str> = known.iter().copied().collect();
-    format!("no module uses a key of that name; allowed are {}", names.join(", "))
+    format!("no module uses a key with this name; allowed: {}", names.join(", "))
 }

@@ -1,57 +1,47 @@
-//! The composition root: turns the configuration into parts, and puts them together.
+//! The composition root: builds the parts from the configuration and connects them.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `parts` | catalogue, prober, checker, runs: what serving and searching share |
-//! | `browsers` | browsers, as they are configured |
-//! | `front` | the API and the web app, behind one server |
-//! | `serve` | the server, from its start to its end |
+//! | `parts` | catalogue, prober, checker and runs, which `serve` and `search` share |
+//! | `browsers` | the browsers of the configuration |
+//! | `database` | opens the database, and waits for a PostgreSQL server |
+//! | `public_handler` | dispatches requests to the API and the web app |
+//! | `instance` | all parts of a server |
+//! | `listening` | the public listening socket |
+//! | `serve` | runs a server until it is told to stop |
+//! | `shutdown` | stops a server in bounded time |
 //! | `search` | one search without a server |
-//! | `proof` | a catalogue proved |
-//! | `keys` | keys that no module asks for |
-//! | `welcome` | the first account, its key and its set-up link |
-//! | `suppression` | the file of what is never searched |
+//! | `proof` | tests a catalogue against the real or the simulated web |
+//! | `keys` | finds keys that no module uses |
+//! | `first_start` | creates the first account, its key and its set-up link |
+//! | `suppression` | reads and watches the file of identifiers that are never searched |
 //! | `admin` | the listener for metrics and probes |
-//! | `notify` | what the service manager is told |
-//! | `ears` | what other instances tell, passed on to the parts that want to know |
-//! | `housekeeper` | what has to be done every now and then |
+//! | `service_manager` | messages to the service manager |
+//! | `subscriber` | passes notifications of other instances to the parts |
+//! | `maintenance` | periodic work |
+//! | `error` | the error that ends a command |
 
 mod admin;
 mod browsers;
-mod ears;
-mod front;
-mod housekeeper;
+mod database;
+mod error;
+mod first_start;
+mod instance;
 mod keys;
-mod notify;
+mod listening;
+mod maintenance;
 mod parts;
 mod proof;
+mod public_handler;
 mod search;
 mod serve;
+mod service_manager;
+mod shutdown;
+mod subscriber;
 mod suppression;
-mod welcome;
 
-use std::fmt;
-
+pub use error::AppError;
 pub use keys::check as check_keys;
 pub use proof::{ProofRequest, prove_modules};
 pub use search::{SearchEvent, SearchRequest, search};
 pub use serve::serve;
-
-/// Why a command could not be carried out. The text never holds a secret.
-#[derive(Debug)]
-pub enum AppError {
-    /// What was configured cannot be used: a catalogue file with mistakes, say.
-    Config(String),
-    /// It went wrong: the address is taken, the store is not reachable, …
-    Failed(String),
-}
-
-impl fmt::Display for AppError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Config(message) | Self::Failed(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for AppError {}

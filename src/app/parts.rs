@@ -1,45 +1,51 @@
-//! Catalogue, prober, checker and runs: what serving and searching share.
+//! The catalogue, prober, checker and runs, which serving and searching share.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use log::{debug, info, warn};
 
-use super::{AppError, browsers};
+use super::browsers;
+use super::error::AppError;
 use crate::base::clock::Clock;
+use crate::base::{descriptors, threads};
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
-use crate::modules::check::Checker;
+use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
-use crate::net::{Carriers, HttpProber, NetConfig, RealBrowsers};
+use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
+use crate::runs::context::Limits;
+use crate::runs::health::circuit::Retry;
 use crate::runs::journal::Journal;
-use crate::runs::service::{Runs, RunsConfig};
-use crate::runs::workshop::Limits;
+use crate::runs::service::{OnDeletion, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 
-/// Runs that may wait for a driver: at the usual length of a search, some ten minutes' worth.
+/// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
 const MAX_WAITING_RUNS: usize = 1000;
-/// How long a run that has ended stays in memory.
+/// The time for which an ended run stays in memory.
 const KEEP_ENDED: Duration = Duration::from_secs(60);
-/// How long a run that has asked everything waits for a store that is away: longer than a restart, a failover or
-/// the freeing of a disk takes. What it holds in memory stays within bounds: no run starts meanwhile.
-const STORE_PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// The longest time that a run whose checks are done waits for an unavailable store. This is longer than a restart, a
+/// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
+const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// The engine of searches.
+/// The fewest threads that searches need.
+const FEWEST_THREADS: usize = 144;
+
+/// The parts that run searches.
 pub(super) struct Engine {
     pub(super) runs: Arc<Runs>,
-    /// They end with the engine; before the simulated web that they may look at.
+    /// The browsers. They end before the simulated web, since they may have its pages open.
     pub(super) browsers: Option<Arc<RealBrowsers>>,
-    /// The simulated web lives as long as those who ask it.
+    /// The simulated web. It lives as long as its users.
     pub(super) sandbox: Option<Sandbox>,
 }
 
 impl Engine {
-    /// Starts the workers; at most `max_runs` runs are driven at once. `lease`: how long a process may be
-    /// silent before another one goes on with its runs.
+    /// Starts the workers. `max_runs` bounds the runs that are driven at once. `lease` is the time after
+    /// which another process may take over the runs of a silent one.
     pub(super) fn build(
         config: &EngineConfig,
         catalog: Arc<Catalog>,
@@ -47,7 +53,9 @@ impl Engine {
         lease: Duration,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
+        on_deletion: OnDeletion,
     ) -> Result<Self, AppError> {
+        threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
         let sandbox = match sandbox_options(config.sandbox) {
             None => None,
             Some(options) => Some(start_sandbox(catalog.modules(), options)?),
@@ -67,27 +75,32 @@ impl Engine {
             browsers,
             clock,
             RunsConfig {
-                check_workers: config.check_workers,
+                check_workers: check_workers(config),
+                host_concurrency: config.host_concurrency,
+                share_answers: config.share_answers,
                 max_runs,
                 max_waiting: MAX_WAITING_RUNS,
                 limits: Limits {
                     check_timeout: config.check_timeout,
                     run_timeout: config.run_timeout,
-                    // The rest of it is for noticing: whoever looks for interrupted runs does so every now and then.
+                    // The last quarter is left for noticing: instances look for interrupted runs
+                    // periodically.
                     lease: lease * 3 / 4,
-                    store_patience: STORE_PATIENCE,
+                    store_patience: STORE_OUTAGE_LIMIT,
+                    host_retry: Retry::after(config.host_retry),
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,
                 simulated: sandbox.is_some(),
             },
+            on_deletion,
         );
         Ok(Self { runs, browsers: real, sandbox })
     }
 }
 
 impl Drop for Engine {
-    /// Whoever else knows the browsers, they end.
+    /// Ends the browsers, also if other parts still hold a reference.
     fn drop(&mut self) {
         if let Some(browsers) = &self.browsers {
             browsers.stop();
@@ -95,21 +108,41 @@ impl Drop for Engine {
     }
 }
 
-/// Loads the catalogue: to be done before anything is created, so that a mistake leaves nothing behind.
+/// Returns how many checks run at once: the configured number, or fewer if there are not enough file
+/// descriptors. A check without a descriptor would end as skipped.
+pub(super) fn check_workers(config: &EngineConfig) -> usize {
+    descriptors::adjust_limit();
+    let is_simulated = config.sandbox != SandboxMode::Off;
+    let limit = descriptors::limit();
+    let possible = descriptors::checks_within(limit, is_simulated);
+    if possible < config.check_workers {
+        let needed = descriptors::limit_for_checks(config.check_workers, is_simulated);
+        warn!(
+            "the limit on file descriptors is {limit}: {possible} checks run at once instead of {}, which \
+             need a limit of {needed}; raise it (`ulimit -n`, `LimitNOFILE=`)",
+            config.check_workers
+        );
+    }
+    possible.min(config.check_workers)
+}
+
+/// Loads the catalogue. Call this before anything is created, so that a mistake in the catalogue leaves
+/// nothing behind.
 pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, AppError> {
-    let catalog = Catalog::load(!config.catalog.no_builtin, &config.catalog.files)
-        .map_err(|error| AppError::Config(error.to_string()))?;
+    let catalog =
+        Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(AppError::config)?;
     if !catalog.modules().iter().any(|module| module.entry().enabled) {
-        let message = "the catalogue has no module that is switched on: nothing could be searched";
-        return Err(AppError::Config(message.to_owned()));
+        let message = "the catalogue has no enabled module: at least one is needed";
+        return Err(AppError::config(message));
     }
     super::keys::check(config, &catalog)?;
-    tell_lists(&catalog);
+    log_list_imports(&catalog);
     Ok(Arc::new(catalog))
 }
 
-/// Says what became of other tools' lists: what is left out by each entry, the rest where it is asked for.
-fn tell_lists(catalog: &Catalog) {
+/// Logs how lists of other tools were imported: a count for each list, and the left-out entries at debug
+/// level.
+fn log_list_imports(catalog: &Catalog) {
     for list in catalog.lists() {
         list.lines(NoteKind::LeftOut).for_each(|line| warn!("{line}"));
         list.lines(NoteKind::Changed).for_each(|line| info!("{line}"));
@@ -118,7 +151,7 @@ fn tell_lists(catalog: &Catalog) {
     }
 }
 
-/// What is simulated, if anything is.
+/// Returns the options of the simulated web, or `None` if the real web is searched.
 pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
     match mode {
         SandboxMode::Off => None,
@@ -130,30 +163,30 @@ pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
 /// Starts a simulated web for these modules.
 pub(super) fn start_sandbox(modules: &[Arc<Module>], options: SandboxOptions) -> Result<Sandbox, AppError> {
     Sandbox::start(modules.iter().cloned(), options)
-        .map_err(|error| AppError::Failed(format!("the simulated web could not be started: {error}")))
+        .map_err(|error| AppError::failed(error).at("cannot start the simulated web"))
 }
 
-/// Who sends requests, and the browsers that it has.
-pub(super) type Senders = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
+/// The prober, and the browsers that it uses.
+pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
-/// Who sends requests; with browsers where some are configured.
-pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<Senders, AppError> {
+/// Returns the prober for the configuration, with browsers if any are configured.
+pub(super) fn prober(config: &EngineConfig, sandbox: Option<&Sandbox>) -> Result<ProberParts, AppError> {
     let http = http_prober(config, sandbox)?;
     let simulated = sandbox.map(|_| Arc::clone(&http));
     let Some(browsers) = browsers::start(&config.browsers, net_config(config, sandbox), simulated)? else {
         return Ok((http, None));
     };
     let browser = browsers.prober();
-    Ok((Arc::new(Carriers { http, browser }), Some(Arc::new(browsers))))
+    Ok((Arc::new(ByTransport { http, browser }), Some(Arc::new(browsers))))
 }
 
-/// Who sends requests through real sockets: to the simulated web, if there is one.
+/// Returns a prober that sends requests over real sockets, to the simulated web if there is one.
 pub(super) fn http_prober(
     config: &EngineConfig,
     sandbox: Option<&Sandbox>,
 ) -> Result<Arc<dyn Prober>, AppError> {
     let prober = HttpProber::new(net_config(config, sandbox));
-    Ok(Arc::new(prober.map_err(|error| AppError::Config(error.to_string()))?))
+    Ok(Arc::new(prober.map_err(AppError::config)?))
 }
 
 fn net_config(config: &EngineConfig, sandbox: Option<&Sandbox>) -> NetConfig {
@@ -162,11 +195,13 @@ fn net_config(config: &EngineConfig, sandbox: Option<&Sandbox>) -> NetConfig {
         allow_private_targets: config.allow_private_targets,
         outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
         sandbox: sandbox.map(Sandbox::addr),
+        ca_file: config.ca_file.clone(),
         ..NetConfig::default()
     }
 }
 
-/// Checks whose requests `prober` sends.
+/// Returns a checker that sends its requests through `prober`.
 pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: OperatorKeys) -> Arc<Checker> {
-    Arc::new(Checker::new(prober, keys, config.user_agent.clone(), config.control_ttl))
+    let checker = Checker::new(prober, keys, config.user_agent.clone(), config.control_ttl);
+    Arc::new(checker.with_answer_memory(config.answer_memory_mb.saturating_mul(1024 * 1024)))
 }

@@ -1,70 +1,74 @@
-//! A catalogue proved: against the real web, or against a simulated one with all its troubles.
+//! Tests a catalogue against the real web, or against a simulated one with every kind of fault.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::AppError;
-use super::parts::{checker, http_prober, prober, sandbox_options, start_sandbox};
+use super::error::AppError;
+use super::parts::{check_workers, checker, http_prober, prober, sandbox_options, start_sandbox};
 use crate::config::EngineConfig;
-use crate::modules::check::Checker;
+use crate::modules::checker::Checker;
 use crate::modules::definition::Contact;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
-use crate::runs::proof::question::Want;
-use crate::runs::proof::{ModuleProof, ProofOptions, Standing, Stop, Trouble, Verdict, prove};
-use crate::sandbox::{Mood, Sandbox, SandboxOptions, Shares};
+use crate::runs::proof::question::ExpectedOutcome;
+use crate::runs::proof::{ModuleProof, ProofOptions, ProofProgress, SimulatedFault, Stop, Verdict, prove};
+use crate::sandbox::{Sandbox, SandboxOptions, Shares, SiteBehavior};
 
-/// Long enough for a loopback connection on a busy machine, short enough for a catalogue of silent sites.
-const SILENCE: Duration = Duration::from_millis(700);
+/// Connect and read timeout for loopback: long enough on a busy machine, short enough to test many silent
+/// sites.
+const LOOPBACK_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// What a check of a module must come to where every site is in trouble.
-type Wants = fn(&Module) -> Option<Want>;
+/// Returns the outcome that a module must give for one fault; `None` if the fault does not apply to the
+/// module.
+type RequiredVerdict = fn(&Module) -> Option<ExpectedOutcome>;
 
-/// The troubles, in the report's order: name, what every site does, what a check must then come to.
-const TROUBLES: [(&str, Mood, Wants); 8] = [
-    ("challenge", Mood::Blocked, |_| Some(Want::Blocked)),
-    // The front page of the queried domain may well be a login page.
-    ("login_wall", Mood::Walled, |module| {
-        (module.entry().contact != Contact::TargetWeb).then_some(Want::Neither)
+/// The faults in the order of the report: name, behaviour of every site, required outcome.
+const FAULTS: [(&str, SiteBehavior, RequiredVerdict); 8] = [
+    ("challenge", SiteBehavior::Blocked, |_| Some(ExpectedOutcome::Blocked)),
+    // The front page of the queried domain can be a login page, so that page is no barrier.
+    ("login_wall", SiteBehavior::LoginPage, |module| {
+        (module.entry().contact != Contact::TargetWeb).then_some(ExpectedOutcome::Neither)
     }),
-    ("empty_page", Mood::Empty, |_| Some(Want::Neither)),
-    ("server_error", Mood::Broken, |_| Some(Want::Neither)),
-    ("connection_reset", Mood::Reset, |_| Some(Want::Neither)),
-    ("rate_limit", Mood::RateLimited, |_| Some(Want::RateLimited)),
-    ("silence", Mood::Silent, |_| Some(Want::Timeout)),
-    // Without a control check nobody could notice.
-    ("yes_to_all", Mood::SaysYes, |module| module.is_controlled().then_some(Want::Unreliable)),
+    ("empty_page", SiteBehavior::Empty, |_| Some(ExpectedOutcome::Neither)),
+    ("server_error", SiteBehavior::Broken, |_| Some(ExpectedOutcome::Neither)),
+    ("connection_reset", SiteBehavior::Reset, |_| Some(ExpectedOutcome::Neither)),
+    ("rate_limit", SiteBehavior::RateLimited, |_| Some(ExpectedOutcome::RateLimited)),
+    ("silence", SiteBehavior::Silent, |_| Some(ExpectedOutcome::Timeout)),
+    // Without a control check nothing can detect this.
+    ("yes_to_all", SiteBehavior::SaysYes, |module| {
+        module.is_controlled().then_some(ExpectedOutcome::Unreliable)
+    }),
 ];
 
-/// What is to be proved, and how.
+/// A request to test modules.
 #[derive(Debug, Clone)]
 pub struct ProofRequest {
-    /// The modules that are asked, switched on or not.
+    /// The modules to test, enabled or not.
     pub modules: Vec<Arc<Module>>,
-    /// Which web, which keys, how many checks at once and how long.
+    /// The web to use, the keys, and the limits for checks.
     pub engine: EngineConfig,
-    /// Also names on sites in trouble. For a simulated web only.
+    /// Whether to also test each kind of fault. Needs a simulated web.
     pub faults: bool,
 }
 
-/// Asks every module; `progress` is called whenever one is done. Proofs come in the order of the modules.
+/// Tests every module, and calls `progress` after each. Returns the proofs in the order of the modules.
 ///
 /// # Errors
-/// It could not start.
+/// Fails if the test cannot start.
 pub fn prove_modules(
     request: &ProofRequest,
     stop: &Stop,
-    progress: impl FnMut(Standing),
+    progress: impl FnMut(ProofProgress),
 ) -> Result<Vec<ModuleProof>, AppError> {
     let engine = &request.engine;
     let Some(options) = sandbox_options(engine.sandbox) else {
         if request.faults {
-            return Err(AppError::Config("troubles are simulated: --faults needs --sandbox".to_owned()));
+            return Err(AppError::config("--faults needs --sandbox: faults are simulated"));
         }
         let keys = engine.keys.iter().map(|(name, value)| (name.clone(), value.expose().clone()));
-        // The browsers live as long as they are asked.
+        // Keeps the browsers alive during the test.
         let (prober, _browsers) = prober(engine, None)?;
         let checker = checker(engine, prober, OperatorKeys::new(keys));
         let seed = RandomState::new().hash_one(request.modules.len());
@@ -74,13 +78,13 @@ pub fn prove_modules(
     };
     let (web, checker) = simulated(request, options.clone())?;
     let mut proof = ProofOptions { simulated: true, ..options_of(engine, checker, options.seed) };
-    // They live as long as they are asked.
+    // Keeps the simulated webs alive during the test.
     let mut webs = Vec::new();
-    for (name, mood, wants) in TROUBLES.iter().filter(|_| request.faults) {
-        let options = SandboxOptions { shares: Shares::only(*mood), ..SandboxOptions::perfect() };
+    for (name, behavior, wants) in FAULTS.iter().filter(|_| request.faults) {
+        let options = SandboxOptions { shares: Shares::only(*behavior), ..SandboxOptions::perfect() };
         let (web, checker) = simulated(request, options)?;
-        let timeout = if *mood == Mood::Silent { SILENCE } else { engine.check_timeout };
-        proof.troubles.push(Trouble { name, checker, timeout, wants: *wants });
+        let timeout = if *behavior == SiteBehavior::Silent { LOOPBACK_TIMEOUT } else { engine.check_timeout };
+        proof.faults.push(SimulatedFault { name, checker, timeout, wants: *wants });
         webs.push(web);
     }
     let mut proofs = prove(&request.modules, &proof, stop, progress);
@@ -94,33 +98,34 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
     ProofOptions {
         checker,
         simulated: false,
-        troubles: Vec::new(),
-        jobs: engine.check_workers,
-        // The simulated web is as many browsers as it takes.
+        faults: Vec::new(),
+        jobs: check_workers(engine),
+        host_concurrency: engine.host_concurrency,
+        // The simulated web renders pages without real browsers, so as many run as there are workers.
         browser_jobs: engine.check_workers,
         timeout: engine.check_timeout,
         seed,
     }
 }
 
-/// A simulated web, and a checker that asks it and has all keys.
+/// Starts a simulated web, and a checker with all keys that sends its requests there.
 fn simulated(request: &ProofRequest, options: SandboxOptions) -> Result<(Sandbox, Arc<Checker>), AppError> {
     let web = start_sandbox(&request.modules, options)?;
     let needs = request.modules.iter().flat_map(|module| &module.entry().needs);
     let keys = needs.map(|need| (need.trim_start_matches("config.").to_owned(), "simulated".to_owned()));
-    // The simulated web renders its pages itself: a browser for each web would be many.
+    // The simulated web renders its pages itself: real browsers for each web would be too many.
     let prober = http_prober(&request.engine, Some(&web))?;
     Ok((web, checker(&request.engine, prober, OperatorKeys::new(keys))))
 }
 
-/// Where the simulated web can make no answers, the module's rules tell hit and miss not apart.
+/// Replaces the reason of a failed proof if the simulated web cannot generate pages for the module's rules.
 fn explain(proofs: &mut [ModuleProof], web: &Sandbox) {
     let problems: BTreeMap<String, String> =
         web.problems().into_iter().map(|problem| (problem.module, problem.what)).collect();
     for proof in proofs {
         if let Some(problem) = problems.get(&proof.module) {
             proof.verdict = Verdict::Broken;
-            proof.why = Some(format!("its rules cannot be played: {problem}"));
+            proof.why = Some(format!("the simulated web cannot satisfy its rules: {problem}"));
         }
     }
 }

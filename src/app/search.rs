@@ -1,11 +1,12 @@
-//! One search without a server: the same engine, in this process, kept nowhere.
+//! One search without a server: it runs in this process and is not stored.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::error::AppError;
 use super::parts::{Engine, load_catalog};
-use super::{AppError, suppression};
+use super::suppression;
 use crate::account::audit::Origin;
 use crate::account::credits::{Charge, Cycle};
 use crate::base::clock::{Clock, SystemClock};
@@ -16,41 +17,44 @@ use crate::modules::query::Query;
 use crate::runs::live::LiveRun;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{Progress, ResultRecord};
-use crate::runs::service::{Order, OrderError, Receipt, Runs};
+use crate::runs::run_options::RunOptions;
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::runs::unrecorded::Unrecorded;
 
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
-/// Nobody else could take the run over: it is recorded nowhere.
+/// The lease of a run that no other process can take over, since it is not stored.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// One search without a server.
+/// A request for one search without a server.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
-    /// Which modules, and how they are asked.
+    /// The modules, and the limits for checks.
     pub engine: EngineConfig,
-    /// What is searched.
+    /// The query.
     pub query: Query,
     /// Whether browser modules take part.
     pub premium: bool,
-    /// Which modules are asked.
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// The modules that are asked.
     pub choice: Choice,
-    /// What is never searched.
+    /// The identifiers that are never searched.
     pub suppression: SuppressionConfig,
 }
 
-/// What happens during a search.
+/// Something that happens during a search.
 #[derive(Debug, Clone, Copy)]
 pub enum SearchEvent<'a> {
-    /// A result was numbered.
+    /// A result got its number.
     Result(&'a ResultRecord),
-    /// Modules came to their end.
+    /// Some modules have ended.
     Progress(Progress),
 }
 
-/// Runs one search to its end, or until `sink` breaks it off; then gives the run, as far as it came.
+/// Runs one search until it ends or `sink` breaks it off. Returns the run as far as it came.
 ///
 /// # Errors
-/// It could not start. A run that fails is a record, not an error.
+/// Fails if the search cannot start. A run that fails is a record, not an error.
 pub fn search(
     request: &SearchRequest,
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
@@ -64,50 +68,48 @@ pub fn search(
         LEASE,
         Arc::new(Unrecorded),
         Arc::clone(&clock),
+        Box::new(|_| {}),
     )?;
     if let Some((list, _)) = suppressed {
-        engine.runs.suppress(list);
+        engine.runs.starter.suppress(list);
     }
-    if engine.runs.is_suppressed(&request.query) {
-        return Err(AppError::Config(SUPPRESSED.to_owned()));
+    if engine.runs.starter.is_suppressed(&request.query) {
+        return Err(AppError::config(SUPPRESSED));
     }
     let now = clock.now();
-    let order = Order {
+    let request = StartRequest {
         account: AccountId::new(),
         query: request.query.clone(),
         premium: request.premium,
+        options: request.options,
         choice: request.choice.clone(),
         charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
         idempotency: None,
         origin: Origin::CLI,
     };
-    let run = match engine.runs.start(order) {
-        Ok(Receipt::Started(run)) => run,
-        Err(OrderError::Choice(error)) => return Err(AppError::Config(error.to_string())),
-        Err(OrderError::NoBrowser) => return Err(no_browser(&engine)),
-        Ok(_) | Err(_) => return Err(AppError::Failed("the search could not be started".to_owned())),
+    let run = match engine.runs.starter.start(request) {
+        Ok(StartResult::Started(run)) => run,
+        Err(StartError::Choice(error)) => return Err(AppError::config(error)),
+        Err(StartError::NoBrowser) => return Err(browser_error(&engine)),
+        Ok(_) | Err(_) => return Err(AppError::failed("cannot start the search")),
     };
     follow(&engine.runs, &run, &mut sink);
     let record = run.record(clock.now());
-    // A run that has ended lets its driver go at once; one that was broken off needs a moment.
-    engine.runs.shut_down(Instant::now() + Duration::from_secs(2));
+    // The driver of an ended run stops at once; that of a cancelled run needs a moment.
+    engine.runs.maintenance.shut_down(Instant::now() + Duration::from_secs(2));
     Ok(record)
 }
 
-/// A premium search without a browser: none is configured, or none answers.
-fn no_browser(engine: &Engine) -> AppError {
-    match engine.runs.browsers() {
-        (_, 0) => AppError::Config(
-            "premium searches need a browser, and none is configured (--webdriver)".to_owned(),
-        ),
-        _ => AppError::Failed(
-            "premium searches need a browser, and none that is configured answers".to_owned(),
-        ),
+/// Returns the error for a premium search without a browser: none is configured, or none answers.
+fn browser_error(engine: &Engine) -> AppError {
+    match engine.runs.activity.browsers() {
+        (_, 0) => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
+        _ => AppError::failed("no configured browser answers: a premium search needs one"),
     }
 }
 
-/// Hands on what the run publishes, until it ends or the sink has had enough.
-fn follow(runs: &Runs, run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>) {
+/// Passes the events of the run to `sink` until the run ends or the sink breaks off.
+fn follow(runs: &Arc<Runs>, run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>) {
     let (mut shown, mut completed) = (0, None);
     loop {
         let (summary, results, version) = run.snapshot();
@@ -127,6 +129,6 @@ fn follow(runs: &Runs, run: &LiveRun, sink: &mut impl FnMut(SearchEvent<'_>) -> 
             return;
         }
         run.wait_for_change(version, Instant::now() + Duration::from_secs(1));
-        runs.keep_house();
+        runs.maintenance.run_due_tasks();
     }
 }

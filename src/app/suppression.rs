@@ -1,4 +1,4 @@
-//! The file of what is never searched: read at the start, and again whenever it changes.
+//! The file of identifiers that are never searched. It is read at the start, and again when it changes.
 
 use std::fs::{self, Metadata};
 use std::path::PathBuf;
@@ -6,33 +6,33 @@ use std::time::{Duration, SystemTime};
 
 use log::{error, info};
 
-use super::AppError;
+use super::error::AppError;
 use crate::config::SuppressionConfig;
 use crate::runs::suppression::{SuppressKey, Suppressed};
 
-/// A file that changed less long before it was read than this may have changed again without a sign of it:
-/// clocks of file systems are coarse.
+/// A file that changed less than this time before it was read may change again without a new timestamp, since
+/// the clocks of file systems are coarse.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
-/// A list that is watched.
+/// A watched suppression file.
 pub(super) struct Watch {
     path: PathBuf,
     key: SuppressKey,
-    seen: Option<Stamp>,
+    seen: Option<FileStamp>,
     trouble: Option<String>,
 }
 
-/// What tells one state of a file from another.
+/// The identity of a file's content, without reading it.
 #[derive(Debug, Clone, Copy)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     bytes: u64,
-    /// The file itself and its last change of any kind: one that was put in its place is another.
+    /// Device, inode and time of the last change of any kind. A replaced file differs in them.
     identity: (u64, u64, i64, i64),
     is_settled: bool,
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(meta: &Metadata) -> Self {
         let modified = meta.modified().ok();
         let age = modified.and_then(|at| at.elapsed().ok());
@@ -40,8 +40,8 @@ impl Stamp {
         Self { modified, bytes: meta.len(), identity: identity(meta), is_settled }
     }
 
-    /// Whether nothing has changed since `self` was taken.
-    fn still_holds(&self, now: &Self) -> bool {
+    /// Returns whether the file is unchanged since `self` was taken.
+    fn is_same_state(&self, now: &Self) -> bool {
         (self.modified, self.bytes, self.identity) == (now.modified, now.bytes, now.identity)
     }
 }
@@ -52,7 +52,7 @@ fn identity(meta: &Metadata) -> (u64, u64, i64, i64) {
     (meta.dev(), meta.ino(), meta.ctime(), meta.ctime_nsec())
 }
 
-/// Its time of modification can be set back; that of its last change of any kind cannot.
+/// Uses the change time: unlike the modification time, it cannot be set back.
 #[cfg(unix)]
 fn is_settled(meta: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -70,16 +70,16 @@ fn is_settled(_: &Metadata) -> bool {
     true
 }
 
-/// Reads the list. `None`: there is none.
+/// Reads the file. Returns `None` if none is configured.
 ///
 /// # Errors
-/// The file cannot be read, a line of it is no entry, or there is no key.
+/// Fails if the file cannot be read, if a line is not a valid hash, or if there is no key.
 pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Watch)>, AppError> {
     let Some(path) = &config.file else { return Ok(None) };
     let Some(key) = &config.suppress_key else {
-        let message = "--suppress needs the key that its hashes were made with: --suppress-key, or better \
+        let message = "--suppress needs the key of its hashes: --suppress-key, or better \
                        the variable SIGHTLINE_SUPPRESS_KEY";
-        return Err(AppError::Config(message.to_owned()));
+        return Err(AppError::config(message));
     };
     let mut watch =
         Watch { path: path.clone(), key: SuppressKey::new(key.clone()), seen: None, trouble: None };
@@ -88,21 +88,20 @@ pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Wat
             info!("{} identifiers are never searched", list.len());
             Ok(Some((list, watch)))
         }
-        Err(why) => Err(AppError::Config(format!("--suppress {}: {why}", path.display()))),
+        Err(why) => Err(AppError::config(why).at(format!("--suppress {}", path.display()))),
     }
 }
 
 impl Watch {
-    /// The list, if the file has changed. A file that cannot be used changes nothing: what was suppressed
-    /// stays so.
-    pub(super) fn news(&mut self) -> Option<Suppressed> {
+    /// Returns the new list if the file has changed. If the file cannot be used, the old list stays in force.
+    pub(super) fn changed_list(&mut self) -> Option<Suppressed> {
         if !self.may_have_changed() {
             return None;
         }
         let before = self.seen;
         match self.read() {
             Ok(list) => {
-                let is_same = before.zip(self.seen).is_some_and(|(then, now)| then.still_holds(&now));
+                let is_same = before.zip(self.seen).is_some_and(|(then, now)| then.is_same_state(&now));
                 let had_trouble = self.trouble.take().is_some();
                 if had_trouble || !is_same {
                     info!("{} identifiers are never searched now", list.len());
@@ -111,7 +110,10 @@ impl Watch {
             }
             Err(why) => {
                 if self.trouble.as_ref() != Some(&why) {
-                    error!("--suppress {}: {why}; the list that was read before holds", self.path.display());
+                    error!(
+                        "--suppress {}: {why}; the list that was read before stays in force",
+                        self.path.display()
+                    );
                     self.trouble = Some(why);
                 }
                 None
@@ -121,16 +123,16 @@ impl Watch {
 
     fn may_have_changed(&self) -> bool {
         match (&self.seen, fs::metadata(&self.path)) {
-            (Some(seen), Ok(meta)) => !(seen.is_settled && seen.still_holds(&Stamp::of(&meta))),
+            (Some(seen), Ok(meta)) => !(seen.is_settled && seen.is_same_state(&FileStamp::of(&meta))),
             _ => true,
         }
     }
 
     fn read(&mut self) -> Result<Suppressed, String> {
-        let unreadable = |error| format!("it cannot be read: {error}");
+        let unreadable = |error| format!("cannot read the file: {error}");
         self.seen = None;
-        // Before the file is read: what changes meanwhile is seen the next time.
-        let seen = Stamp::of(&fs::metadata(&self.path).map_err(unreadable)?);
+        // Taken before the file is read, so that a change during the read is noticed the next time.
+        let seen = FileStamp::of(&fs::metadata(&self.path).map_err(unreadable)?);
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
         self.seen = Some(seen);
         Suppressed::parse(&text, self.key.clone()).map_err(|bad| bad.to_string())

@@ -1,7 +1,7 @@
-//! Time: the one place that reads the system's clock.
+//! Time: the only file that reads the system's clock.
 //!
-//! Rules take `now` as an argument; whoever calls them asks a [`Clock`]. Tests set a
-//! [`ManualClock`] and so see month ends and leap days without waiting for them.
+//! Rules take `now` as an argument, and their callers ask a [`Clock`]. Tests set a [`ManualClock`], which lets them
+//! reach month ends and leap days without waiting.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,43 +9,43 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// Tells the time of day (UTC). Deadlines inside one process use [`std::time::Instant`] instead.
+/// Tells the time of day in UTC. Deadlines inside one process use [`std::time::Instant`] instead.
 pub trait Clock: Send + Sync + 'static {
-    /// The present moment, cut to whole milliseconds: what the contract shows and the store keeps.
+    /// Returns the present moment in whole milliseconds, the precision of the API and the store.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The clock of the machine.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        cut_to_millis(Timestamp::now())
+        truncate_to_millis(Timestamp::now())
     }
 }
 
-/// A clock that stands still until it is told to move.
+/// A clock that shows a fixed time until it is set or advanced.
 #[derive(Debug, Clone)]
 pub struct ManualClock {
     now: Arc<Mutex<Timestamp>>,
 }
 
 impl ManualClock {
-    /// A clock that shows `now`.
+    /// Creates a clock that shows `now`.
     pub fn new(now: Timestamp) -> Self {
-        Self { now: Arc::new(Mutex::new(cut_to_millis(now))) }
+        Self { now: Arc::new(Mutex::new(truncate_to_millis(now))) }
     }
 
-    /// Shows `now` from here on.
+    /// Sets the time to `now`.
     pub fn set(&self, now: Timestamp) {
-        *self.now.lock() = cut_to_millis(now);
+        *self.now.lock() = truncate_to_millis(now);
     }
 
-    /// Moves forward by `step`.
+    /// Advances the time by `step`.
     pub fn advance(&self, step: Duration) {
         let mut now = self.now.lock();
-        *now = cut_to_millis(now.saturating_add(step).unwrap_or(*now));
+        *now = truncate_to_millis(now.saturating_add(step).unwrap_or(*now));
     }
 }
 
@@ -55,17 +55,17 @@ impl Clock for ManualClock {
     }
 }
 
-/// `at` without what lies below a millisecond.
-pub fn cut_to_millis(at: Timestamp) -> Timestamp {
+/// Returns `at` truncated to whole milliseconds.
+pub fn truncate_to_millis(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
-/// RFC 3339 in UTC with exactly three decimals and a `Z`, so that text order is time order.
+/// Formats a moment as RFC 3339 in UTC with exactly three decimals and a `Z`, so that text order is time order.
 pub fn rfc3339_millis(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
-/// Serde form of a [`Timestamp`]: see [`rfc3339_millis`]. Use with `#[serde(with = "…")]`.
+/// The Serde form of a [`Timestamp`], see [`rfc3339_millis`]. Use it with `#[serde(with = "…")]`.
 pub mod millis {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -80,7 +80,7 @@ pub mod millis {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 
-    /// The same for a timestamp that may be absent (`null`).
+    /// The Serde form of a timestamp that may be absent (`null`).
     pub mod option {
         use super::{Deserialize, Deserializer, Error, Serializer, Timestamp};
 
@@ -112,12 +112,12 @@ mod tests {
             ("2026-03-01T00:00:00.1Z", "2026-03-01T00:00:00.100Z"),
             ("2026-03-01T00:00:00.123456Z", "2026-03-01T00:00:00.123Z"),
         ] {
-            assert_eq!(rfc3339_millis(cut_to_millis(text.parse().unwrap())), want);
+            assert_eq!(rfc3339_millis(truncate_to_millis(text.parse().unwrap())), want);
         }
     }
 
     #[test]
-    fn a_manual_clock_moves_only_when_told() {
+    fn a_manual_clock_moves_only_when_it_is_set() {
         let clock = ManualClock::new("2026-02-28T23:59:59.999Z".parse().unwrap());
         assert_eq!(clock.now(), clock.now());
         clock.advance(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! Identifiers. Each kind has a type of its own, so that none can stand where another belongs.
+//! Identifiers. Each kind has its own type, so that one cannot be used in place of another.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// A new one. Version 7: the text order is the order of creation, to the millisecond.
+            /// Generates an id of version 7: the text order is the order of creation, to the millisecond.
             #[expect(clippy::new_without_default, reason = "each call gives another value")]
             pub fn new() -> Self {
                 Self(Uuid::now_v7())
@@ -30,7 +30,7 @@ macro_rules! uuid_id {
         impl FromStr for $name {
             type Err = uuid::Error;
 
-            /// Takes the hyphenated form alone: one run has one address.
+            /// Accepts only the hyphenated form, so that a run has one address.
             fn from_str(text: &str) -> Result<Self, uuid::Error> {
                 let id = Uuid::try_parse(text)?;
                 if text.len() == 36 { Ok(Self(id)) } else { Uuid::try_parse("").map(Self) }
@@ -40,28 +40,28 @@ macro_rules! uuid_id {
 }
 
 uuid_id!(
-    /// Identifies a run (`run_id` of the contract).
+    /// Identifies a run (`run_id` in the API).
     RunId
 );
 uuid_id!(
-    /// Identifies an account (`user_id` of the contract).
+    /// Identifies an account (`user_id` in the API).
     AccountId
 );
 uuid_id!(
-    /// Identifies an API key; never the key itself.
+    /// Identifies an API key; it is not the key itself.
     KeyId
 );
 uuid_id!(
-    /// Identifies a session of the web app; never its token.
+    /// Identifies a session of the web app; it is not the token of the session.
     SessionId
 );
 
-/// Identifies one HTTP request: the caller's own `X-Request-Id` or one that we made.
+/// Identifies an HTTP request: the caller's own `X-Request-Id`, or a generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(String);
 
 impl RequestId {
-    /// The caller's id if it is 1 to 64 of `[A-Za-z0-9._-]`, else a new one.
+    /// Returns the caller's id if it is 1 to 64 characters of `[A-Za-z0-9._-]`, and otherwise a new one.
     pub fn accept(offered: Option<&str>) -> Self {
         match offered {
             Some(id)
@@ -74,7 +74,7 @@ impl RequestId {
         }
     }
 
-    /// The text that stands in headers, bodies and log lines.
+    /// Returns the text that stands in headers, bodies and log lines.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,26 +1,42 @@
-//! Log set-up: one line for people (simplelog), or one JSON object a line for machines.
+//! Log set-up: one line of text (simplelog) or one JSON object for each message.
 //!
-//! A log line never holds a key, a query or a result. What belongs to a request carries its id as a key of its own:
-//! `warn!(request_id = id.as_str(); "…")`.
+//! A log line never holds a key, a query or a result. A message about a request carries the id of the request as a
+//! value of its own: `warn!(request_id = id.as_str(); "…")`.
 
 use std::io::Write;
 
 use log::kv::{Key, VisitSource, VisitValue};
-use log::{LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
+use log::{Level, LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use simplelog::{ConfigBuilder, WriteLogger, format_description};
 
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
-/// How a log line is written.
+/// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`; what the line belongs to stands before the message.
+    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`. The id of a request stands before the message, other values
+    /// stand behind it as `name=value`.
     #[default]
     Text,
-    /// `{"time":…,"level":…,"target":…,"message":…}`, and `request_id` where there is one.
+    /// `{"time":…,"level":…,"target":…,"message":…}`, with `request_id` and other values where there are any.
     Json,
+}
+
+/// Formats an error that ends the program like a log line. It has no level, since it is written whatever the log level
+/// is.
+pub fn fatal_line(format: LogFormat, message: &str) -> String {
+    match format {
+        LogFormat::Text => format!("error: {message}\n"),
+        LogFormat::Json => json_line(
+            &Record::builder()
+                .level(Level::Error)
+                .target("sightline")
+                .args(format_args!("{message}"))
+                .build(),
+        ),
+    }
 }
 
 /// Sends all log lines of `level` and above to standard error.
@@ -40,7 +56,7 @@ fn logger(level: LevelFilter, format: LogFormat, out: impl Write + Send + 'stati
     }
 }
 
-/// simplelog, and before the message what the line belongs to, which simplelog leaves out.
+/// A logger that adds the values of a message to its text, which simplelog leaves out.
 struct TextLogger<W: Write + Send + 'static>(Box<WriteLogger<W>>);
 
 impl<W: Write + Send + 'static> TextLogger<W> {
@@ -67,10 +83,18 @@ impl<W: Write + Send + 'static> Log for TextLogger<W> {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let belongs_to: String = fields(record).into_iter().map(|(_, value)| value + " ").collect();
+        let (mut before, mut behind) = (String::new(), String::new());
+        for (name, value) in fields(record) {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if name == "request_id" {
+                before = value + " ";
+            } else {
+                behind += &format!(" {name}={value}");
+            }
+        }
         let mut line = Record::builder();
         line.metadata(record.metadata().clone());
-        self.0.log(&line.args(format_args!("{belongs_to}{}", record.args())).build());
+        self.0.log(&line.args(format_args!("{before}{}{behind}", record.args())).build());
     }
 
     fn flush(&self) {
@@ -90,7 +114,7 @@ impl<W: Write + Send> Log for JsonLogger<W> {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // A log that cannot be written must not take the service down.
+            // A log that cannot be written must not stop the service.
             let _ = self.out.lock().write_all(json_line(record).as_bytes());
         }
     }
@@ -106,7 +130,7 @@ fn json_line(record: &Record<'_>) -> String {
     line.insert("level".to_owned(), record.level().as_str().to_ascii_lowercase().into());
     line.insert("target".to_owned(), record.target().into());
     for (name, value) in fields(record) {
-        line.insert(name, value.into());
+        line.insert(name, value);
     }
     line.insert("message".to_owned(), record.args().to_string().into());
     let mut line = Value::Object(line).to_string();
@@ -114,28 +138,39 @@ fn json_line(record: &Record<'_>) -> String {
     line
 }
 
-/// What the line belongs to, in the order in which it was given.
-fn fields(record: &Record<'_>) -> Vec<(String, String)> {
-    struct Fields(Vec<(String, String)>);
+/// Returns the keys and values of a line in the order in which they were given, without empty ones.
+fn fields(record: &Record<'_>) -> Vec<(String, Value)> {
+    struct Fields(Vec<(String, Value)>);
     impl<'a> VisitSource<'a> for Fields {
         fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
-            let mut text = Text(String::new());
-            value.visit(&mut text)?;
-            self.0.push((key.as_str().to_owned(), text.0));
+            let mut field = Field(Value::Null);
+            value.visit(&mut field)?;
+            if !field.0.is_null() {
+                self.0.push((key.as_str().to_owned(), field.0));
+            }
             Ok(())
         }
     }
     let mut fields = Fields(Vec::new());
-    // Nothing in here fails.
+    // The visitor cannot fail.
     let _ = record.key_values().visit(&mut fields);
     fields.0
 }
 
-struct Text(String);
+struct Field(Value);
 
-impl VisitValue<'_> for Text {
+impl VisitValue<'_> for Field {
     fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
-        self.0 = value.to_string();
+        self.0 = value.to_string().into();
+        Ok(())
+    }
+
+    fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
+        self.0 = value.into();
+        Ok(())
+    }
+
+    fn visit_null(&mut self) -> Result<(), kv::Error> {
         Ok(())
     }
 }
@@ -143,8 +178,6 @@ impl VisitValue<'_> for Text {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-
-    use log::Level;
 
     use super::*;
 
@@ -171,7 +204,11 @@ mod tests {
                 &Record::builder()
                     .level(level)
                     .target(target)
-                    .key_values(&[("request_id", "r-1")])
+                    .key_values(&[
+                        ("request_id", kv::Value::from("r-1")),
+                        ("status", kv::Value::from(200_u16)),
+                        ("account_id", kv::Value::null()),
+                    ])
                     .args(format_args!("a \"b\"\nc"))
                     .build(),
             );
@@ -180,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_json_line_is_one_object_whatever_the_message_holds() {
+    fn a_json_line_is_one_object_for_any_message() {
         let written = written(LogFormat::Json);
         assert_eq!(written.lines().count(), 1, "{written}");
         let line: Value = serde_json::from_str(&written).unwrap();
@@ -189,13 +226,14 @@ mod tests {
             (line["target"].as_str(), line["request_id"].as_str()),
             (Some("sightline::x"), Some("r-1"))
         );
+        assert_eq!((line["status"].as_u64(), line.get("account_id")), (Some(200), None));
     }
 
     #[test]
-    fn a_text_line_has_a_moment_of_fixed_length_and_says_what_it_belongs_to() {
+    fn a_text_line_has_a_time_of_fixed_length_and_its_values() {
         let written = written(LogFormat::Text);
         let (time, rest) = written.split_once(' ').unwrap();
         assert_eq!((time.len(), time.ends_with('Z')), ("2026-01-01T00:00:00.000Z".len(), true), "{time}");
-        assert_eq!(rest, "[INFO] sightline::x: r-1 a \"b\"\nc\n");
+        assert_eq!(rest, "[INFO] sightline::x: r-1 a \"b\"\nc status=200\n");
     }
 }

@@ -1,11 +1,17 @@
-//! Bricks that every room may use: the clock, identifiers, secrets, log set-up, text from outside.
+//! Basic types that every layer may use: addresses, a cache, the clock, identifiers, secrets, log set-up, text from
+//! outside.
 //!
-//! Nothing in here knows what Sightline does.
+//! Nothing here depends on the purpose of the program.
 
+pub mod address;
+pub mod cache;
+pub mod certificates;
 pub mod clock;
 pub mod count;
+pub mod descriptors;
 pub mod ids;
 pub mod log;
 pub mod secret;
 pub mod storage;
 pub mod text;
+pub mod threads;

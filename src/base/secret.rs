@@ -1,8 +1,8 @@
-//! Values that must not reach a log line, an error message or a debug print.
+//! Values that must not appear in log lines, error messages or debug output.
 
 use std::fmt;
 
-/// Holds a value and shows `[redacted]` in its place.
+/// Wraps a value and prints `[redacted]` in its place.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<T>(T);
 
@@ -12,7 +12,7 @@ impl<T> Secret<T> {
         Self(value)
     }
 
-    /// The value itself. Each call is a place to look at in a review.
+    /// Returns the value itself. Each call deserves attention in a review.
     pub fn expose(&self) -> &T {
         &self.0
     }

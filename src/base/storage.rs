@@ -1,68 +1,75 @@
-//! What every storage trait answers with when it cannot do its work.
+//! [`StorageError`]: the error of every storage trait.
 
 use std::error::Error;
 use std::fmt;
 
-/// A failure of the store: a kind that callers decide by, and the driver's error as its boxed cause.
+use log::Level;
+
+/// A failure of the store: a kind that callers can act on, and the driver's error as its boxed source.
 #[derive(Debug)]
 pub struct StorageError {
     kind: StorageErrorKind,
-    is_in_doubt: bool,
+    is_unconfirmed: bool,
     is_contended: bool,
     cause: Box<dyn Error + Send + Sync>,
 }
 
-/// What callers can tell apart.
+/// The kinds of failures that callers can tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageErrorKind {
-    /// Not reachable, out of connections, out of disk, too slow: try again later.
+    /// The store is not reachable, out of connections, out of disk or too slow. A later try may succeed.
     Unavailable,
-    /// The database holds something that this program cannot read, or refuses a statement: a defect.
+    /// The database holds something that this program cannot read, or refuses a statement, which is a defect.
     Broken,
 }
 
 impl StorageError {
-    /// The store cannot be reached or cannot take the data now.
+    /// Creates an error for a store that cannot be reached or cannot take the data now.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(StorageErrorKind::Unavailable, cause.into())
     }
 
-    /// The store answered something that must not happen.
+    /// Creates an error for an answer of the store that must not occur.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::new(StorageErrorKind::Broken, cause.into())
     }
 
     fn new(kind: StorageErrorKind, cause: Box<dyn Error + Send + Sync>) -> Self {
-        Self { kind, is_in_doubt: false, is_contended: false, cause }
+        Self { kind, is_unconfirmed: false, is_contended: false, cause }
     }
 
-    /// Others were at the same rows or tables: nothing was done, and the store itself is well.
+    /// Creates an error for rows or tables that others had locked. Nothing was done, and the store itself is available.
     pub fn contended(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { is_contended: true, ..Self::unavailable(cause) }
     }
 
-    /// The same failure of a commit: where the store went away, what was asked for may have been done.
+    /// Marks this failure as one of a commit: if the store went away, the transaction may have been committed.
     #[must_use]
-    pub fn in_doubt(self) -> Self {
-        Self { is_in_doubt: self.is_unavailable() && !self.is_contended, ..self }
+    pub fn unconfirmed(self) -> Self {
+        Self { is_unconfirmed: self.is_unavailable() && !self.is_contended, ..self }
     }
 
-    /// Whether what was asked for may have been done: the answer to a commit was lost.
-    pub fn is_in_doubt(&self) -> bool {
-        self.is_in_doubt
+    /// Returns whether the transaction may have been committed: the answer to its commit was lost.
+    pub fn is_unconfirmed(&self) -> bool {
+        self.is_unconfirmed
     }
 
-    /// Whether others were in the way: a lock, a deadlock, a conflict with what they wrote.
+    /// Returns whether the failure was a lock, a deadlock or a conflict with another transaction.
     pub fn is_contended(&self) -> bool {
         self.is_contended
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> StorageErrorKind {
         self.kind
     }
 
-    /// Whether a later try may succeed.
+    /// Returns the level at which a caller logs the failure. The store itself logs once that it is unavailable.
+    pub fn log_level(&self) -> Level {
+        if self.is_unavailable() { Level::Debug } else { Level::Warn }
+    }
+
+    /// Returns whether a later try may succeed.
     pub fn is_unavailable(&self) -> bool {
         self.kind == StorageErrorKind::Unavailable
     }

@@ -1,19 +1,21 @@
-//! Text from outside, made fit for a terminal, a spreadsheet, a JSON file.
+//! Text from outside, made safe for a terminal, a spreadsheet or a JSON file.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// What stands in for a character that a terminal would obey.
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// The replacement for a control character.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Whether a terminal obeys the character or shows what follows in another order.
+/// Returns whether a terminal interprets the character, or shows what follows in another order.
 fn is_obeyed(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
-/// `text` in one line, without anything that a terminal would obey.
+/// Returns `text` in one line, with every character replaced that a terminal would interpret.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) {
         let shown = text.chars().map(|c| match c {
@@ -27,11 +29,47 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a spreadsheet takes for the begin of a formula. The full-width forms count: some fold them.
+/// The most characters without a width of their own (combining marks, joiners, variation selectors) that may follow one
+/// with a width. It is enough for every living script, and too few to write over neighbouring lines.
+const MOST_ZERO_WIDTH: usize = 4;
+
+/// Returns [`plain`] text for one line of a terminal. At most four characters without a width of their own follow one
+/// with a width, and none begins the text; the others are left out.
+pub fn line(text: &str) -> String {
+    let (text, mut zero_width_left) = (plain(text), 0);
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.width() != Some(0) {
+            zero_width_left = MOST_ZERO_WIDTH;
+        } else if zero_width_left > 0 {
+            zero_width_left -= 1;
+        } else {
+            continue;
+        }
+        shown.push(c);
+    }
+    shown
+}
+
+/// Returns [`line()`], padded with spaces to a number of columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    let mut shown = line(text);
+    let blanks = columns.saturating_sub(shown.width());
+    shown.extend(std::iter::repeat_n(' ', blanks));
+    shown
+}
+
+/// Returns the number of columns that [`line()`] takes in a terminal.
+pub fn columns(text: &str) -> usize {
+    line(text).width()
+}
+
+/// Characters with which a formula of a spreadsheet can begin. The full-width forms count because some spreadsheets
+/// fold them.
 const FORMULA: [char; 10] = ['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
-/// A CSV cell: [`plain`], and neutralised where a spreadsheet would run it. Where the decimal sign is a comma,
-/// spreadsheets take `;` for the sign between cells, quoted or not: what follows one is neutralised too.
+/// Returns a CSV cell: [`plain`] text, neutralised where a spreadsheet would run it. Where the decimal sign is a comma,
+/// spreadsheets separate cells at `;`, quoted or not, so the text after a `;` is neutralised too.
 pub fn cell(text: &str) -> String {
     let text = plain(text);
     let mut shown = String::with_capacity(text.len() + 1);
@@ -39,7 +77,8 @@ pub fn cell(text: &str) -> String {
         if index > 0 {
             shown.push(';');
         }
-        // Before the blanks: some spreadsheets drop them. After quotes, too: they end with the cell before.
+        // Leading spaces are ignored because some spreadsheets drop them, and quotes because they end with the cell
+        // before.
         if part.trim_start_matches(|c: char| c.is_whitespace() || c == '"').starts_with(FORMULA) {
             shown.push('\'');
         }
@@ -48,8 +87,8 @@ pub fn cell(text: &str) -> String {
     shown
 }
 
-/// JSON in which what a terminal would obey is written as `\u…`: it can only stand inside strings.
-/// (The line ends of a pretty form stay.)
+/// Escapes the characters of a JSON text that a terminal would interpret. They can only stand inside strings. The line
+/// ends of an indented document stay.
 pub fn json(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| c != '\n' && is_obeyed(c);
     if !text.contains(is_escaped) {
@@ -58,7 +97,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if is_escaped(c) {
-            // All of them lie below U+FFFF.
+            // All of these characters lie below U+FFFF.
             let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {
             escaped.push(c);
@@ -67,25 +106,25 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// One JSON document, indented, with a line end.
+/// Writes one JSON document, indented, with a line end.
 ///
 /// # Errors
-/// What `out` says.
+/// The failure of `out`.
 pub fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) -> io::Result<()> {
     let text = serde_json::to_string_pretty(document)?;
     writeln!(out, "{}", json(&text))
 }
 
-/// One row of CSV (RFC 4180); its cells are fit for a spreadsheet already: see [`cell`].
+/// Writes one row of CSV (RFC 4180) whose cells were made with [`cell`].
 ///
 /// # Errors
-/// What `out` says.
+/// The failure of `out`.
 pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> io::Result<()> {
     let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
     writer.write_record(row).map_err(|error| match error.into_kind() {
-        // As it was: who reads along may have gone, which is no failure.
+        // Kept as it is: a reader that closed its end is not a failure, and callers tell by the kind.
         csv::ErrorKind::Io(error) => error,
-        // A writer has no others for one row.
+        // Writing a row has no other failures.
         other => io::Error::other(format!("{other:?}")),
     })?;
     writer.flush()
@@ -97,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_replaced() {
+    fn control_characters_are_replaced() {
         assert_eq!(
             plain("a\x1b[31mb\u{9b}c\u{202e}d\ne\u{7f}"),
             "a\u{fffd}[31mb\u{fffd}c\u{fffd}d e\u{fffd}"
@@ -106,7 +145,30 @@ mod tests {
     }
 
     #[test]
-    fn what_a_spreadsheet_would_run_is_neutralised() {
+    fn marks_and_joiners_are_limited_in_a_line() {
+        let zalgo = format!("a{}b", "\u{0301}\u{0489}".repeat(50));
+        assert_eq!(line(&zalgo), "a\u{0301}\u{0489}\u{0301}\u{0489}b");
+        assert_eq!(line(&"\u{0301}".repeat(9)), "", "nothing to stand on");
+        assert_eq!(line(&format!("x{}", "\u{200d}\u{200b}\u{feff}".repeat(1000))).chars().count(), 5);
+        assert_eq!(line("a\u{202e}b\u{206a}c"), "a\u{fffd}b\u{fffd}c");
+        // Vietnamese, Hindi, Persian, Thai, a family of three and a decomposed Hangul syllable stay unchanged.
+        for text in ["Ta\u{0302}\u{0301}t", "क्षि", "می\u{200c}خواهم", "ที่", "👨\u{200d}👩\u{200d}👧", "각"]
+        {
+            assert_eq!(line(text), text);
+        }
+    }
+
+    #[test]
+    fn a_padded_text_has_its_columns_in_every_script() {
+        for text in ["plain", "名前", "e\u{0301}", "", "\u{0301}\u{0301}"] {
+            assert_eq!(padded(text, 12).width(), 12, "{text:?}");
+        }
+        assert_eq!((padded("名前", 6).as_str(), columns("名前")), ("名前  ", 4));
+        assert_eq!(padded("longer", 3), "longer");
+    }
+
+    #[test]
+    fn formulas_are_neutralised() {
         for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "\u{ff1d}1", "|x", "%0A"] {
             assert!(cell(formula).starts_with('\''), "{formula:?}");
         }
@@ -120,12 +182,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn escaped_json_means_the_same_and_obeys_nothing(text in any::<String>()) {
+        fn escaped_json_is_equal_and_has_no_control_characters(text in any::<String>()) {
             let plain_json = serde_json::to_string(&text).unwrap();
             let escaped = json(&plain_json);
             prop_assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text.clone());
             prop_assert!(!escaped.contains(is_obeyed));
             prop_assert!(!cell(&text).contains(is_obeyed));
+            prop_assert!(!line(&text).contains(is_obeyed));
         }
     }
 }

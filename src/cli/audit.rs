@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::account::open_store;
+use super::database::open_store;
 use super::exit::{Exit, Failure};
 use crate::account::account::Account;
 use crate::account::audit::{AuditFilter, Entry};
@@ -21,33 +21,34 @@ use crate::config::{StorageConfig, checked};
 use crate::report::audit::{AuditLine, each_entry};
 use crate::store::Store;
 
-/// Show who did what, when, oldest first
+/// Show who changed what and when, oldest first
 ///
-/// Accounts created, moved to another plan or role, exported, deleted; set-up links, passwords and sessions of the web
-/// app; keys created, revoked; searches started, deleted, removed for their age; changes of the schema. Never what was searched or found.
+/// Contains accounts created, moved to another plan or role, exported, deleted; set-up links, passwords and
+/// sessions of the web app; keys created, revoked; searches started, deleted, expired; changes of the schema.
+/// Never contains queries or results.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sightline audit --account me@example.org
   sightline audit --since 2026-11-01 --format json | jq -r '.[] | select(.action == \"key.created\") | .object'")]
 pub(crate) struct AuditArgs {
-    /// Only what concerns the account with this email address or id; a deleted one has its id alone
+    /// Only entries of the account with this email address or id; a deleted account has only its id
     #[arg(long, value_name = "EMAIL|ID")]
     account: Option<String>,
-    /// Only from this moment or day (UTC) on: 2026-11-01T12:00:00Z or 2026-11-01
+    /// Only entries since this time or day (UTC): 2026-11-01T12:00:00Z or 2026-11-01
     #[arg(long, value_name = "TIME", value_parser = checked(moment))]
     since: Option<Timestamp>,
-    /// How entries are written
+    /// Format of the entries
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
     storage: StorageConfig,
 }
 
-/// How entries are written.
+/// The format of audit entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One line an entry
+    /// One line for each entry
     Text,
     /// One JSON array
     Json,
@@ -56,7 +57,7 @@ enum Format {
 fn moment(text: &str) -> Result<Timestamp, String> {
     let day = || Date::from_str(text).ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
     text.parse().ok().or_else(day).ok_or_else(|| {
-        "a moment or a day (UTC) is allowed, such as 2026-11-01T12:00:00Z or 2026-11-01".to_owned()
+        "a time or a day (UTC) is allowed, such as 2026-11-01T12:00:00Z or 2026-11-01".to_owned()
     })
 }
 
@@ -82,7 +83,8 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure
     Ok(Exit::Done)
 }
 
-/// An id is taken as it is: the account may be gone.
+/// Returns the account with this email address or id. An id is not looked up, since the account may be
+/// deleted.
 fn find(store: &Store, name: &str) -> Result<AccountId, Failure> {
     if let Ok(id) = name.parse() {
         return Ok(id);
@@ -91,7 +93,7 @@ fn find(store: &Store, name: &str) -> Result<AccountId, Failure> {
     Ok(account.ok_or(AccountError::UnknownAccount)?.id)
 }
 
-/// `2026-11-01T12:00:00.000Z key.created by cli account 0198… object 0198…`
+/// Formats an entry: `2026-11-01T12:00:00.000Z key.created by cli account 0198… object 0198…`.
 fn line(entry: &Entry) -> String {
     let mut line = format!("{} {} by {}", rfc3339_millis(entry.at), plain(&entry.action), entry.actor);
     let mut add = |name: &str, value: &str| line += &format!(" {name}={}", plain(value));

@@ -5,23 +5,23 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::account::database_url;
+use super::database::database_url;
 use super::exit::{Exit, Failure};
 use crate::config::StorageConfig;
 use crate::store::backup::{BackupError, back_up};
 
-/// Copy an SQLite database, of one moment, while a server works on it
+/// Copy an SQLite database while a server uses it
 ///
-/// The copy is a database like any other: put it in the place of the old one while no server runs (without
-/// the old one's -wal and -shm files), or name it in --database. It is checked before it gets its name, and
-/// no file is overwritten. It holds all that the database holds: keep it as private. PostgreSQL has
-/// pg_dump and pg_restore.
+/// The copy shows the database at one point in time. Restore it by replacing the old file while no server
+/// runs (remove the old -wal and -shm files too), or name it in --database. It is checked before it gets its
+/// name, and no file is overwritten. It contains all data of the database: keep it private. For PostgreSQL
+/// use pg_dump and pg_restore.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   sightline backup /var/backups/sightline-$(date +%F).db")]
 pub(crate) struct BackupArgs {
-    /// The copy, a new file
+    /// Path of the copy, a new file
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]

@@ -1,10 +1,10 @@
-//! The progress bar; nothing where standard error is no terminal.
+//! The progress bar. It is not shown if standard error is not a terminal.
 
 use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How many modules are done.
+/// A progress bar over the modules of a search.
 pub(crate) struct Bar(Option<ProgressBar>);
 
 impl Bar {
@@ -19,7 +19,7 @@ impl Bar {
         Self(Some(bar))
     }
 
-    /// `so_far`: what else there is to tell, such as `3 hits`.
+    /// Shows the progress. `so_far` is a short text such as `3 hits`.
     pub(crate) fn show(&self, done: u64, total: u64, so_far: String) {
         if let Some(bar) = &self.0 {
             bar.set_length(total);
@@ -28,8 +28,8 @@ impl Bar {
         }
     }
 
-    /// Writes something else without leaving pieces of the bar in it.
-    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    /// Hides the bar while `write` writes other lines.
+    pub(crate) fn suspend_while<T>(&self, write: impl FnOnce() -> T) -> T {
         match &self.0 {
             Some(bar) => bar.suspend(write),
             None => write(),

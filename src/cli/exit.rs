@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit codes and errors of commands.
 
 use std::fmt;
 use std::io;
@@ -10,22 +10,22 @@ use crate::app::AppError;
 use crate::base::storage::StorageError;
 use crate::config::ConfigError;
 
-/// Exit codes, the same for all commands.
+/// The exit codes of all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 0: done.
+    /// 0: success.
     Done,
-    /// 1: a search came to its end and found nothing; a file checked, formatted or converted was not in order; a
-    /// module of the catalogue proved broken or unreliable; a schema is not up to date.
+    /// 1: a search found nothing; a file has mistakes or is not formatted; a module of the catalogue is
+    /// broken or unreliable; a schema is not up to date.
     NothingFound,
-    /// 2: the command line, a variable or a query is not what is allowed.
+    /// 2: the command line, a variable or a query is not valid.
     Usage,
-    /// 3: it could not be done.
+    /// 3: the command failed.
     Failed,
 }
 
 impl Exit {
-    /// The number.
+    /// Returns the number of the exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -42,19 +42,19 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do its work. The text never holds a secret.
+/// An error that ends a command. Its text never contains a secret.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for is not allowed.
+    /// The arguments are not valid.
     Usage(String),
-    /// It went wrong.
+    /// The command failed.
     Failed(String),
-    /// Whoever read the output has gone: nothing to say, and nobody to say it to.
+    /// The reader of the output has closed it. Nothing is printed.
     OutputClosed,
 }
 
 impl Failure {
-    /// The exit code that goes with it.
+    /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
@@ -77,7 +77,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
-            _ => Self::Failed(format!("the output cannot be written: {error}")),
+            _ => Self::Failed(format!("cannot write the output: {error}")),
         }
     }
 }
@@ -96,10 +96,8 @@ impl From<ConfigError> for Failure {
 
 impl From<AppError> for Failure {
     fn from(error: AppError) -> Self {
-        match error {
-            AppError::Config(message) => Self::Usage(message),
-            AppError::Failed(message) => Self::Failed(message),
-        }
+        let message = error.to_string();
+        if error.is_config() { Self::Usage(message) } else { Self::Failed(message) }
     }
 }
 

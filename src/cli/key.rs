@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::account::{ListFormat, open};
+use super::database::open_accounts;
 use super::exit::{Exit, Failure};
+use super::options::ListFormat;
 use super::table::write_table;
 use crate::account::audit::Origin;
 use crate::account::key::KeyRecord;
@@ -33,7 +34,7 @@ enum Action {
     Revoke(RevokeArgs),
 }
 
-/// Create a key: it alone goes to standard output, and is never shown again
+/// Create a key; only the key goes to standard output, and it is never shown again
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,14 +44,14 @@ struct CreateArgs {
     /// Email address of the account
     #[arg(long, value_name = "EMAIL")]
     account: String,
-    /// A word to know it by, at most 100 characters
+    /// Name of the key in lists, at most 100 characters
     #[arg(long, default_value = "", hide_default_value = true)]
     label: String,
     #[command(flatten)]
     storage: StorageConfig,
 }
 
-/// List keys, oldest first: their ids and last four characters
+/// List keys, oldest first, with their ids and last four characters
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -59,7 +60,7 @@ struct ListArgs {
     /// Only the keys of the account with this email address
     #[arg(long, value_name = "EMAIL")]
     account: Option<String>,
-    /// How the list is written
+    /// Format of the list
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: ListFormat,
     #[command(flatten)]
@@ -72,7 +73,7 @@ struct ListArgs {
 Example:
   sightline key revoke 01980000-0000-7000-8000-000000000000")]
 struct RevokeArgs {
-    /// Id of the key, as `key list` shows it
+    /// Id of the key, as in `key list`
     #[arg(value_parser = checked(key_id))]
     id: KeyId,
     #[command(flatten)]
@@ -83,7 +84,7 @@ fn key_id(text: &str) -> Result<KeyId, String> {
     text.parse().map_err(|_| "the id (a UUID) that `key list` shows is allowed".to_owned())
 }
 
-/// A key as `--format json` shows it.
+/// A key in the form of `--format json`.
 #[derive(Serialize)]
 struct KeyLine<'a> {
     id: KeyId,
@@ -103,7 +104,7 @@ pub(crate) fn run(args: KeyArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Create(args) => create(&args, out)?,
         Action::List(args) => list(&args, out)?,
         Action::Revoke(args) => {
-            open(&args.storage, PlanTable::default())?.revoke_key(args.id, &Origin::CLI)?;
+            open_accounts(&args.storage, PlanTable::default())?.revoke_key(args.id, &Origin::CLI)?;
             writeln!(out, "revoked {}", args.id)?;
         }
     }
@@ -111,12 +112,12 @@ pub(crate) fn run(args: KeyArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
 }
 
 fn create(args: &CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let accounts = open(&args.storage, PlanTable::default())?;
+    let accounts = open_accounts(&args.storage, PlanTable::default())?;
     let account = accounts.open_account(&args.account)?;
     let (key, record) = accounts.create_key(&account, &args.label, &Origin::CLI)?;
     writeln!(out, "{}", key.expose())?;
     out.flush()?;
-    // The key is out; that the explanation cannot be written is no failure.
+    // The key is already printed. A failure to print the explanation is not an error.
     let _ = writeln!(
         io::stderr(),
         "This is the key of {} (id {}). It is not shown again. Send it as `Authorization: Bearer KEY`.",
@@ -127,7 +128,7 @@ fn create(args: &CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let accounts = open(&args.storage, PlanTable::default())?;
+    let accounts = open_accounts(&args.storage, PlanTable::default())?;
     let only = args.account.as_deref().map(|email| accounts.account_by_email(email)).transpose()?;
     let keys = accounts.keys(only.as_ref().map(|account| account.id))?;
     let owners: HashMap<AccountId, String> =

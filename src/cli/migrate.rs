@@ -4,26 +4,26 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::account::database_url;
+use super::database::database_url;
 use super::exit::{Exit, Failure};
 use crate::config::StorageConfig;
 use crate::store;
 
-/// Bring the database's schema up to date, as `serve` does at its start
+/// Update the schema of the database, as `serve` does when it starts
 ///
-/// For deployments that want this as a step of its own. It is safe to run at any time and by several at
-/// once; each migration is all or nothing. Make a backup first. An SQLite file must not be in use by a
-/// server of an older version; one that is not there is created.
+/// For deployments that want this as a separate step. It is safe to run at any time and several times at
+/// once. Each migration is one transaction. Make a backup first. An SQLite file must not be in use by a
+/// server of an older version. A missing file is created.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 the schema is up to date now, 1 with --dry-run: it is not, 2 usage, 3 failed or refused (the
+Exit codes: 0 the schema is up to date, 1 with --dry-run: it is not, 2 usage, 3 failed or refused (the
 schema is newer than this program, or was changed).
 
 Examples:
   sightline migrate --dry-run     says what would be done
   sightline migrate")]
 pub(crate) struct MigrateArgs {
-    /// Say what would be done, change and create nothing
+    /// Print the migrations that would run, change and create nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

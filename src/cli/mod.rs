@@ -1,4 +1,4 @@
-//! Commands. The command line is read and checked whole before anything is done.
+//! The commands. The command line is parsed and checked completely before anything is done.
 //!
 //! | file | command |
 //! |---|---|
@@ -7,29 +7,41 @@
 //! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
+//! | `circuit` | `circuit list`, `reset` |
+//! | `deadline` | `deadline list`, `reset` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
+//! | `manual` | `manual` |
+//! | `database` | opens the database of a command |
+//! | `logging` | starts the log of a command |
+//! | `options` | value types that several commands share |
 //! | `bar` | the progress bar |
-//! | `replace` | files that are there whole or not at all |
-//! | `table` | a table for people |
-//! | `unused` | options that a command takes and does not need |
-//! | `exit` | exit codes, and why a command failed |
+//! | `replace` | writes files atomically |
+//! | `table` | prints tables for people |
+//! | `unused` | options that a command accepts and does not need |
+//! | `exit` | exit codes and errors |
 //!
-//! To add a command: an args struct with its help and examples in a file of its own, a variant of
-//! `Action`, a line in the README.
+//! To add a command: write an args struct with its help and examples in a file of its own, and add a variant
+//! of `Action` and a row in `src/manual/command-line.md`.
 
 mod account;
 mod audit;
 mod backup;
 mod bar;
 mod catalog;
+mod circuit;
+mod database;
+mod deadline;
 mod exit;
 mod key;
+mod logging;
+mod manual;
 mod migrate;
 mod openapi;
+mod options;
 mod replace;
 mod search;
 mod serve;
@@ -46,13 +58,14 @@ use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 pub use exit::Exit;
 use exit::Failure;
 
+use crate::base::log::{LogFormat, fatal_line};
 use crate::config;
 
 const ABOUT: &str = "Looks up an email address, a username or a domain across public sources, live, and \
                      answers in structured JSON";
 
 const AFTER_HELP: &str = "\
-Every option of a command can be set by the variable that its help names; a flag overrules it.
+Every option can also be set by the environment variable in its help text. A flag takes precedence.
 
 Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
 
@@ -76,17 +89,20 @@ enum Action {
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
+    Circuit(circuit::CircuitArgs),
+    Deadline(deadline::DeadlineArgs),
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
     Backup(backup::BackupArgs),
     Catalog(catalog::CatalogArgs),
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApiArgs),
+    Manual(manual::ManualArgs),
 }
 
-/// The whole command line, as clap knows it: for help, and for the README's table.
+/// Returns the whole command line for clap. Help texts and the manual's table of options are made from it.
 pub fn command() -> Command {
-    // A search talks to a person: only what matters goes beside its results.
+    // Commands for people log only warnings by default, so that the log does not hide their output.
     let command = Sightline::command().mut_subcommands(|command| match command.get_name() {
         "search" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
@@ -98,21 +114,23 @@ pub fn command() -> Command {
     config::with_environment(command)
 }
 
-/// Runs the command that `args` (the program's name first) ask for.
+/// Runs the command of `args`, which start with the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let errors = error_format(&args);
     let parsed = command().try_get_matches_from(args).and_then(|found| Sightline::from_arg_matches(&found));
     let action = match parsed {
         Ok(sightline) => sightline.action,
-        Err(error) => return show(error),
+        Err(error) => return show(error, errors),
     };
     let mut out = BufWriter::new(io::stdout());
     let ended = act(action, &mut out).and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from));
-    // What is left in the buffer of a closed output must not be tried again.
+    // Dropped without another attempt to write to a closed output.
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
         if !matches!(failure, Failure::OutputClosed) {
-            // Standard error may be closed too; there is nobody to tell then.
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            // If standard error is closed too, nothing can report the error.
+            let _ = io::stderr().write_all(fatal_line(errors, &failure.to_string()).as_bytes());
         }
         failure.exit()
     })
@@ -120,29 +138,58 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
 
 fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
-        Action::Serve(args) => serve::run(*args),
+        Action::Serve(args) => serve::run(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),
+        Action::Circuit(args) => circuit::run(&args, out),
+        Action::Deadline(args) => deadline::run(&args, out),
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),
         Action::Backup(args) => backup::run(&args, out),
         Action::Catalog(args) => catalog::run(args, out),
         Action::OpenApi(args) => openapi::run(&args, out),
+        Action::Manual(args) => manual::run(&args, out),
     }
 }
 
-/// Help and version go to standard output, refusals to standard error.
-fn show(mut error: clap::Error) -> Exit {
+/// Returns the format of an error that ends the command: the format of `serve`'s log, since the same
+/// collector reads both. Reads the raw arguments, because those that cannot be parsed cause such an error.
+fn error_format(args: &[OsString]) -> LogFormat {
+    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    if words.next() != Some("serve") {
+        return LogFormat::Text;
+    }
+    let mut format = std::env::var("SIGHTLINE_LOG_FORMAT").ok();
+    while let Some(word) = words.next() {
+        if word == "--log-format" {
+            format = words.next().map(str::to_owned);
+        } else if let Some(value) = word.strip_prefix("--log-format=") {
+            format = Some(value.to_owned());
+        }
+    }
+    if format.as_deref() == Some("json") { LogFormat::Json } else { LogFormat::Text }
+}
+
+/// Prints help and version to standard output, errors to standard error.
+fn show(mut error: clap::Error, format: LogFormat) -> Exit {
     if error.kind() == ErrorKind::UnknownArgument {
         hide_value(&mut error);
     }
-    let _ = error.print();
+    if error.use_stderr() && format == LogFormat::Json {
+        let text = error.render().to_string();
+        let message = text.split("\n\n").next().unwrap_or_default();
+        let message = message.strip_prefix("error: ").unwrap_or(message).trim();
+        let _ = io::stderr().write_all(fatal_line(format, message).as_bytes());
+    } else {
+        let _ = error.print();
+    }
     if error.use_stderr() { Exit::Usage } else { Exit::Done }
 }
 
-/// An unknown argument may be a misplaced `database=postgres://user:password@…`: its name is enough.
+/// Removes the value of an unknown argument from the message: it may be a misplaced
+/// `database=postgres://user:password@…`.
 fn hide_value(error: &mut clap::Error) {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg) else { return };
     let end = given.find(['=', ':', '@']).unwrap_or(given.len());

@@ -10,13 +10,13 @@ use crate::api::openapi::document;
 use crate::base::text::write_json;
 use crate::config::base_url_option;
 
-/// Print the API's description: OpenAPI 3.1, the same as a server's /openapi.json
+/// Print the OpenAPI 3.1 document of the API, the same as a server's /openapi.json
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   sightline openapi --base-url https://search.example.org > openapi.json")]
 pub(crate) struct OpenApiArgs {
-    /// Address of the server that the description names
+    /// Address of the server in the document
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = base_url_option())]
     base_url: String,

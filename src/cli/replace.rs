@@ -1,10 +1,10 @@
-//! Files that are there whole or not at all: written beside, then put in place.
+//! Files that are replaced atomically: written to a temporary file, then renamed.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is being written. Dropped without [`Replacement::finish`], it leaves everything as it was.
+/// A file that is being written. Dropping it without [`Replacement::finish`] leaves the target unchanged.
 pub(crate) struct Replacement {
     file: File,
     beside: Option<PathBuf>,
@@ -12,12 +12,12 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Begins: whether it can be written at all shows here.
+    /// Creates the temporary file. Fails if the folder cannot be written.
     pub(crate) fn begin(target: &Path) -> io::Result<Self> {
         Self::begin_with(target, &mut File::options())
     }
 
-    /// The same for what is personal: where the file is new, it is its owner's alone.
+    /// Does the same for personal data: a new file is readable only by its owner.
     pub(crate) fn begin_private(target: &Path) -> io::Result<Self> {
         let mut options = File::options();
         #[cfg(unix)]
@@ -26,11 +26,11 @@ impl Replacement {
     }
 
     fn begin_with(target: &Path, options: &mut OpenOptions) -> io::Result<Self> {
-        // The file that a link leads to, not the link.
+        // Resolves a symbolic link, so that its target is replaced and not the link.
         let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
         let known = fs::metadata(&target).ok();
         if known.as_ref().is_some_and(|known| !known.is_file()) {
-            // A pipe or a terminal is written as it is; a folder is refused by the system.
+            // A pipe or a terminal is written directly. The system refuses a folder.
             let file = File::options().write(true).open(&target)?;
             return Ok(Self { file, beside: None, target });
         }
@@ -45,7 +45,7 @@ impl Replacement {
         Ok(begun)
     }
 
-    /// Puts the file in place.
+    /// Renames the file to its target.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.file.flush()?;
         if let Some(beside) = &self.beside {
@@ -69,7 +69,7 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some(beside) = &self.beside {
-            // There is nobody to tell.
+            // A failure leaves only a temporary file.
             let _ = fs::remove_file(beside);
         }
     }

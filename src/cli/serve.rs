@@ -1,17 +1,17 @@
 //! `serve`.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use log::warn;
 
-use super::Sightline;
 use super::exit::{Exit, Failure};
+use super::logging::start_log;
 use crate::app;
-use crate::config::{self, LogConfig, ServeConfig};
+use crate::config::{self, ServeConfig};
 
 /// Serve the API until SIGTERM or SIGINT
 ///
-/// The first line on standard output is `listening on http://ADDRESS:PORT`. On its first start with an
-/// empty database it creates an account and shows its API key, once.
+/// The first line on standard output is `listening on http://ADDRESS:PORT`. The first start with an empty
+/// database creates an account and prints its API key once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,25 +20,21 @@ Examples:
   SIGHTLINE_DATABASE=postgres://user:secret@db/sightline \\
     sightline serve --base-url https://search.example.org --trusted-proxy 10.0.0.0/8
 
-Anything but loopback belongs behind a reverse proxy that speaks TLS.")]
+Put a reverse proxy with TLS in front of every address but loopback.")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     config: ServeConfig,
 }
 
-pub(crate) fn run(args: ServeArgs) -> Result<Exit, Failure> {
+/// Runs the server. `command` is the whole command line; unknown variables are found by comparing with its
+/// options.
+pub(crate) fn run(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
     let mut config = args.config;
     config.engine.check(std::env::vars_os())?;
     start_log(&config.log)?;
-    for variable in config::unknown_variables(&Sightline::command()) {
-        warn!("{variable} is the variable of no option: see `sightline serve --help`");
+    for variable in config::unknown_variables(command) {
+        warn!("unknown variable {variable}: see `sightline serve --help`");
     }
     app::serve(&config)?;
     Ok(Exit::Done)
-}
-
-/// Sends log lines to standard error from here on.
-pub(crate) fn start_log(config: &LogConfig) -> Result<(), Failure> {
-    crate::base::log::init(config.level, config.format)
-        .map_err(|error| Failure::Failed(format!("the log cannot be started: {error}")))
 }

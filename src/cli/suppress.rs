@@ -1,11 +1,11 @@
-//! `suppress hash`, `key`: making lists of what is never searched.
+//! `suppress hash`, `key`: make lists of identifiers that are never searched.
 
 use std::io::{self, BufRead, Write};
 
 use clap::{Args, Subcommand};
 
 use super::exit::{Exit, Failure};
-use super::search::search_type;
+use super::options::search_type;
 use super::unused::UnusedDatabase;
 use crate::base::secret::Secret;
 use crate::config::{checked, secret, suppress_key};
@@ -26,11 +26,11 @@ enum Action {
     Key(KeyArgs),
 }
 
-/// Hash identifiers from standard input, one a line, into lines for a list
+/// Hash identifiers from standard input, one on each line, into lines for a list
 ///
-/// Each is brought into the normal form that is searched, without regard to case, so that no other spelling
-/// of it passes by. Blank lines and those that begin with # are passed over. Unless every line is an
-/// identifier of the type, nothing is written.
+/// Each identifier is normalized as in a search, and case is ignored, so that other spellings match too.
+/// Blank lines and lines that begin with # are skipped. Nothing is written unless every line is a valid
+/// identifier of the type.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ Examples:
   echo jane@example.org | sightline suppress hash email >> suppressed.txt
   sightline serve --suppress suppressed.txt")]
 struct HashArgs {
-    /// What kind of identifiers: domain, email or username
+    /// Kind of identifiers: domain, email or username
     #[arg(value_name = "TYPE", value_parser = checked(search_type))]
     search_type: SearchType,
     /// Key of the list
@@ -74,7 +74,7 @@ fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
     let mut lines = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
         let line = line.map_err(|error| {
-            Failure::Failed(format!("standard input, line {number}: it cannot be read: {error}"))
+            Failure::Failed(format!("cannot read standard input, line {number}: {error}"))
         })?;
         let text = line.trim();
         if text.is_empty() || text.starts_with('#') {
@@ -91,6 +91,6 @@ fn hash(args: &HashArgs, input: impl BufRead) -> Result<Vec<String>, Failure> {
 fn new_key() -> Result<String, Failure> {
     let mut bytes = [0u8; 32];
     getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::Failed(format!("the system gives no random numbers: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -1,22 +1,22 @@
-//! A table for people; what it shows from outside is made fit for a terminal.
+//! Tables for people. Text from outside is escaped for terminals.
 
-use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::base::text::plain;
+use crate::base::text::{columns, padded};
 
-/// A table for people: columns as wide as their widest cell, two spaces between.
+/// Writes a table whose columns are as wide as their widest cell, with two spaces between them.
 pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
-    let mut widths: Vec<usize> = head.iter().map(|name| name.chars().count()).collect();
+    let mut widths: Vec<usize> = head.iter().map(|name| columns(name)).collect();
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(plain(cell).chars().count());
+            *width = (*width).max(columns(cell));
         }
     }
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
         let mut text = String::new();
         for (cell, width) in cells.zip(&widths) {
-            let _ = write!(text, "{:width$}  ", plain(cell));
+            text.push_str(&padded(cell, *width));
+            text.push_str("  ");
         }
         writeln!(out, "{}", text.trim_end())
     };
@@ -34,5 +34,18 @@ mod tests {
         let rows = vec![vec!["a".to_owned(), String::new()], vec!["long\x1bname".to_owned(), "x".to_owned()]];
         write_table(&mut out, &["NAME", "B"], &rows).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "NAME       B\na\nlong\u{fffd}name  x\n");
+    }
+
+    #[test]
+    fn columns_align_for_wide_characters() {
+        let mut out = Vec::new();
+        let zalgo = format!("z{}", "\u{0301}".repeat(300));
+        let rows = [zalgo.as_str(), "名前", "plain"].map(|name| vec![name.to_owned(), "x".to_owned()]);
+        write_table(&mut out, &["NAME", "B"], &rows).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let at: Vec<usize> =
+            shown.lines().skip(1).map(|line| columns(line.strip_suffix('x').unwrap())).collect();
+        assert_eq!(at, [7, 7, 7], "{shown}");
+        assert!(shown.len() < 100, "{shown:?}");
     }
 }

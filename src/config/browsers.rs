@@ -6,49 +6,52 @@ use clap::Args;
 use url::Url;
 
 use super::checked::{checked, secret};
-use super::{ConfigError, value};
+use super::error::ConfigError;
+use super::value;
 use crate::base::secret::Secret;
 use crate::http::Network;
 
-/// Where a browser is had.
+/// A value of `--webdriver`.
 #[derive(Debug, Clone)]
 pub enum WebdriverSetting {
-    /// A chromedriver of our own.
+    /// Starts a chromedriver.
     Auto,
-    /// An endpoint of WebDriver; it may hold a password.
+    /// Uses a WebDriver endpoint. The address may contain a password.
     At(Secret<Url>),
 }
 
-/// Where the egress guard listens.
+/// The address at which the egress proxy listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuardSetting {
-    /// The first session's port, those of the others follow; 0: any free ones.
+pub struct EgressProxySetting {
+    /// The address of the first session; the other sessions use the ports after it. With port 0, each takes a
+    /// free one.
     pub listen: SocketAddr,
-    /// What browsers reach it by.
+    /// The host name by which browsers reach the proxy, if it differs.
     pub announced: Option<String>,
 }
 
-/// Browsers, for premium searches.
+/// The browsers for premium searches.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Browsers")]
 pub struct BrowserSettings {
-    /// Browser for premium searches: `auto` starts chromedriver from the PATH, http://HOST:PORT is an endpoint
-    /// of WebDriver (chromedriver, geckodriver, Selenium Grid) (repeatable; variable: separated by commas)
+    /// Browser for premium searches: `auto` starts chromedriver from the PATH, http://HOST:PORT is a
+    /// WebDriver endpoint (chromedriver, geckodriver, Selenium Grid) (repeatable; variable: separated by
+    /// commas)
     #[arg(id = "webdrivers", long = "webdriver", env = "SIGHTLINE_WEBDRIVER", value_name = "URL")]
     #[arg(help_heading = "Browsers", value_delimiter = ',', value_parser = secret(webdriver))]
     pub webdrivers: Vec<WebdriverSetting>,
-    /// Browsers at once, of all endpoints together: each looks at one page at a time, and takes some 300 MB
+    /// Browser sessions at once, over all endpoints; each opens one page at a time and takes about 300 MB
     #[arg(long, env = "SIGHTLINE_BROWSER_SESSIONS", value_name = "N", default_value = "2")]
     #[arg(help_heading = "Browsers", value_parser = checked(value::number(1, 64)))]
     pub browser_sessions: usize,
-    /// Address of the egress guard, the proxy through which browsers reach the web and nothing private; by default
-    /// free ports of loopback. For browsers on other machines: IP:PORT (each further session takes the next port),
-    /// with =HOST behind it where they reach it by another name
-    #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(guard))]
+    /// Address of the egress proxy, which keeps browsers from private addresses; by default free
+    /// loopback ports. For browsers on other machines: IP:PORT (each further session takes the next port),
+    /// followed by =HOST if they reach it by another name
+    #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     #[arg(help_heading = "Browsers")]
-    pub browser_guard: Option<GuardSetting>,
-    /// Address or network of browsers that may use the guard, beside this machine and the hosts of --webdriver: the
-    /// nodes of a grid (repeatable; variable: separated by commas)
+    pub browser_guard: Option<EgressProxySetting>,
+    /// Address or network of browsers that may use the egress proxy, besides this machine and the hosts of
+    /// --webdriver: the nodes of a grid (repeatable; variable: separated by commas)
     #[arg(id = "browser_clients", long = "browser-client", env = "SIGHTLINE_BROWSER_CLIENT")]
     #[arg(value_name = "NETWORK", value_delimiter = ',', help_heading = "Browsers")]
     #[arg(value_parser = checked(value::network))]
@@ -56,7 +59,7 @@ pub struct BrowserSettings {
 }
 
 impl BrowserSettings {
-    /// Checks what no option shows alone.
+    /// Checks the options that depend on each other.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let is_elsewhere = |webdriver: &WebdriverSetting| match webdriver {
             WebdriverSetting::Auto => false,
@@ -64,7 +67,7 @@ impl BrowserSettings {
         };
         if self.browser_guard.is_none() && self.webdrivers.iter().any(is_elsewhere) {
             return Err(ConfigError::new(
-                "--webdriver names another machine: its browsers reach the web through the egress guard here, so \
+                "--webdriver names another machine: its browsers reach the web through the egress proxy here, so \
                  --browser-guard IP:PORT is needed, an address of this machine that they can connect to"
                     .to_owned(),
             ));
@@ -82,7 +85,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The errors never repeat the text.
+/// Parses a value of `--webdriver`. The errors never repeat the text.
 fn webdriver(text: &str) -> Result<WebdriverSetting, String> {
     if text == "auto" {
         return Ok(WebdriverSetting::Auto);
@@ -97,7 +100,7 @@ fn webdriver(text: &str) -> Result<WebdriverSetting, String> {
         .ok_or_else(|| "auto or http[s]://[USER:PASSWORD@]HOST:PORT[/PREFIX] is allowed".to_owned())
 }
 
-fn guard(text: &str) -> Result<GuardSetting, String> {
+fn egress_proxy(text: &str) -> Result<EgressProxySetting, String> {
     const ALLOWED: &str =
         "IP:PORT or IP:PORT=HOST is allowed, such as 10.0.0.5:3130 or 0.0.0.0:3130=sightline";
     let (listen, announced) = match text.split_once('=') {
@@ -110,12 +113,12 @@ fn guard(text: &str) -> Result<GuardSetting, String> {
         return Err(ALLOWED.to_owned());
     }
     if announced.is_none() && listen.ip().is_unspecified() {
-        return Err(format!("browsers cannot connect to {}: {ALLOWED}", listen.ip()));
+        return Err(format!("browsers cannot connect to {}; {ALLOWED}", listen.ip()));
     }
     if listen.port() == 0 && !is_this_machine(listen.ip()) {
-        return Err(format!("browsers on other machines need a port that stays: {ALLOWED}"));
+        return Err(format!("browsers on other machines need a fixed port; {ALLOWED}"));
     }
-    Ok(GuardSetting { listen, announced: announced.map(str::to_owned) })
+    Ok(EgressProxySetting { listen, announced: announced.map(str::to_owned) })
 }
 
 fn is_this_machine(ip: IpAddr) -> bool {
@@ -127,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_and_guards_are_read() {
+    fn endpoints_and_proxy_addresses_are_parsed() {
         assert!(matches!(webdriver("auto"), Ok(WebdriverSetting::Auto)));
         for good in ["http://127.0.0.1:9515", "https://u:p@grid.example/wd/hub"] {
             assert!(matches!(webdriver(good), Ok(WebdriverSetting::At(_))), "{good}");
@@ -136,11 +139,11 @@ mod tests {
             let refused = webdriver(bad).unwrap_err();
             assert!(refused.contains("auto or http") && !refused.contains("hunter2"), "{bad}");
         }
-        let read = guard("0.0.0.0:3130=sightline").unwrap();
+        let read = egress_proxy("0.0.0.0:3130=sightline").unwrap();
         assert_eq!((read.listen.port(), read.announced.as_deref()), (3130, Some("sightline")));
-        assert!(guard("10.0.0.5:3130").is_ok() && guard("127.0.0.1:0").is_ok());
+        assert!(egress_proxy("10.0.0.5:3130").is_ok() && egress_proxy("127.0.0.1:0").is_ok());
         for bad in ["", "3130", "sightline:3130", "0.0.0.0:3130", "10.0.0.5:0", "10.0.0.5:1=a b", "[::]:1="] {
-            assert!(guard(bad).unwrap_err().contains("is allowed"), "{bad}");
+            assert!(egress_proxy(bad).unwrap_err().contains("is allowed"), "{bad}");
         }
     }
 }

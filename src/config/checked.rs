@@ -1,4 +1,4 @@
-//! Value parsers for clap that name the option and its variable, and never repeat a secret.
+//! Value parsers for clap whose errors name the option and its variable, and never repeat a secret.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use clap::{Arg, Command};
 /// The most characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 80;
 
-/// Reads a value with a function whose error says what is allowed.
+/// A value parser around a function whose error says what is allowed.
 #[derive(Clone)]
 pub(crate) struct Checked<F, T> {
     parse: F,
@@ -19,7 +19,7 @@ pub(crate) struct Checked<F, T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// For a value that a message may repeat.
+/// Returns a parser for a value that messages may repeat.
 pub(crate) fn checked<F, T>(parse: F) -> Checked<F, T>
 where
     F: Fn(&str) -> Result<T, String>,
@@ -27,7 +27,8 @@ where
     Checked { parse, secret: false, value: PhantomData }
 }
 
-/// For a value that no message may repeat; `parse` keeps it out of its errors.
+/// Returns a parser for a secret value, which messages never repeat. The errors of `parse` must not contain
+/// it.
 pub(crate) fn secret<F, T>(parse: F) -> Checked<F, T>
 where
     F: Fn(&str) -> Result<T, String>,
@@ -45,18 +46,18 @@ where
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
         let parsed = match value.to_str() {
             Some(text) => (self.parse)(text),
-            None => Err("it is not UTF-8".to_owned()),
+            None => Err("not valid UTF-8".to_owned()),
         };
         parsed.map_err(|reason| {
             let given = if self.secret { None } else { Some(value.to_string_lossy()) };
-            // clap prints a raw message as it is: the line end is ours.
+            // clap prints a raw message unchanged, so the line end is added here.
             let message = refusal(&option_name(arg), given.as_deref(), &reason) + "\n";
             clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(cmd)
         })
     }
 }
 
-/// `--listen <ADDRESS> (SIGHTLINE_LISTEN)`.
+/// Returns the name of an option for messages, such as `--listen <ADDRESS> (SIGHTLINE_LISTEN)`.
 fn option_name(arg: Option<&Arg>) -> String {
     let Some(arg) = arg else { return "an option".to_owned() };
     match arg.get_env().and_then(OsStr::to_str) {
@@ -65,11 +66,11 @@ fn option_name(arg: Option<&Arg>) -> String {
     }
 }
 
-/// The one wording of "this value is refused". Without `given` for secrets.
+/// Returns the message for a refused value. Secrets pass `None` for `given`.
 pub(crate) fn refusal(option: &str, given: Option<&str>, reason: &str) -> String {
     let mut text = String::from("invalid value ");
     if let Some(given) = given {
-        // Debug form: what a terminal would obey is escaped.
+        // The debug form escapes control characters, which a terminal would interpret.
         let shown: String = given.chars().take(SHOWN_CHARS).collect();
         let rest = if shown.len() < given.len() { "…" } else { "" };
         let _ = write!(text, "{shown:?}{rest} ");

@@ -1,7 +1,9 @@
-//! The options, group by group: what clap reads is what the parts are built from.
+//! The options in groups. clap parses them into the structs from which the parts are built.
 //!
-//! The first paragraph of a field's doc is its help text and its line in the README's table.
+//! The first paragraph of a field's documentation is its help text and its line in the manual's table of
+//! options.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,8 +13,9 @@ use log::LevelFilter;
 
 use super::browsers::BrowserSettings;
 use super::checked::{checked, secret};
+use super::error::ConfigError;
 use super::keys::{self, KeySetting, ModuleKeys};
-use super::value::{self, DatabaseAddress};
+use super::value::{self, DatabaseAddress, SandboxMode};
 use crate::account::plan::PlanTable;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
@@ -20,53 +23,57 @@ use crate::http::Network;
 
 const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")");
 
-/// Sockets in.
+/// The options of the HTTP server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerConfig {
-    /// Address and port to listen on; port 0 takes a free one; a socket that a service manager hands over
-    /// (LISTEN_FDS) is taken instead
+    /// Address and port to listen on; port 0 takes a free one; a socket that a service manager passes
+    /// (LISTEN_FDS) is used instead
     #[arg(long, env = "SIGHTLINE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     #[arg(value_parser = checked(value::listen))]
     pub listen: SocketAddr,
-    /// Address and port for metrics, liveness and readiness, which ask for no key: keep it private; off by
+    /// Address and port for metrics, liveness and readiness, which need no key: keep it private; off by
     /// default
     #[arg(long, env = "SIGHTLINE_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = checked(value::listen))]
     pub admin_listen: Option<SocketAddr>,
-    /// Address that clients use: what the capabilities, the OpenAPI document and its pages name; by default the one that
-    /// is listened on
+    /// Address that clients use, with its path; appears in the capabilities, the OpenAPI document, its pages
+    /// and `Location`; by default the listening address
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", value_parser = checked(value::base_url))]
     pub base_url: Option<String>,
     /// Threads that answer requests
     #[arg(long, env = "SIGHTLINE_REQUEST_WORKERS", value_name = "N", default_value = "16")]
     #[arg(value_parser = checked(value::number(1, 1024)))]
     pub request_workers: usize,
-    /// Streams and waiting requests at once; more are answered 503
+    /// Streams and waiting requests at once; more get status 503
     #[arg(long, env = "SIGHTLINE_MAX_STREAMS", value_name = "N", default_value = "2000")]
     #[arg(value_parser = checked(value::number(1, 12_000)))]
     pub max_streams: usize,
-    /// Searches under way at once; more wait their turn
+    /// Searches that run at once; more wait, and accounts take turns
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
     #[arg(value_parser = checked(value::number(1, 4096)))]
     pub max_runs: usize,
-    /// After this time the searches of an instance that is gone are continued by another one on the same
-    /// database
+    /// Time after which another instance on the same database continues the searches of an instance that is
+    /// gone
     #[arg(long, env = "SIGHTLINE_LEASE", value_name = "DURATION", default_value = "20s")]
     #[arg(value_parser = checked(value::duration("5s", "10m")))]
     pub lease: Duration,
-    /// The longest that a request with wait=true is kept waiting
+    /// Longest time that a request with wait=true waits
     #[arg(long, env = "SIGHTLINE_WAIT_TIMEOUT", value_name = "DURATION", default_value = "30s")]
     #[arg(value_parser = checked(value::duration("100ms", "10m")))]
     pub wait_timeout: Duration,
-    /// After this time a stream ends with a reconnect frame
+    /// Time after which a stream ends with a reconnect frame
     #[arg(long, env = "SIGHTLINE_STREAM_TIMEOUT", value_name = "DURATION", default_value = "180s")]
     #[arg(value_parser = checked(value::duration("100ms", "1d")))]
     pub stream_timeout: Duration,
-    /// A stream that has nothing to say for this long gets a comment, so that no proxy takes it for dead
+    /// Time without an event after which a stream sends a comment, so that proxies keep it open
     #[arg(long, env = "SIGHTLINE_KEEP_ALIVE", value_name = "DURATION", default_value = "15s")]
     #[arg(value_parser = checked(value::duration("10ms", "10m")))]
     pub keep_alive: Duration,
-    /// The longest that a shutdown takes: answers are finished, searches let go of for the next start
+    /// How long the start waits for a PostgreSQL server that cannot be reached; 0s does not wait
+    #[arg(long, env = "SIGHTLINE_DATABASE_WAIT", value_name = "DURATION", default_value = "30s")]
+    #[arg(value_parser = checked(value::duration("0s", "1h")))]
+    pub database_wait: Duration,
+    /// Longest time that a shutdown takes: answers are finished, searches are released for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(value_parser = checked(value::duration("0s", "1h")))]
     pub drain_timeout: Duration,
@@ -74,37 +81,41 @@ pub struct ServerConfig {
     #[arg(long = "cors-origin", env = "SIGHTLINE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     #[arg(value_parser = checked(value::cors_origin))]
     pub cors_origins: Vec<String>,
-    /// Address or network of a reverse proxy whose X-Forwarded-For is believed (repeatable; variable:
+    /// Address or network of a reverse proxy whose X-Forwarded-For is trusted (repeatable; variable:
     /// separated by commas)
     #[arg(long = "trusted-proxy", env = "SIGHTLINE_TRUSTED_PROXY", value_name = "NETWORK")]
     #[arg(value_delimiter = ',', value_parser = checked(value::network))]
     pub trusted_proxies: Vec<Network>,
+    /// Listen on an address that other machines can reach although no reverse proxy is named: without one,
+    /// some requests can use up memory and connections
+    #[arg(long, env = "SIGHTLINE_WITHOUT_PROXY", value_parser = checked(value::switch))]
+    pub without_proxy: bool,
 }
 
 impl ServerConfig {
-    /// The address that clients use, once it is known where the server listens.
+    /// Returns the address that clients use. `bound` is the address at which the server listens.
     pub fn base_url_at(&self, bound: SocketAddr) -> String {
         match &self.base_url {
             Some(url) => url.clone(),
-            // "All addresses" is nothing that a client could connect to.
+            // Clients cannot connect to the unspecified address.
             None if bound.ip().is_unspecified() => format!("http://localhost:{}", bound.port()),
             None => format!("http://{bound}"),
         }
     }
 }
 
-/// Where the data is kept.
+/// The options of the storage.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Storage")]
 pub struct StorageConfig {
-    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS by ?sslmode=require or verify-full), or
-    /// @FILE, a file that holds it
+    /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS with ?sslmode=require or verify-full), or
+    /// @FILE for a file that contains one of these
     #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", default_value = "sqlite:data/sightline.db")]
     #[arg(value_parser = secret(value::database))]
     pub database: DatabaseAddress,
 }
 
-/// Which modules are loaded.
+/// The modules that are loaded.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalogue")]
 pub struct CatalogConfig {
@@ -124,26 +135,30 @@ pub struct CatalogConfig {
     pub no_builtin: bool,
 }
 
-/// Whether and how the web is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// The real web is asked.
-    Off,
-    /// Delays and faults as on the real web.
-    Realistic,
-    /// Every site answers as its module expects, at once.
-    Perfect,
+impl CatalogConfig {
+    /// Checks the options that depend on each other.
+    ///
+    /// # Errors
+    /// Fails if no module would be loaded.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.no_builtin && self.files.is_empty() {
+            return Err(ConfigError::new(
+                "--no-builtin leaves no modules: it is only allowed together with --catalog FILE".to_owned(),
+            ));
+        }
+        Ok(())
+    }
 }
 
-/// The runs and checks, and sockets out.
+/// The options of runs, checks and outgoing requests.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Searches")]
 pub struct EngineConfig {
-    /// Which modules are loaded.
+    /// The modules that are loaded.
     #[command(flatten)]
     pub catalog: CatalogConfig,
-    /// Answer from a simulated web, nothing outside is asked: `realistic` (also without a value) has delays
-    /// and faults as the real one, `perfect` has neither
+    /// Search a simulated web, without outgoing requests: `realistic` (also without a value) has the delays
+    /// and faults of the real one, `perfect` has neither
     #[arg(long, env = "SIGHTLINE_SANDBOX", value_name = "WEB", default_value = "off")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
     #[arg(help_heading = "Searches", value_parser = checked(value::sandbox))]
@@ -160,15 +175,35 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 4096)))]
     pub check_workers: usize,
-    /// The longest that one check may take; the control check of a hit is given 3s beyond it where less is left
+    /// Most checks at once that ask one host, over all searches; it starts with 2, more are used while the
+    /// host answers well
+    #[arg(long, env = "SIGHTLINE_HOST_CONCURRENCY", value_name = "N", default_value = "6")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 64)))]
+    pub host_concurrency: usize,
+    /// Longest time for one check; the control check of a hit gets at least 3s
     #[arg(long, env = "SIGHTLINE_CHECK_TIMEOUT", value_name = "DURATION", default_value = "10s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "10m")))]
     pub check_timeout: Duration,
-    /// The longest that a search may take; modules that are left then end as timeout
+    /// Longest time for a search from its first start, including restarts; the remaining modules then end as
+    /// timeout
     #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "1h")))]
     pub run_timeout: Duration,
-    /// How long the verdict of a control check holds
+    /// How long an answer of a site is shared with other searches of the account for the same query; 0s
+    /// shares none
+    #[arg(long, env = "SIGHTLINE_SHARE_ANSWERS", value_name = "DURATION", default_value = "60s")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "10m")))]
+    pub share_answers: Duration,
+    /// Time after which a host that gave no answer to several checks is tried again; doubles with each
+    /// failure up to thirty times as much
+    #[arg(long, env = "SIGHTLINE_HOST_RETRY", value_name = "DURATION", default_value = "60s")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
+    pub host_retry: Duration,
+    /// Memory in megabytes for the parsed answers of sites; checks wait for it
+    #[arg(long, env = "SIGHTLINE_ANSWER_MEMORY_MB", value_name = "N", default_value = "256")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 1_048_576)))]
+    pub answer_memory_mb: usize,
+    /// How long the verdict of a control check is valid
     #[arg(long, env = "SIGHTLINE_CONTROL_TTL", value_name = "DURATION", default_value = "1h")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("0s", "30d")))]
     pub control_ttl: Duration,
@@ -181,47 +216,63 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
     #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<Secret<String>>,
+    /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
+    #[arg(long, env = "SIGHTLINE_CA_FILE", value_name = "FILE", value_parser = checked(value::ca_file))]
+    #[arg(help_heading = "Searches")]
+    pub ca_file: Option<PathBuf>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
     #[arg(help_heading = "Searches")]
     key_settings: Vec<KeySetting>,
-    /// Keys of modules, from both sources.
+    /// The keys of modules, from flags and variables.
     #[arg(skip)]
     pub keys: ModuleKeys,
-    /// Browsers, for premium searches.
+    /// The browsers for premium searches.
     #[command(flatten)]
     pub browsers: BrowserSettings,
 }
 
 impl EngineConfig {
-    /// The names of the keys that the command line gives, in lower case.
+    /// Returns the names of the keys that the command line gives, in lower case.
     pub fn key_flags(&self) -> impl Iterator<Item = &str> {
         self.key_settings.iter().map(|key| key.name.as_str())
     }
 
-    /// Adds the keys of the environment to those of the command line.
-    pub(super) fn collect_keys(
+    /// Takes the module keys from `environment` (all variables of the process), then checks the options that
+    /// depend on each other. Call this once after parsing.
+    ///
+    /// # Errors
+    /// Fails if options contradict each other, or if the variable of a module key has no valid key.
+    pub fn check(
         &mut self,
-        environment: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
-    ) -> Result<(), super::ConfigError> {
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Result<(), ConfigError> {
         self.keys = keys::collect(&self.key_settings, environment)?;
-        Ok(())
+        if self.check_timeout > self.run_timeout {
+            return Err(ConfigError::new(format!(
+                "--check-timeout {} is longer than --run-timeout {}: at most that is allowed",
+                value::show_duration(self.check_timeout),
+                value::show_duration(self.run_timeout)
+            )));
+        }
+        self.browsers.check()?;
+        self.catalog.check()
     }
 }
 
-/// Who may do how much.
+/// The options of accounts.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Accounts")]
 pub struct AccountConfig {
-    /// What each plan gives.
+    /// The limits of each plan.
     #[arg(help = "Plans: NAME=CREDITS[:api][:premium], separated by commas; CREDITS a month, or unlimited")]
     #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value_t)]
     #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>().map_err(|error| error.to_string())))]
     pub plans: PlanTable,
 }
 
-/// What is never searched.
+/// The identifiers that are never searched.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Privacy")]
 pub struct SuppressionConfig {
@@ -236,39 +287,43 @@ pub struct SuppressionConfig {
     pub suppress_key: Option<Secret<String>>,
 }
 
-/// How long what is found is kept, and what is never searched.
+/// The options of retention and suppression.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Privacy")]
 pub struct PrivacyConfig {
-    /// Days after its end that a search is kept; its query and results are removed then, its charge stays
-    /// booked; 0 keeps searches for ever
+    /// Days after its end that a search is kept; then its query and results are removed and its charge stays
+    /// booked; 0 keeps searches without limit
     #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
     #[arg(value_parser = checked(value::days))]
     pub retain_days: u32,
-    /// What is never searched.
+    /// Remove old searches even if the clock jumped ahead, or no server ran, for more than half of
+    /// --retain-days; by default they are then kept for another day
+    #[arg(long, env = "SIGHTLINE_TRUST_CLOCK", value_parser = checked(value::switch))]
+    pub trust_clock: bool,
+    /// The identifiers that are never searched.
     #[command(flatten)]
     pub suppression: SuppressionConfig,
 }
 
-/// The web app.
+/// The options of the web app.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Web app")]
 pub struct WebAppConfig {
-    /// A session of the web app ends when it was not used for this long
+    /// Time without use after which a session of the web app ends
     #[arg(long, env = "SIGHTLINE_SESSION_IDLE", value_name = "DURATION", default_value = "14d")]
     #[arg(value_parser = checked(value::duration("1s", "365d")))]
     pub session_idle: Duration,
-    /// A session of the web app ends after this time in any case
+    /// Time after which a session of the web app ends in any case
     #[arg(long, env = "SIGHTLINE_SESSION_LONGEST", value_name = "DURATION", default_value = "90d")]
     #[arg(value_parser = checked(value::duration("1s", "365d")))]
     pub session_longest: Duration,
 }
 
-/// Requests a minute and account.
+/// Requests per minute and account.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Rate limits")]
 pub struct RateLimitConfig {
-    /// Searches a minute and account
+    /// Searches per minute and account
     #[arg(
         id = "rate_limit_search",
         long = "rate-limit-search",
@@ -277,7 +332,7 @@ pub struct RateLimitConfig {
     )]
     #[arg(default_value = "30", value_parser = checked(value::per_minute))]
     pub search: u32,
-    /// Streams a minute and account
+    /// Streams per minute and account
     #[arg(
         id = "rate_limit_stream",
         long = "rate-limit-stream",
@@ -286,7 +341,7 @@ pub struct RateLimitConfig {
     )]
     #[arg(default_value = "60", value_parser = checked(value::per_minute))]
     pub stream: u32,
-    /// Reads a minute and account
+    /// Reads per minute and account
     #[arg(
         id = "rate_limit_read",
         long = "rate-limit-read",
@@ -297,11 +352,11 @@ pub struct RateLimitConfig {
     pub read: u32,
 }
 
-/// The log, on standard error.
+/// The options of the log on standard error.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Log")]
 pub struct LogConfig {
-    /// Log lines of this level and above: off, error, warn, info, debug or trace
+    /// Lowest level of log lines: off, error, warn, info, debug or trace
     #[arg(
         id = "log_level",
         long = "log-level",
@@ -311,7 +366,7 @@ pub struct LogConfig {
     )]
     #[arg(value_parser = checked(log_level))]
     pub level: LevelFilter,
-    /// How a log line is written: text or json
+    /// Format of log lines: text or json
     #[arg(
         id = "log_format",
         long = "log-format",

@@ -1,37 +1,37 @@
-//! Keys that modules need (`config.NAME` of the rule language): `--key NAME=VALUE`, `SIGHTLINE_KEY_NAME`.
+//! Keys that modules need (`config.NAME` in a catalogue entry): `--key NAME=VALUE`, `SIGHTLINE_KEY_NAME`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use super::ConfigError;
 use super::checked::refusal;
+use super::error::ConfigError;
 use crate::base::secret::Secret;
 
-/// What the variables of module keys start with.
+/// The prefix of the variables of module keys.
 pub const VARIABLE_PREFIX: &str = "SIGHTLINE_KEY_";
 
-/// Lower-case name to key.
+/// The keys by their names in lower case.
 pub type ModuleKeys = BTreeMap<String, Secret<String>>;
 
 /// One `--key NAME=VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySetting {
-    /// Lower case.
+    /// The name in lower case.
     pub name: String,
     /// The key.
     pub value: Secret<String>,
 }
 
-/// Reads `NAME=VALUE`. The errors never repeat the value.
+/// Parses `NAME=VALUE`. The errors never repeat the value.
 pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
     let (name, value) = text.split_once('=').ok_or("NAME=VALUE is allowed")?;
     Ok(KeySetting { name: key_name(name)?, value: key_value(value)? })
 }
 
-/// The keys of the environment, overruled by those of the command line.
+/// Returns the keys of the environment and of the command line, which takes precedence.
 ///
 /// # Errors
-/// A variable that holds no key; names the variable, never its value.
+/// Fails if a variable has no valid key. The error names the variable, never its value.
 pub(crate) fn collect(
     settings: &[KeySetting],
     environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -43,7 +43,7 @@ pub(crate) fn collect(
         if value.is_empty() {
             continue;
         }
-        let key = value.to_str().ok_or_else(|| "it is not UTF-8".to_owned()).and_then(key_value);
+        let key = value.to_str().ok_or_else(|| "not valid UTF-8".to_owned()).and_then(key_value);
         let refuse = |reason: String| ConfigError::new(refusal(variable, None, &reason));
         keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
     }
@@ -54,7 +54,7 @@ pub(crate) fn collect(
 fn key_name(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !fits {
-        return Err("the name is not 1 to 64 letters, digits and _".to_owned());
+        return Err("invalid name: 1 to 64 letters, digits and _ are allowed".to_owned());
     }
     Ok(text.to_ascii_lowercase())
 }
@@ -62,7 +62,7 @@ fn key_name(text: &str) -> Result<String, String> {
 fn key_value(text: &str) -> Result<Secret<String>, String> {
     let fits = (1..=4096).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
     if !fits {
-        return Err("the key is not 1 to 4096 visible ASCII characters".to_owned());
+        return Err("invalid key: 1 to 4096 visible ASCII characters are allowed".to_owned());
     }
     Ok(Secret::new(text.to_owned()))
 }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_overrules_the_environment_and_case_does_not_count() {
+    fn the_command_line_overrides_the_environment_in_any_case() {
         let settings = [setting("Shodan=from-flag").unwrap(), setting("other=a=b").unwrap()];
         let variables = environment(&[
             ("SIGHTLINE_KEY_SHODAN", "from-env"),
@@ -98,7 +98,7 @@ mod tests {
         let error = collect(&[], environment(&[("SIGHTLINE_KEY_A", "hunter2\t")])).unwrap_err().to_string();
         assert_eq!(
             error,
-            "invalid value for SIGHTLINE_KEY_A: the key is not 1 to 4096 visible ASCII characters"
+            "invalid value for SIGHTLINE_KEY_A: invalid key: 1 to 4096 visible ASCII characters are allowed"
         );
     }
 }

@@ -1,6 +1,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use clap::{Args as _, Command};
+
 use super::*;
 
 fn parse(flags: &[&str]) -> Result<ServeConfig, String> {
@@ -41,67 +43,60 @@ fn the_base_url_follows_the_address_that_was_bound() {
     assert_eq!(server.base_url_at(bound("127.0.0.1:4711")), "https://s.example.org");
 }
 
+/// Flags, and a part of the message that refuses them.
+const REFUSED: &[(&[&str], &str)] = &[
+    (&["--listen", "localhost"], "\"localhost\" for --listen <ADDRESS>: an IP address and a port is allowed"),
+    (&["--listen", "127.0.0.1:99999"], "for --listen"),
+    (&["--admin-listen", "9090"], "\"9090\" for --admin-listen <ADDRESS>: an IP address and a port"),
+    (&["--database", "@/nowhere/hunter2"], "value for --database <URL>: cannot read the file after the @"),
+    (&["--database", "@/proc/self/comm"], "value for --database <URL>: in the file: sqlite:PATH or"),
+    (&["--base-url", "ftp://x"], "\"ftp://x\" for --base-url <URL>: an http:// or https:// address"),
+    (&["--base-url", "http://x/?a=b"], "for --base-url"),
+    (&["--base-url", "http://u@x"], "for --base-url"),
+    (&["--base-url", "http://x/#a"], "for --base-url"),
+    (&["--request-workers", "0"], "\"0\" for --request-workers <N>: a whole number from 1 to 1024"),
+    (&["--max-streams", "12001"], "a whole number from 1 to 12000 is allowed"),
+    (&["--max-streams", "+5"], "a whole number from 1 to 12000 is allowed"),
+    (&["--wait-timeout", "30"], "\"30\" for --wait-timeout <DURATION>: a number with its unit"),
+    (&["--stream-timeout", "0s"], "from 100ms to 1d"),
+    (&["--keep-alive", "1ms"], "from 10ms to 10m"),
+    (&["--sandbox", "unreal"], "for --sandbox[=<WEB>]: realistic, perfect or off is allowed"),
+    (&["--drain-timeout", "2h"], "from 0s to 1h"),
+    (&["--cors-origin", "https://a.example/x"], "for --cors-origin <ORIGIN>: a scheme, host and port"),
+    (&["--cors-origin", "https://a.example,b"], "\"b\" for --cors-origin"),
+    (&["--trusted-proxy", "10.0.0.0/33"], "for --trusted-proxy <NETWORK>: an IP address or network"),
+    (&["--database", "mysql://u:hunter2@h/d"], "value for --database <URL>: sqlite:PATH or postgres://"),
+    (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
+    (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: cannot read the file"),
+    (&["--catalog", "/"], "for --catalog <FILE>: not a file"),
+    (&["--no-builtin"], "--no-builtin leaves no modules: it is only allowed together with --catalog FILE"),
+    (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),
+    (&["--max-runs", "-1"], "for --max-runs"),
+    (&["--lease", "4s"], "from 5s to 10m"),
+    (&["--check-timeout", "1h"], "from 100ms to 10m"),
+    (&["--run-timeout", "2h"], "from 100ms to 1h"),
+    (&["--run-timeout", "5s"], "--check-timeout 10s is longer than --run-timeout 5s: at most that"),
+    (&["--control-ttl", "31d"], "from 0s to 30d"),
+    (&["--user-agent", "a\nb"], "\"a\\nb\" for --user-agent <TEXT>: 1 to 256 visible ASCII characters"),
+    (&["--outbound-proxy", "ftp://u:hunter2@h"], "value for --outbound-proxy <URL>: http://[USER"),
+    (&["--outbound-proxy", "socks5://"], "value for --outbound-proxy"),
+    (&["--ca-file", "/nowhere/ca.pem"], "\"/nowhere/ca.pem\" for --ca-file <FILE>: cannot read the file"),
+    (&["--ca-file", "Cargo.toml"], "--ca-file <FILE>: the file contains no certificate; a PEM file with one"),
+    (&["--key", "shodan:hunter2"], "value for --key <NAME=VALUE>: NAME=VALUE is allowed"),
+    (&["--key", "a-b=hunter2"], "value for --key <NAME=VALUE>: invalid name:"),
+    (&["--plans", "pro=x"], "for --plans <TABLE>: credits of plan \"pro\": a whole number or \"unlimited\""),
+    (&["--rate-limit-search", "0"], "for --rate-limit-search <N>: a whole number from 1 to 1000000"),
+    (&["--rate-limit-stream", "x"], "for --rate-limit-stream <N>: a whole number"),
+    (&["--rate-limit-read", "1000001"], "for --rate-limit-read <N>: a whole number"),
+    (&["--log-level", "loud"], "\"loud\" for --log-level <LEVEL>: off, error, warn, info, debug or trace"),
+    (&["--log-format", "xml"], "\"xml\" for --log-format <FORMAT>: text or json is allowed"),
+    (&["--listn", "x"], "unexpected argument '--listn'"),
+];
+
 #[test]
 fn every_option_refuses_what_it_does_not_allow() {
-    for (flags, want) in [
-        (
-            &["--listen", "localhost"][..],
-            "\"localhost\" for --listen <ADDRESS>: an IP address and a port is allowed",
-        ),
-        (&["--listen", "127.0.0.1:99999"], "for --listen"),
-        (&["--admin-listen", "9090"], "\"9090\" for --admin-listen <ADDRESS>: an IP address and a port"),
-        (
-            &["--database", "@/nowhere/hunter2"],
-            "value for --database <URL>: the file after the @ cannot be read",
-        ),
-        (&["--database", "@/proc/self/comm"], "value for --database <URL>: in the file: sqlite:PATH or"),
-        (&["--base-url", "ftp://x"], "\"ftp://x\" for --base-url <URL>: an http:// or https:// address"),
-        (&["--base-url", "http://x/?a=b"], "for --base-url"),
-        (&["--base-url", "http://u@x"], "for --base-url"),
-        (&["--base-url", "http://x/#a"], "for --base-url"),
-        (&["--request-workers", "0"], "\"0\" for --request-workers <N>: a whole number from 1 to 1024"),
-        (&["--max-streams", "12001"], "a whole number from 1 to 12000 is allowed"),
-        (&["--max-streams", "+5"], "a whole number from 1 to 12000 is allowed"),
-        (&["--wait-timeout", "30"], "\"30\" for --wait-timeout <DURATION>: a number with its unit"),
-        (&["--stream-timeout", "0s"], "from 100ms to 1d"),
-        (&["--keep-alive", "1ms"], "from 10ms to 10m"),
-        (&["--sandbox", "unreal"], "for --sandbox[=<WEB>]: realistic, perfect or off is allowed"),
-        (&["--drain-timeout", "2h"], "from 0s to 1h"),
-        (&["--cors-origin", "https://a.example/x"], "for --cors-origin <ORIGIN>: a scheme, host and port"),
-        (&["--cors-origin", "https://a.example,b"], "\"b\" for --cors-origin"),
-        (&["--trusted-proxy", "10.0.0.0/33"], "for --trusted-proxy <NETWORK>: an IP address or network"),
-        (&["--database", "mysql://u:hunter2@h/d"], "value for --database <URL>: sqlite:PATH or postgres://"),
-        (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
-        (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: it cannot be read"),
-        (&["--catalog", "/"], "for --catalog <FILE>: it is not a file"),
-        (&["--no-builtin"], "--no-builtin leaves no modules: it is allowed together with --catalog FILE"),
-        (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),
-        (&["--max-runs", "-1"], "for --max-runs"),
-        (&["--lease", "4s"], "from 5s to 10m"),
-        (&["--check-timeout", "1h"], "from 100ms to 10m"),
-        (&["--run-timeout", "2h"], "from 100ms to 1h"),
-        (&["--run-timeout", "5s"], "--check-timeout 10s is longer than --run-timeout 5s: at most the same"),
-        (&["--control-ttl", "31d"], "from 0s to 30d"),
-        (&["--user-agent", "a\nb"], "\"a\\nb\" for --user-agent <TEXT>: 1 to 256 visible ASCII characters"),
-        (&["--outbound-proxy", "ftp://u:hunter2@h"], "value for --outbound-proxy <URL>: http://[USER"),
-        (&["--outbound-proxy", "socks5://"], "value for --outbound-proxy"),
-        (&["--key", "shodan:hunter2"], "value for --key <NAME=VALUE>: NAME=VALUE is allowed"),
-        (&["--key", "a-b=hunter2"], "value for --key <NAME=VALUE>: the name is not"),
-        (
-            &["--plans", "pro=x"],
-            "for --plans <TABLE>: credits of plan \"pro\": a whole number or \"unlimited\"",
-        ),
-        (&["--rate-limit-search", "0"], "for --rate-limit-search <N>: a whole number from 1 to 1000000"),
-        (&["--rate-limit-stream", "x"], "for --rate-limit-stream <N>: a whole number"),
-        (&["--rate-limit-read", "1000001"], "for --rate-limit-read <N>: a whole number"),
-        (
-            &["--log-level", "loud"],
-            "\"loud\" for --log-level <LEVEL>: off, error, warn, info, debug or trace",
-        ),
-        (&["--log-format", "xml"], "\"xml\" for --log-format <FORMAT>: text or json is allowed"),
-        (&["--listn", "x"], "unexpected argument '--listn'"),
-    ] {
-        // `--max-runs -1` must reach the parser, not be taken for an option.
+    for (flags, want) in REFUSED {
+        // In this form `--max-runs -1` reaches the parser as a value.
         let flags = [format!("{}={}", flags[0], flags.get(1).unwrap_or(&"true"))];
         let flags: Vec<&str> = match flags[0].strip_suffix("=true") {
             Some(alone) => vec![alone],

@@ -1,4 +1,4 @@
-//! Kinds of values: what each allows, and the words that say so.
+//! Parsers for kinds of values. Their errors say what is allowed.
 
 use std::fmt;
 use std::io::Read as _;
@@ -6,23 +6,25 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use url::Url;
 
-use super::groups::SandboxMode;
+use super::checked::{checked, secret};
+use crate::base::certificates::read_certificates;
 use crate::base::secret::Secret;
 use crate::http::Network;
 
 type Parsed<T> = Result<T, String>;
 
-/// Units of a duration, largest first, in milliseconds.
+/// Units of a duration in milliseconds, largest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
-/// Where the data is kept. Shows itself without the credentials it may hold.
+/// The address of the database. `Display` leaves out its credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseAddress(Secret<String>);
 
 impl DatabaseAddress {
-    /// The whole address, credentials included: for whoever opens it.
+    /// Returns the whole address with its credentials, for opening the database.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
@@ -37,7 +39,18 @@ impl fmt::Display for DatabaseAddress {
     }
 }
 
-/// A whole number from `least` to `most`.
+/// Whether and how the web is simulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// Search the real web.
+    Off,
+    /// Simulate the delays and faults of the real web.
+    Realistic,
+    /// Every site answers at once as its module expects.
+    Perfect,
+}
+
+/// Returns a parser for a whole number from `least` to `most`.
 pub(crate) fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize> + Clone {
     move |text| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -48,19 +61,19 @@ pub(crate) fn number(least: usize, most: usize) -> impl Fn(&str) -> Parsed<usize
     }
 }
 
-/// A number of days; 0 is for ever.
+/// Parses a number of days; 0 means no limit.
 pub(crate) fn days(text: &str) -> Parsed<u32> {
     let number = number(0, 36_500)(text)?;
-    u32::try_from(number).map_err(|_| "too large".to_owned())
+    u32::try_from(number).map_err(|_| "the number is too large".to_owned())
 }
 
-/// The same as [`number`], for the rate limits.
+/// Parses a number of requests per minute.
 pub(crate) fn per_minute(text: &str) -> Parsed<u32> {
     let number = number(1, 1_000_000)(text)?;
-    u32::try_from(number).map_err(|_| "too large".to_owned())
+    u32::try_from(number).map_err(|_| "the number is too large".to_owned())
 }
 
-/// A duration from `least` to `most`: digits and a unit.
+/// Returns a parser for a duration from `least` to `most`: digits and a unit.
 pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str) -> Parsed<Duration> + Clone {
     move |text| {
         let range = || match (read_duration(least), read_duration(most)) {
@@ -80,13 +93,13 @@ fn read_duration(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(millis).map(Duration::from_millis)
 }
 
-/// `10s`, `500ms`: in seconds where they are whole, as people write timeouts.
+/// Formats a duration in seconds if they are whole, else in milliseconds: `10s`, `500ms`.
 pub(crate) fn show_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
     if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
 }
 
-/// What a switch may be set to by its variable.
+/// Parses the value of a switch's variable.
 pub(crate) fn switch(text: &str) -> Parsed<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "on" => Ok(true),
@@ -95,7 +108,7 @@ pub(crate) fn switch(text: &str) -> Parsed<bool> {
     }
 }
 
-/// How the web is simulated, or not.
+/// Parses a value of `--sandbox`.
 pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
     match (text, switch(text)) {
         ("realistic", _) | (_, Ok(true)) => Ok(SandboxMode::Realistic),
@@ -105,10 +118,10 @@ pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
     }
 }
 
-/// An address to listen on.
+/// Parses an address to listen on.
 pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
     if text.starts_with("unix:") || text.starts_with('/') {
-        // Why: see `crate::http`.
+        // See `crate::http` for the reason.
         return Err("a unix socket is not supported, since the HTTP library does not tell its connections \
                     apart; an IP address and a port is allowed: listen on loopback, such as 127.0.0.1:8080, and \
                     let the reverse proxy connect there"
@@ -120,7 +133,7 @@ pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
     })
 }
 
-/// The address that clients use, without a slash at its end.
+/// Parses the address that clients use, and removes a slash at its end.
 pub(crate) fn base_url(text: &str) -> Parsed<String> {
     let allowed = || {
         "an http:// or https:// address without user, query and fragment is allowed, such as \
@@ -134,7 +147,12 @@ pub(crate) fn base_url(text: &str) -> Parsed<String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// A web page's origin for CORS, or `*`.
+/// Returns a value parser for the address that clients use.
+pub(crate) fn base_url_option() -> impl TypedValueParser<Value = String> {
+    checked(base_url)
+}
+
+/// Parses the origin of a web page for CORS, or `*`.
 pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
     if text == "*" {
         return Ok(text.to_owned());
@@ -154,21 +172,26 @@ fn is_plain_web_address(url: &Url) -> bool {
         && url.fragment().is_none()
 }
 
-/// The longest file that is read for an address.
+/// The longest file from which an address is read.
 const ADDRESS_FILE_BYTES: u64 = 4096;
 
-/// Where the data is kept, or `@FILE`, a file that says so: for what hands secrets over as files, and keeps them out
-/// of environments. The errors never repeat the text.
+/// Parses the address of the database, or `@FILE` for a file that contains it. Systems that pass secrets as
+/// files need no secret in the environment then. The errors never repeat the text.
 pub(crate) fn database(text: &str) -> Parsed<DatabaseAddress> {
     match text.strip_prefix('@') {
         Some(file) => {
             let address = read_address(file).map_err(|error| {
-                format!("the file after the @ cannot be read ({error}); it holds the address")
+                format!("cannot read the file after the @ ({error}); it must contain the address")
             })?;
             database_address(address.trim()).map_err(|allowed| format!("in the file: {allowed}"))
         }
         None => database_address(text),
     }
+}
+
+/// Returns a value parser for the address of a database. Its errors never repeat the address.
+pub(crate) fn database_option() -> impl TypedValueParser<Value = DatabaseAddress> {
+    secret(database)
 }
 
 fn read_address(file: &str) -> std::io::Result<String> {
@@ -188,7 +211,7 @@ fn database_address(text: &str) -> Parsed<DatabaseAddress> {
     }
 }
 
-/// A proxy for outgoing requests. The errors never repeat the text.
+/// Parses a proxy for outgoing requests. The errors never repeat the text.
 pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
     let url = Url::parse(text).ok().filter(|url| {
         matches!(url.scheme(), "http" | "socks5")
@@ -206,7 +229,7 @@ pub(crate) fn outbound_proxy(text: &str) -> Parsed<Secret<String>> {
     }
 }
 
-/// A `User-Agent` header.
+/// Parses a `User-Agent` header.
 pub(crate) fn user_agent(text: &str) -> Parsed<String> {
     let fits = (1..=256).contains(&text.len())
         && text.trim() == text
@@ -214,28 +237,35 @@ pub(crate) fn user_agent(text: &str) -> Parsed<String> {
     if fits { Ok(text.to_owned()) } else { Err("1 to 256 visible ASCII characters are allowed".to_owned()) }
 }
 
-/// A catalogue file; it must be there.
+/// Parses the path of a catalogue file, which must exist.
 pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
         Ok(meta) if meta.is_file() => Ok(path),
-        Ok(_) => Err("it is not a file; a JSON file with modules is allowed".to_owned()),
-        Err(error) => Err(format!("it cannot be read ({error}); a JSON file with modules is allowed")),
+        Ok(_) => Err("not a file; a JSON file with modules is allowed".to_owned()),
+        Err(error) => Err(format!("cannot read the file ({error}); a JSON file with modules is allowed")),
     }
 }
 
-/// A list of what is never searched; it must be there.
+/// Parses the path of a file of certificate authorities, which is read here and again by the prober.
+pub(crate) fn ca_file(text: &str) -> Parsed<PathBuf> {
+    let path = PathBuf::from(text);
+    read_certificates(&path)?;
+    Ok(path)
+}
+
+/// Parses the path of a suppression file, which must exist.
 pub(crate) fn suppress_file(text: &str) -> Parsed<PathBuf> {
     const ALLOWED: &str = "a file with lines as `sightline suppress hash` writes them is allowed";
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
         Ok(meta) if meta.is_file() => Ok(path),
-        Ok(_) => Err(format!("it is not a file; {ALLOWED}")),
-        Err(error) => Err(format!("it cannot be read ({error}); {ALLOWED}")),
+        Ok(_) => Err(format!("not a file; {ALLOWED}")),
+        Err(error) => Err(format!("cannot read the file ({error}); {ALLOWED}")),
     }
 }
 
-/// A key of such a list. The errors never repeat the text.
+/// Parses the key of a suppression file. The errors never repeat the text.
 pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
     let fits = (16..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
     if !fits {
@@ -246,7 +276,7 @@ pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
     Ok(Secret::new(text.to_owned()))
 }
 
-/// A network or a single address.
+/// Parses a network or a single address.
 pub(crate) fn network(text: &str) -> Parsed<Network> {
     text.parse().map_err(|_| {
         "an IP address or network is allowed, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned()

@@ -1,59 +1,62 @@
-//! What an operator can set, and every constant with its reason.
+//! The server's configuration, and its constants with their reasons.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use super::forwarded::Network;
+use super::message::forwarded::Network;
 
-/// How the server listens, and where its limits are. `Default` is fit for production behind a reverse proxy.
+/// The configuration of a server. The defaults suit production behind a reverse proxy.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Where to listen. Port 0 takes a free one. Default 127.0.0.1:8080: the open network is a reverse
-    /// proxy's place; see [`super::Server::bind`].
+    /// The address to listen on. Port 0 takes a free port. Default 127.0.0.1:8080, because only a reverse proxy
+    /// should be reachable from other machines; see [`super::Server::bind`].
     pub listen: SocketAddr,
-    /// Threads that run the handler. Default 16: a handler is short and never waits for a run.
+    /// The number of threads that run the handler. Default 16, because a handler is quick and never waits for a
+    /// search.
     pub request_workers: usize,
-    /// Requests that may wait for a worker; one more is answered 503 at once. Default 1,024: at
-    /// thousands of requests a second that is well under a second of waiting.
+    /// The maximum number of requests that wait for a worker. Further ones are answered with 503. Default 1,024: at
+    /// thousands of requests per second they wait for less than a second.
     pub request_queue: usize,
-    /// Threads for [`super::Reply::Later`], [`super::Reply::Stream`] and answers to slow readers together.
-    /// Default 2,000; each costs a thread on top of its connection's.
+    /// The maximum number of threads for [`super::Reply::Later`], [`super::Reply::Stream`] and answers to slow
+    /// readers together. Default 2,000. Each is an addition to the thread of its connection.
     pub max_streams: usize,
-    /// Stack of each such thread. Default 256 KiB: only touched pages cost memory, and the product's code
-    /// (SQL, JSON) runs on it. A stream that only copies bytes still works with 32 KiB.
+    /// The stack size of each such thread, in bytes. Default 256 KiB: handlers that use SQL and JSON run on it, and
+    /// only used pages cost memory. A stream that only copies bytes works with 32 KiB.
     pub stream_stack_bytes: usize,
-    /// The largest body a request may have. Default 64 KiB.
+    /// The maximum size of a request's body, in bytes. Default 64 KiB.
     pub max_body_bytes: usize,
-    /// Threads that read bodies that did not come with the head. Default 8: a body is at most
-    /// `max_body_bytes`, so a reader is busy for long only with a slow client, at most `body_timeout`.
-    pub body_workers: usize,
-    /// Time for a whole body to come. Default 10 s.
+    /// The maximum number of bodies that are read at the same time, each on a separate thread. Further requests are
+    /// answered with 503. Bodies of up to 1,024 bytes come with the head and do not count. Default 256: a body is at
+    /// most `max_body_bytes` long and comes within `body_timeout`, so only many slow clients reach the limit.
+    pub max_bodies: usize,
+    /// The time limit for a whole body. Default 10 s.
     pub body_timeout: Duration,
-    /// A connection that sends nothing for this long is closed. Default 15 s; a proxy's idle upstream
-    /// connections must end before.
+    /// The time after which a connection that sends nothing is closed. Default 15 s. A proxy must close its idle
+    /// upstream connections earlier.
     pub idle_timeout: Duration,
-    /// Time for a whole head to come, counted from the connection's start or its last answer; what sends a
-    /// byte now and then is cut off by it. Default 30 s; must exceed `idle_timeout`.
+    /// The time limit for a whole head, from the start of the connection or its last answer. It ends connections that
+    /// send single bytes. Default 30 s. It must be longer than `idle_timeout`.
     pub head_timeout: Duration,
-    /// A reader of a plain answer that takes nothing for this long is cut off. Default 10 s.
+    /// The time after which a reader that takes nothing of its answer is disconnected. Default 10 s.
     pub write_timeout: Duration,
-    /// A stream's reader that takes nothing for this long is cut off. Default 30 s.
+    /// The time after which a reader that takes nothing of its stream is disconnected. Default 30 s.
     pub stream_write_timeout: Duration,
-    /// A peer that acknowledges nothing for this long, neither data nor a request for a sign of life, has
-    /// vanished: its connection ends. Default 20 s.
+    /// The time after which a connection ends if the peer acknowledges neither data nor keepalive probes. Default 20
+    /// s.
     pub vanish_timeout: Duration,
-    /// An idle peer is asked for a sign of life after this time. Default 30 s; whole seconds.
+    /// The time after which keepalive probes are sent on an idle connection, in whole seconds. Default 30 s.
     pub keepalive_after: Duration,
-    /// Pace of the probes that tell whether connections are still accepted. Default 1 s. Each is an accepted
-    /// connection: with `idle_timeout` shorter than this, `accept()` times out and has to be begun again.
+    /// The interval of the probes whether connections are still accepted. Default 1 s. Each probe is an accepted
+    /// connection: if `idle_timeout` is shorter than the interval, `accept()` times out and the accept loop is
+    /// rebuilt.
     pub probe_every: Duration,
-    /// Connections at once; over it the longest idle ones are closed. Default `None`: what the limit on
-    /// file descriptors leaves room for.
+    /// The number of connections above which the longest idle ones are closed. Default `None`, which means as many as
+    /// the limits on file descriptors and threads allow.
     pub max_connections: Option<usize>,
-    /// Peers whose `X-Forwarded-For` is believed. Default none.
+    /// The proxies whose `X-Forwarded-For` is trusted. Default none.
     pub trusted_proxies: Vec<Network>,
-    /// Set the soft limit on file descriptors to what the machine can serve. Default true.
+    /// Whether to set the soft limit on file descriptors to as many as the machine can serve. Default true.
     pub adjust_descriptor_limit: bool,
 }
 
@@ -66,7 +69,7 @@ impl Default for ServerConfig {
             max_streams: 2000,
             stream_stack_bytes: 256 * 1024,
             max_body_bytes: 64 * 1024,
-            body_workers: 8,
+            max_bodies: 256,
             body_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(15),
             head_timeout: Duration::from_secs(30),
@@ -83,26 +86,28 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// Says what is out of range.
+    /// Checks that all values are in range.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`], naming the field and what is allowed.
+    /// Returns [`io::ErrorKind::InvalidInput`] with the name of the field and the allowed values, if a value is out
+    /// of range.
     pub fn validate(&self) -> io::Result<()> {
         let at_least_one = [
             ("request_workers", self.request_workers),
             ("request_queue", self.request_queue),
             ("max_streams", self.max_streams),
-            ("body_workers", self.body_workers),
+            ("max_bodies", self.max_bodies),
             ("max_body_bytes", self.max_body_bytes),
             ("max_connections", self.max_connections.unwrap_or(1)),
         ];
         for (name, value) in at_least_one {
             if value == 0 {
-                return Err(invalid(&format!("{name} is 0; at least 1 is allowed")));
+                return Err(invalid(&format!("{name} must be at least 1")));
             }
         }
         if self.max_body_bytes > MAX_BODY_CEILING {
-            let text = format!("max_body_bytes is {}; at most {MAX_BODY_CEILING}", self.max_body_bytes);
+            let text =
+                format!("max_body_bytes is {}; at most {MAX_BODY_CEILING} is allowed", self.max_body_bytes);
             return Err(invalid(&text));
         }
         let times = [
@@ -139,83 +144,94 @@ fn invalid(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("server configuration: {text}"))
 }
 
-/// A body is held in memory as a whole.
+/// The upper limit of `max_body_bytes`, because a body is held in memory as a whole.
 const MAX_BODY_CEILING: usize = 64 * 1024 * 1024;
-/// Shorter ones would cut off readers for the machine's own pauses.
+/// The lower limit of most timeouts. A pause of the machine itself must not disconnect a reader.
 const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
-/// The kernel counts signs of life in whole seconds.
+/// The lower limit of the keepalive times, which Linux counts in whole seconds.
 const SHORTEST_KEEPALIVE: Duration = Duration::from_secs(1);
 
-/// Connections that wait for `accept()`: they sit through a restart of the accept loop. The kernel
-/// cuts it to `somaxconn`.
-pub(super) const BACKLOG: i32 = 1024;
-/// Bounds how many pipelined requests can lie in the kernel for tiny_http to queue (it has no bound of its
-/// own): 60 KiB (120 KiB, as the kernel doubles it) are about 6,500 of the shortest. A socket that is left alone
-/// begins with 128 KiB and grows.
-pub(super) const RECEIVE_BUFFER_BYTES: usize = 60 * 1024;
-/// An answer of up to about this size leaves a worker at once, whatever the reader does; and a stream that is
-/// not read holds no more than this (doubled by the kernel).
-pub(super) const SEND_BUFFER_BYTES: usize = 128 * 1024;
-/// How long one write may wait. Short, so that a worker finds out soon that a reader is slow and hands the
-/// answer over to a thread of its own; how long the reader may stall is `write_timeout`.
-pub(super) const SEND_PATIENCE: Duration = Duration::from_millis(250);
-/// A peer that gave no sign of life is asked so many times within `vanish_timeout`.
-pub(super) const SIGNS_OF_LIFE: u32 = 4;
-/// A whole plain answer must be out by then, however steadily a reader takes a byte.
-pub(super) const ANSWER_DEADLINE: Duration = Duration::from_secs(60);
+/// The maximum number of connections that wait for `accept()`, for example while the accept loop is rebuilt. Linux
+/// limits it to `somaxconn`.
+pub(crate) const BACKLOG: i32 = 1024;
+/// The size of the receive buffer of a connection. It bounds the pipelined requests that tiny_http can queue without
+/// limit: 60 KiB, which Linux doubles, contain about 6,500 of the shortest ones. The default buffer begins with 128
+/// KiB and grows.
+pub(crate) const RECEIVE_BUFFER_BYTES: usize = 60 * 1024;
+/// The size of the send buffer of a connection, which Linux doubles. An answer of up to about this size never waits
+/// for its reader, and a stream that is not read uses no more memory than this.
+pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
+/// The time for which one write may wait. It is short, so that a worker soon notices a slow reader and leaves the
+/// answer to another thread. The time for which the reader may stall is `write_timeout`.
+pub(crate) const WRITE_WAIT: Duration = Duration::from_millis(250);
+/// The number of keepalive probes that are sent within `vanish_timeout`.
+pub(crate) const KEEPALIVE_PROBES: u32 = 4;
+/// The time limit for a whole answer that is not a stream, even if its reader steadily takes single bytes.
+pub(crate) const ANSWER_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Longest request target; longer is 414. What common servers and proxies take.
-pub(super) const MAX_TARGET_BYTES: usize = 8 * 1024;
-/// Names and values of all headers together; more is 431. Proxies allow 32 KiB at most by default.
-pub(super) const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// Number of headers; more is 431.
-pub(super) const MAX_HEADERS: usize = 100;
-/// tiny_http has read a body of up to this size before we see the request.
-pub(super) const INLINE_BODY_BYTES: u64 = 1024;
-/// Pipelined requests that may wait behind the one in hand; one more ends the connection.
-pub(super) const MAX_PIPELINED: usize = 16;
+/// The maximum size of a request target. A longer one is answered with 414. Common servers and proxies have the same
+/// limit.
+pub(crate) const MAX_TARGET_BYTES: usize = 8 * 1024;
+/// The maximum size of the names and values of all headers. More is answered with 431. Proxies allow at most 32 KiB
+/// by default.
+pub(crate) const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The number of bytes that a connection may send after its last request, besides a body. A connection that sends
+/// more is closed, because tiny_http reads a line of any length into memory. It is twice the receive buffer, and more
+/// than the largest head.
+pub(crate) const MAX_UNPARSED_BYTES: u64 = 256 * 1024;
+/// The maximum number of bytes on the wire for one byte of a body: six, in chunks of one byte each.
+pub(crate) const BODY_WIRE_FACTOR: u64 = 6;
+/// The maximum number of headers. More is answered with 431.
+pub(crate) const MAX_HEADERS: usize = 100;
+/// The maximum size of a body that tiny_http reads together with the head.
+pub(crate) const INLINE_BODY_BYTES: u64 = 1024;
+/// The maximum number of pipelined requests that wait behind the current one. A further one closes the connection.
+pub(crate) const MAX_PIPELINED: usize = 16;
 
-/// Threads that word refusals: quick work, away from the request workers, which may be what is used up.
-pub(super) const REFUSAL_WORKERS: usize = 2;
-/// Refusals that may wait; beyond it a connection is closed without a word.
-pub(super) const REFUSAL_QUEUE: usize = 512;
-/// Stack of the pools' threads: they run the product's code.
-pub(super) const WORKER_STACK_BYTES: usize = 1024 * 1024;
-/// Stack of the server's own threads: shallow code.
-pub(super) const OWN_STACK_BYTES: usize = 128 * 1024;
+/// The maximum number of threads that send refusals. They do not use the request workers, which may all be busy.
+/// Above this number a connection is closed without an answer.
+pub(crate) const MAX_REFUSALS: usize = 64;
+/// The stack size of the request workers, which run the handler.
+pub(crate) const WORKER_STACK_BYTES: usize = 1024 * 1024;
+/// The stack size of the server's own threads.
+pub(crate) const OWN_STACK_BYTES: usize = 128 * 1024;
 
-/// What a refused client is told to wait when workers are used up: a queue clears quickly.
-pub(super) const RETRY_AFTER_QUEUE: Duration = Duration::from_secs(1);
-/// The same when streams are used up: they last.
-pub(super) const RETRY_AFTER_STREAMS: Duration = Duration::from_secs(5);
+/// The value of `Retry-After` when the queue for workers is full, which clears quickly.
+pub(crate) const RETRY_AFTER_QUEUE: Duration = Duration::from_secs(1);
+/// The value of `Retry-After` when all stream threads are busy, which takes longer.
+pub(crate) const RETRY_AFTER_STREAMS: Duration = Duration::from_secs(5);
 
-/// How long a closing connection may take to read the last answer: closing earlier would reset it and
-/// could destroy the answer on its way.
-pub(super) const LINGER: Duration = Duration::from_secs(2);
-/// What a closing connection may still send before it is cut off.
-pub(super) const LINGER_BYTES: usize = 1024 * 1024;
-/// Pace of the closing thread while it has work.
-pub(super) const CLOSING_TICK: Duration = Duration::from_millis(10);
+/// The time that a peer gets to read the last answer of a closing connection. If the connection were closed earlier,
+/// it would be reset, and the answer could be lost on its way.
+pub(crate) const LINGER: Duration = Duration::from_secs(2);
+/// The number of bytes that the peer of a closing connection may still send before it is reset.
+pub(crate) const LINGER_BYTES: usize = 1024 * 1024;
+/// The interval of the closing thread while it has work.
+pub(crate) const CLOSING_TICK: Duration = Duration::from_millis(10);
 
-/// Pace of the look at all sockets: a connection that tiny_http forgot is poked on the second look.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(40);
-/// The same when someone has just connected, which is when tiny_http forgets: it accepts in microseconds, on a
-/// crowded machine in a few of these.
-pub(super) const LOOK_AT_NEW: Duration = Duration::from_millis(5);
-/// A connection is new for so long, or until its first request.
-pub(super) const NEW_FOR: Duration = Duration::from_millis(250);
-/// A look may take at most this part of the time: with very many sockets looks get rarer.
-pub(super) const LOOK_SHARE: u32 = 50;
-/// But no rarer: on a crowded machine a look takes long because it is interrupted.
-pub(super) const LONGEST_LOOK_PAUSE: Duration = Duration::from_millis(400);
-/// Pokes a look: more are done at the next.
-pub(super) const MAX_POKES: usize = 64;
-/// An answer to a probe takes microseconds; only a crowded machine needs a good part of this.
-pub(super) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
-/// First and longest pause between attempts to rebuild the accept loop.
-pub(super) const REBUILD_BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-/// Descriptors that must be free before the accept loop is rebuilt: it would die of the next connection.
-pub(super) const REBUILD_DESCRIPTORS: usize = 8;
-/// A dead accept loop's receiver stays until its connections must have ended: idle ones end by
-/// `idle_timeout`, busy ones are counted.
-pub(super) const RETIRE_AFTER: Duration = Duration::from_secs(120);
+/// The interval of the scans of all sockets. A connection that tiny_http has left without a thread is noticed in the
+/// second scan.
+pub(crate) const SCAN_INTERVAL: Duration = Duration::from_millis(40);
+/// The interval of the scans while there are new connections, because only those can be left without a thread.
+/// tiny_http accepts a connection in microseconds, on a busy machine in a few of these intervals.
+pub(crate) const SCAN_INTERVAL_NEW: Duration = Duration::from_millis(5);
+/// The age up to which a connection is new, unless it has sent its first request.
+pub(crate) const NEW_CONNECTION_AGE: Duration = Duration::from_millis(250);
+/// The inverse of the maximum share of time that scans take. With very many sockets, scans become rarer.
+pub(crate) const SCAN_SHARE: u32 = 50;
+/// The longest pause between scans. On a busy machine a scan takes long because it is interrupted, not because of its
+/// work.
+pub(crate) const MAX_SCAN_PAUSE: Duration = Duration::from_millis(400);
+/// The number of connections that the supervisor opens after one scan to wake tiny_http. Further ones follow after
+/// the next scan.
+pub(crate) const MAX_WAKE_CONNECTIONS: usize = 64;
+/// The time limit for the answer to a probe, which takes microseconds except on a busy machine.
+pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The first and the longest pause between attempts to rebuild the accept loop.
+pub(crate) const REBUILD_BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// The number of descriptors that must be free before the accept loop is rebuilt. With fewer, the next connection
+/// would end it again.
+pub(crate) const REBUILD_DESCRIPTORS: usize = 8;
+/// The time between the last request of an ended accept loop and its removal. Its idle connections have ended by then
+/// (`idle_timeout`), and it is not dropped while there are streams.
+pub(crate) const RETIRE_AFTER: Duration = Duration::from_secs(120);

@@ -1,29 +1,29 @@
-//! What the server asks of the product.
+//! The interface between the server and the service that it serves.
 
-use std::io;
+use std::io::Write;
 use std::time::Duration;
 
-use super::request::Request;
-use super::response::Response;
+use super::message::request::Request;
+use super::message::response::Response;
 
-/// Turns requests into replies. Shared by all request workers; must not block for long: what waits
-/// goes into [`Reply::Later`] or [`Reply::Stream`].
+/// A service that turns requests into replies. All request workers share one handler, and it must not block for long:
+/// work that waits belongs in [`Reply::Later`] or [`Reply::Stream`].
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request. A panic in here is answered by [`Handler::refuse`] with
+    /// Answers one request. After a panic the client gets the answer of [`Handler::refuse`] to
     /// [`Refusal::Internal`].
     fn handle(&self, request: Request) -> Reply;
 
-    /// Words an answer to a request that the server itself turns down, or that has no place.
-    /// `request` is there as far as it could be read (its body is empty).
+    /// Renders the answer to a request that the server refuses. `request` contains the valid parts of the request,
+    /// without a body.
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response;
 }
 
-/// Why the server turns a request down without asking the handler (or instead of its reply).
+/// The reason why the server refuses a request without the handler, or instead of the handler's reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// 400: the head or the framing is not what HTTP allows; says what.
+    /// 400: the head or the framing violates HTTP. Contains the violation, as a text for the client.
     Malformed(&'static str),
-    /// 408: the body did not come in time.
+    /// 408: the body did not arrive in time.
     BodyTimeout,
     /// 413: the body is larger than allowed.
     BodyTooLarge,
@@ -31,9 +31,9 @@ pub enum Refusal {
     TargetTooLong,
     /// 431: the head is too large.
     HeadTooLarge,
-    /// 503: request queue, streams or memory are used up; come back after this time.
+    /// 503: a limit on queued requests or threads is reached.
     Overloaded {
-        /// Whole seconds.
+        /// The time after which the client may try again, in whole seconds.
         retry_after: Duration,
     },
     /// 503: the server is shutting down.
@@ -43,7 +43,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The status that says so.
+    /// Returns the status of the answer.
     pub fn status(self) -> u16 {
         match self {
             Self::Malformed(_) => 400,
@@ -57,35 +57,28 @@ impl Refusal {
     }
 }
 
-/// How a request is answered.
+/// The reply to a request.
 pub enum Reply {
-    /// At once.
+    /// A complete response.
     Now(Response),
-    /// Worked out on a thread of its own, which may wait; over the limit of such threads: 503, and the work
-    /// is not begun. A stream that comes of it takes no further place.
+    /// Work that may wait and runs on a separate thread. If there are too many such threads, the client gets 503 and
+    /// the work is not run. A stream that it returns runs on the same thread.
     Later(Box<dyn FnOnce() -> Reply + Send>),
-    /// A body that comes in pieces, on a thread of its own; over the limit: 503. The response's own
-    /// body is ignored; it is sent with `Connection: close` and the connection is closed after it.
+    /// A body that a separate thread sends in pieces, or 503 if there are too many such threads. The body of the
+    /// response is ignored. The connection is closed after the stream.
     Stream(Response, StreamBody),
 }
 
-/// Writes a streamed body, piece by piece, until it returns.
-pub type StreamBody = Box<dyn FnOnce(&mut dyn StreamSink) -> StreamEnd + Send>;
+/// A function that writes a streamed body piece by piece. Each write sends its bytes at once, and blocks for the
+/// configured write timeout at most. A write fails if the reader has disconnected or takes nothing; the stream must end
+/// then.
+pub type StreamBody = Box<dyn FnOnce(&mut dyn Write) -> StreamEnd + Send>;
 
-/// What a streamed body writes to.
-pub trait StreamSink {
-    /// Sends a piece and flushes it. Blocks at most as long as the configured write timeout.
-    ///
-    /// # Errors
-    /// The reader is gone or takes nothing: end the stream.
-    fn send(&mut self, piece: &[u8]) -> io::Result<()>;
-}
-
-/// How a streamed body ended, for logs and counts.
+/// The outcome of a streamed body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
-    /// All was sent.
+    /// All pieces were sent.
     Complete,
-    /// The reader went away or was too slow.
+    /// The reader disconnected or was too slow.
     ReaderGone,
 }

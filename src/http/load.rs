@@ -1,48 +1,48 @@
-//! How busy the server is.
+//! Figures of the server's load, for health checks and metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::config::ServerConfig;
-use super::crew::Crew;
-use super::streams::Streams;
+use super::server::thread_group::ThreadGroup;
 
-/// A moment's figures, for health and metrics.
+/// The load at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Requests whose handler runs.
+    /// The number of request workers that are running a handler.
     pub workers_busy: usize,
-    /// Threads that run handlers.
+    /// The number of request workers.
     pub workers_max: usize,
-    /// Requests that wait for a worker.
+    /// The number of requests that wait for a worker.
     pub requests_queued: usize,
-    /// How many may.
+    /// The maximum number of requests that may wait for a worker.
     pub requests_queued_max: usize,
-    /// Waits, streams and answers to slow readers, each on a thread of its own.
+    /// The number of running threads for waits, streams and answers to slow readers.
     pub streams_open: usize,
-    /// How many there may be.
+    /// The maximum number of these threads.
     pub streams_max: usize,
-    /// Connections at the last look, a fraction of a second ago.
+    /// The number of connections at the last scan of the sockets, a fraction of a second ago.
     pub connections: usize,
-    /// Over it the longest idle ones are closed.
+    /// The number of connections above which the longest idle ones are closed.
     pub connections_max: usize,
-    /// Requests answered 503 for want of a place, since the start.
+    /// The number of requests since the start that were answered with 503 because a limit was reached.
     pub refused_total: u64,
-    /// Times the accept loop had died and was rebuilt, since the start.
+    /// The number of times since the start that the accept loop had ended and was rebuilt.
     pub rebuilds_total: u64,
 }
 
-/// Reads the figures; can be handed to the handler before the server starts.
+/// A reader of the load. It can be given to the handler before the server starts.
 #[derive(Clone)]
-pub struct Gauge {
+pub struct LoadReader {
     pub(super) counters: Arc<Counters>,
-    pub(super) crew: Arc<Crew>,
-    pub(super) streams: Arc<Streams>,
+    pub(super) streams: Arc<ThreadGroup>,
 }
 
-/// Figures that are kept nowhere else.
+/// Counters that the server's threads update.
 #[derive(Debug)]
 pub(super) struct Counters {
+    pub(super) workers_busy: AtomicUsize,
+    pub(super) requests_queued: AtomicUsize,
     pub(super) connections: AtomicUsize,
     pub(super) refused: AtomicU64,
     pub(super) rebuilds: AtomicU64,
@@ -54,6 +54,8 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn new(config: &ServerConfig, connections_max: usize) -> Self {
         Self {
+            workers_busy: AtomicUsize::new(0),
+            requests_queued: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             rebuilds: AtomicU64::new(0),
@@ -64,18 +66,17 @@ impl Counters {
     }
 }
 
-impl Gauge {
-    /// The present figures.
+impl LoadReader {
+    /// Returns the current load.
     pub fn load(&self) -> Load {
         let counters = &self.counters;
-        let (workers_busy, requests_queued) = self.crew.load();
         Load {
-            workers_busy,
+            workers_busy: counters.workers_busy.load(Ordering::Relaxed),
             workers_max: counters.workers_max,
-            requests_queued,
+            requests_queued: counters.requests_queued.load(Ordering::Relaxed),
             requests_queued_max: counters.requests_queued_max,
-            streams_open: self.streams.open(),
-            streams_max: self.streams.most(),
+            streams_open: self.streams.running(),
+            streams_max: self.streams.max(),
             connections: counters.connections.load(Ordering::Relaxed),
             connections_max: counters.connections_max,
             refused_total: counters.refused.load(Ordering::Relaxed),

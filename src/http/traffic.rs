@@ -1,97 +1,114 @@
-//! What was asked and how it was answered, counted: by route, method and status, never by anything that a client
-//! chose. Three additions a request, no lock.
+//! Counts requests and answers by route, method and status. A label is never a text that a client chose. A request
+//! costs three atomic additions and no lock.
 
 use std::time::Instant;
 
 use super::handler::{Reply, StreamBody};
-use super::request::Request;
-use crate::base::count::{Counter, Durations, Level, Spread};
+use super::message::request::Request;
+use crate::base::count::{ActiveCount, Counter, DurationHistogram, HistogramSnapshot};
+use crate::base::ids::AccountId;
 
-/// Methods that are told apart; the last stands for all others, which are a client's own invention.
+/// The methods with their own label. The last entry stands for all others.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"];
-/// Statuses that are told apart; the last (0) stands for all others.
+/// The statuses with their own label. The last entry (0) stands for all others.
 const STATUSES: [u16; 24] = [
     200, 204, 303, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 413, 414, 415, 416, 422, 428, 429, 431,
     500, 503, 0,
 ];
 
-/// All that was counted since the start.
+/// The counts since the start.
 pub struct Traffic {
-    /// The last one is for requests that met no route.
-    places: Vec<PlaceFigures>,
-    /// Streams that are open now.
-    pub streams: Level,
-    /// Requests that wait for the end of a search now, or whose stream is about to begin.
-    pub waits: Level,
+    /// The counts by route. The last entry is for requests without a route.
+    routes: Vec<RouteCounts>,
+    /// The number of open streams.
+    pub streams: ActiveCount,
+    /// The number of requests whose answer or stream is being prepared on a separate thread.
+    pub waits: ActiveCount,
 }
 
-struct PlaceFigures {
-    /// Pattern of the route.
+struct RouteCounts {
+    /// The path pattern of the route.
     route: &'static str,
     method: &'static str,
     answers: [[Counter; STATUSES.len()]; METHODS.len()],
-    durations: Durations,
+    durations: DurationHistogram,
 }
 
-/// A request on its way, for its count.
+/// A request that is being counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Visit {
+pub struct CountedRequest {
     place: usize,
     method: usize,
     began: Instant,
 }
 
-/// One figure: so many answers.
+/// The number of answers with the same labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
-    /// Pattern of the route, `none` for a request that met none.
+    /// The path pattern of the route, or the name for requests without a route.
     pub route: &'static str,
-    /// Method, `other` for one that HTTP does not know.
+    /// The method, or `other`.
     pub method: &'static str,
-    /// Status, `other` for one that this service does not use.
+    /// The status, or `other`.
     pub status: String,
-    /// How many.
+    /// The number of answers.
     pub count: u64,
 }
 
-impl PlaceFigures {
+impl RouteCounts {
     fn new((method, route): (&'static str, &'static str)) -> Self {
         Self {
             route,
             method,
             answers: std::array::from_fn(|_| std::array::from_fn(|_| Counter::default())),
-            durations: Durations::default(),
+            durations: DurationHistogram::default(),
         }
     }
 }
 
 impl Traffic {
-    /// For these routes, each a method and a pattern; what meets none of them is counted under `none`.
+    /// Creates counts for these routes, each a method and a path pattern. Requests without a route are counted under
+    /// the name `none`.
     pub fn new(routes: impl IntoIterator<Item = (&'static str, &'static str)>, none: &'static str) -> Self {
-        let places = routes.into_iter().chain([("other", none)]).map(PlaceFigures::new).collect();
-        Self { places, streams: Level::default(), waits: Level::default() }
+        let routes = routes.into_iter().chain([("other", none)]).map(RouteCounts::new).collect();
+        Self { routes, streams: ActiveCount::default(), waits: ActiveCount::default() }
     }
 
-    /// Begins to count a request that met the route at that place, or none.
-    pub fn begin(&self, request: Option<&Request>, place: Option<usize>) -> Visit {
+    /// Starts counting a request. `place` is the index of its route.
+    pub fn begin(&self, request: Option<&Request>, place: Option<usize>) -> CountedRequest {
         let method = request.and_then(|request| METHODS.iter().position(|known| *known == request.method));
-        let none = self.places.len() - 1;
-        Visit {
+        let none = self.routes.len() - 1;
+        CountedRequest {
             place: place.unwrap_or(none).min(none),
             method: method.unwrap_or(METHODS.len() - 1),
             began: Instant::now(),
         }
     }
 
-    /// Counts an answer that is about to be sent.
-    pub fn answered(&self, visit: &Visit, status: u16) {
+    /// Counts an answer that is about to be sent, and logs it at `debug` with its route, status, duration, request id
+    /// and account.
+    pub fn answered(
+        &self,
+        request: &CountedRequest,
+        status: u16,
+        request_id: &str,
+        account: Option<AccountId>,
+    ) {
         let column = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
-        let place = &self.places[visit.place];
-        place.answers[visit.method][column].one();
-        place.durations.note(visit.began.elapsed());
+        let place = &self.routes[request.place];
+        place.answers[request.method][column].one();
+        let duration = request.began.elapsed();
+        place.durations.note(duration);
+        log::debug!(
+            request_id,
+            status,
+            duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            account_id = account.as_ref().map(ToString::to_string);
+            "{} {}", METHODS[request.method], place.route
+        );
     }
 
-    /// The work of a reply that takes a thread of its own, counted while it is done.
+    /// Wraps the work of a [`Reply::Later`] so that it is counted while it runs.
     pub fn waiting(
         &self,
         work: impl FnOnce() -> Reply + Send + 'static,
@@ -103,7 +120,7 @@ impl Traffic {
         })
     }
 
-    /// A stream's body, counted while it is open.
+    /// Wraps the body of a stream so that it is counted while it is open.
     pub fn streaming(&self, body: StreamBody) -> StreamBody {
         let streams = self.streams.clone();
         Box::new(move |sink| {
@@ -112,10 +129,11 @@ impl Traffic {
         })
     }
 
-    /// Every figure that is not 0, and the successes of each route in any case: a rate needs its zero.
+    /// Returns all counts that are not 0, and the count of status 200 of each route even if it is 0, since the rate
+    /// of a counter needs its first value.
     pub fn answers(&self) -> impl Iterator<Item = Answers> {
-        let none = self.places.len() - 1;
-        self.places.iter().enumerate().flat_map(move |(place, figures)| {
+        let none = self.routes.len() - 1;
+        self.routes.iter().enumerate().flat_map(move |(place, figures)| {
             let (route, own_method) = (figures.route, figures.method);
             let cells = METHODS.iter().zip(&figures.answers);
             cells.flat_map(move |(method, statuses)| {
@@ -132,10 +150,11 @@ impl Traffic {
         })
     }
 
-    /// How long answers took, by route and its own method: from the moment that a request was read to the moment
-    /// that its answer, or its stream's first byte, is about to be sent.
-    pub fn durations(&self) -> impl Iterator<Item = (&'static str, &'static str, Spread)> {
-        self.places.iter().map(|figures| (figures.route, figures.method, figures.durations.spread()))
+    /// Returns the durations of answers by the path pattern and the method of their route. A duration lasts from the
+    /// moment when a request was read to the moment when its answer, or the first byte of its stream, is about to be
+    /// sent.
+    pub fn durations(&self) -> impl Iterator<Item = (&'static str, &'static str, HistogramSnapshot)> {
+        self.routes.iter().map(|figures| (figures.route, figures.method, figures.durations.snapshot()))
     }
 }
 
@@ -159,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_makes_up_never_becomes_a_label() {
+    fn a_text_of_a_client_never_becomes_a_label() {
         let traffic = traffic();
         for (method, place, status) in [
             ("GET", Some(0), 200),
@@ -169,9 +188,9 @@ mod tests {
             ("GET", Some(2), 206),
             ("GET", Some(99), 404),
         ] {
-            traffic.answered(&traffic.begin(Some(&request(method)), place), status);
+            traffic.answered(&traffic.begin(Some(&request(method)), place), status, "", None);
         }
-        traffic.answered(&traffic.begin(None, None), 400);
+        traffic.answered(&traffic.begin(None, None), 400, "", None);
         let mut seen: Vec<_> = traffic.answers().filter(|answers| answers.count > 0).collect();
         seen.sort_by(|one, other| (one.route, one.method).cmp(&(other.route, other.method)));
         let seen: Vec<String> =

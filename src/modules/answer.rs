@@ -1,4 +1,4 @@
-//! What rules look at: a response, decoded only as far as they ask.
+//! A response as rules read it. Its text, JSON and HTML are decoded only when they are needed.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -15,10 +15,10 @@ use super::pointer::Pointer;
 use super::probe::Response;
 use super::script_json::Documents;
 
-/// How far into a page its own charset declaration is looked for (as HTML prescribes).
+/// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
 const CHARSET_REACH: usize = 1024;
 
-/// A response with its body as text, JSON and HTML, each made when first asked for.
+/// A response with its body as text, JSON and HTML. Each form is created on first use.
 pub(crate) struct Answer<'r> {
     pub(crate) response: &'r Response,
     selectors: &'r Selectors,
@@ -34,7 +34,7 @@ pub(crate) struct Answer<'r> {
     barrier: OnceCell<Option<Barrier>>,
 }
 
-/// What is made of a body once for all checks that share it.
+/// The parsed forms of a body that several checks share.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     text: OnceLock<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Parsed {
 }
 
 impl<'r> Answer<'r> {
-    /// Wraps a response; `selectors` are all that rules may ask for.
+    /// Wraps a response. `selectors` are all CSS selectors that the module uses.
     pub(crate) fn new(response: &'r Response, selectors: &'r Selectors) -> Self {
         Self {
             response,
@@ -61,12 +61,12 @@ impl<'r> Answer<'r> {
         }
     }
 
-    /// Wraps a response that many checks share.
+    /// Wraps a response that several checks share.
     pub(crate) fn shared(response: &'r Response, parsed: &'r Parsed, selectors: &'r Selectors) -> Self {
         Self { shared: Some(parsed), ..Self::new(response, selectors) }
     }
 
-    /// The body as text; bytes that are no text become U+FFFD.
+    /// Returns the body as text. Invalid bytes become U+FFFD.
     pub(crate) fn text(&self) -> &str {
         self.text.get_or_init(|| match self.shared {
             Some(shared) => Cow::Borrowed(shared.text.get_or_init(|| decode(self.response).into_owned())),
@@ -74,7 +74,7 @@ impl<'r> Answer<'r> {
         })
     }
 
-    /// The text in lower case.
+    /// Returns the text in lower case.
     pub(crate) fn lower(&self) -> &str {
         let make = || self.text().to_lowercase();
         match self.shared {
@@ -83,14 +83,13 @@ impl<'r> Answer<'r> {
         }
     }
 
-    /// Whether the body had more than was read: then nothing can be said of what it does not hold.
+    /// Returns whether only a part of the body was read. Nothing can then be concluded from a missing text.
     pub(crate) fn is_cut(&self) -> bool {
         self.response.truncated
     }
 
-    /// The body as JSON. Nesting beyond 128 levels counts as no JSON, and so does a body of too many
-    /// values ([`Answer::is_overfull`]), and one that was cut off, even where what was read of it could
-    /// pass for a document.
+    /// Returns the body as JSON. Returns `None` if it is not JSON, has more than 128 levels, has too many values
+    /// ([`Answer::is_json_too_large`]), or was cut off. A part that was cut off is not read even if it is valid JSON.
     pub(crate) fn json(&self) -> Option<&Value> {
         let make = || {
             let text = strip_guard(self.text());
@@ -103,8 +102,8 @@ impl<'r> Answer<'r> {
         }
     }
 
-    /// Whether the body is not read as JSON because that would take too much memory.
-    pub(crate) fn is_overfull(&self) -> bool {
+    /// Returns whether the body is not read as JSON because that would take too much memory.
+    pub(crate) fn is_json_too_large(&self) -> bool {
         let text = strip_guard(self.text());
         text.starts_with(['{', '[']) && self.json().is_none() && self.cost_of(text) > self.most_cost()
     }
@@ -117,7 +116,7 @@ impl<'r> Answer<'r> {
         if self.shared.is_some() { MAX_SHARED_COST } else { MAX_COST }
     }
 
-    /// The body as HTML, or as XML where the content type or the prolog says that it is.
+    /// Returns the body as HTML, or as XML if the content type or the prolog says so.
     pub(crate) fn page(&self) -> &Page {
         self.page.get_or_init(|| {
             let read = if self.is_xml() { Page::read_xml } else { Page::read };
@@ -125,8 +124,8 @@ impl<'r> Answer<'r> {
         })
     }
 
-    /// The text that the page shows, white space squeezed. Rules that ask for it say so when they are
-    /// compiled: see [`Selectors::want_visibility`].
+    /// Returns the visible text of the page, with runs of white space made one space. Rules that use it call
+    /// [`Selectors::want_visibility`] when they are compiled.
     pub(crate) fn visible(&self) -> &str {
         self.visible.get_or_init(|| self.page().visible_text())
     }
@@ -137,7 +136,7 @@ impl<'r> Answer<'r> {
         (is_xml && kind != "application/xhtml+xml") || has_xml_prolog(self.text())
     }
 
-    /// Whether the body is a page for people: HTML by its content type, or by its look where there is none.
+    /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.
     pub(crate) fn is_page(&self) -> bool {
         match self.media_type().as_str() {
             "text/html" | "application/xhtml+xml" => true,
@@ -146,13 +145,13 @@ impl<'r> Answer<'r> {
         }
     }
 
-    /// The content type in lower case, without parameters; empty where there is none.
+    /// Returns the content type in lower case, without parameters. It is empty if there is none.
     fn media_type(&self) -> String {
         let value = self.response.header("content-type").unwrap_or_default();
         value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
     }
 
-    /// The JSON-LD objects of the page: arrays and `@graph`s taken apart.
+    /// Returns the JSON-LD objects of the page. Arrays and `@graph`s are split into their elements.
     pub(crate) fn json_ld(&self) -> &[Value] {
         self.json_ld.get_or_init(|| {
             let mut objects = Vec::new();
@@ -169,14 +168,9 @@ impl<'r> Answer<'r> {
         })
     }
 
-    /// The JSON documents in the page's scripts, in order.
+    /// Returns the JSON documents in the page's scripts, in order.
     pub(crate) fn scripts(&self) -> &[Value] {
         self.documents().list()
-    }
-
-    /// Whether these are all of them.
-    pub(crate) fn has_all_scripts(&self) -> bool {
-        !self.is_cut() && self.documents().is_whole()
     }
 
     fn documents(&self) -> &Documents {
@@ -193,8 +187,8 @@ impl<'r> Answer<'r> {
         })
     }
 
-    /// The first of [`Answer::scripts`] in which the pointer leads to something; where it leads to null
-    /// in all of them, the first of those.
+    /// Returns the first of [`Answer::scripts`] in which the pointer selects a value other than null. If
+    /// there is none, returns the first in which it selects null.
     pub(crate) fn script(&self, pointer: &Pointer) -> Option<&Value> {
         let leads_to = |wanted: fn(&Value) -> bool| {
             let found = |root: &&Value| pointer.select(root).iter().any(|found| wanted(found.value));
@@ -203,23 +197,23 @@ impl<'r> Answer<'r> {
         leads_to(|value| !value.is_null()).or_else(|| leads_to(Value::is_null))
     }
 
-    /// A digest of the body as received; `None` for one that was cut off.
+    /// Returns a digest of the body as received, or `None` if the body was cut off.
     pub(crate) fn digest(&self, algorithm: Algorithm) -> Option<&Value> {
         let make = || algorithm.digest(&self.response.body);
         (!self.is_cut()).then(|| self.digests[algorithm as usize].get_or_init(make))
     }
 
-    /// The wall that stands in the way, if any: `find` is asked once.
+    /// Returns the barrier that this answer is, if it is one. `find` is called at most once.
     pub(crate) fn barrier(&self, find: impl FnOnce(&Response) -> Option<Barrier>) -> Option<Barrier> {
         *self.barrier.get_or_init(|| find(self.response))
     }
 
-    /// The same where it is known already which wall that is.
-    pub(crate) fn behind(self, barrier: Option<Barrier>) -> Self {
+    /// Sets the barrier, if it is already known.
+    pub(crate) fn with_barrier(self, barrier: Option<Barrier>) -> Self {
         Self { barrier: OnceCell::from(barrier), ..self }
     }
 
-    /// The value of a cookie that this answer sets.
+    /// Returns the value of a cookie that this answer sets.
     pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
         self.response.headers.iter().filter(|(header, _)| header == "set-cookie").find_map(|(_, value)| {
             let (known, value) = value.split(';').next()?.split_once('=')?;
@@ -241,7 +235,7 @@ fn collect_objects(value: Value, out: &mut Vec<Value>) {
     }
 }
 
-/// Drops what some APIs put before their JSON so that it cannot be run as a script.
+/// Removes the prefix that some APIs put before their JSON so that it cannot be run as a script.
 fn strip_guard(text: &str) -> &str {
     let text = text.trim_start();
     [")]}',", ")]}'", "for(;;);", "for (;;);", "while(1);"]
@@ -250,8 +244,8 @@ fn strip_guard(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// Charset: byte order mark, then header, then the page's own word, then UTF-8 if it is, else
-/// Windows-1252 (which every byte sequence is).
+/// Decodes the body. The charset is taken from the byte order mark, then the header, then the page itself.
+/// Without any of them it is UTF-8 if the body is valid or nearly valid UTF-8, and Windows-1252 otherwise.
 fn decode(response: &Response) -> Cow<'_, str> {
     let body = response.body.as_slice();
     if let Some((encoding, length)) = Encoding::for_bom(body) {
@@ -265,13 +259,13 @@ fn decode(response: &Response) -> Cow<'_, str> {
     }
     let is_utf8 = match std::str::from_utf8(body) {
         Ok(_) => true,
-        // Cut off inside a character, or a stray byte in what is clearly UTF-8.
+        // The body was cut off inside a character, or has a few invalid bytes but is clearly UTF-8.
         Err(error) => error.error_len().is_none() || looks_like_utf8(body),
     };
     (if is_utf8 { UTF_8 } else { WINDOWS_1252 }).decode_without_bom_handling(body).0
 }
 
-/// Whether most bytes beyond ASCII stand in valid UTF-8 sequences.
+/// Returns whether most non-ASCII bytes are in valid UTF-8 sequences.
 fn looks_like_utf8(body: &[u8]) -> bool {
     let (mut good, mut bad) = (0usize, 0usize);
     for chunk in body.utf8_chunks() {
@@ -289,7 +283,7 @@ fn charset_of_header(content_type: &str) -> Option<&'static Encoding> {
     })
 }
 
-/// `<meta charset=…>`, `<meta … content="text/html; charset=…">` or `<?xml … encoding="…"?>`.
+/// Returns the charset of `<meta charset=…>`, `<meta … content="text/html; charset=…">` or `<?xml … encoding="…"?>`.
 fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(CHARSET_REACH)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
@@ -299,7 +293,7 @@ fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
     ["charset=", "encoding="].iter().find_map(|key| {
         let value = head.split_once(key)?.1.trim_start_matches(['"', '\'', ' ']);
         let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)))?;
-        // As HTML prescribes: a page that could be read so far is not UTF-16.
+        // As the HTML standard prescribes, a page whose declaration could be read as ASCII is not UTF-16.
         let encoding = Encoding::for_label(&value.as_bytes()[..end])?;
         Some(encoding.output_encoding())
     })
@@ -348,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_json_or_nothing() {
+    fn only_valid_json_is_parsed() {
         let selectors = Selectors::default();
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
         for (body, is_json) in [

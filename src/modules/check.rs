@@ -1,224 +1,201 @@
-//! A check: a module applied to a query.
+//! A check is a module applied to a query.
 
-use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Instant;
 
+use super::active_check::ActiveCheck;
+use super::checker::Checker;
 use super::confidence::{Control, Strength, confidence};
-use super::control::{self, ControlVerdict, Controlled, Controls, made_up};
+use super::control::{ControlResult, ControlVerdict, Direction};
 use super::extract::Answers;
-use super::feed::{Feeds, Key};
-use super::inquiry::Inquiry;
-use super::keys::OperatorKeys;
+use super::judge::Verdict;
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Report};
-use super::pages::Book;
-use super::pattern::Remembering;
-use super::plan::Plan;
-use super::probe::{Prober, Trace};
+use super::pages::FurtherPages;
 use super::query::Query;
-use super::template::{Saved, Values};
-use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, PausedHosts, Terms};
-
-/// Runs checks. Shared by all check workers.
-pub struct Checker {
-    /// Who sends the probes.
-    pub prober: Arc<dyn Prober>,
-    pub(crate) keys: OperatorKeys,
-    pub(crate) user_agent: String,
-    controls: Controls,
-    pub(crate) feeds: Feeds,
-}
+use super::reason::Reason;
+use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
 
 impl Checker {
-    /// A checker that sends its probes through `prober`, with the operator's `keys`, under the name
-    /// `user_agent` (a module may say another one), and believes what a module said to a made-up name
-    /// for `control_ttl` ([`DEFAULT_TTL`](super::control::DEFAULT_TTL) is an hour; zero: never).
-    pub fn new(
-        prober: Arc<dyn Prober>,
-        keys: OperatorKeys,
-        user_agent: impl Into<String>,
-        control_ttl: Duration,
-    ) -> Self {
-        let controls = Controls::new(control_ttl);
-        Self { prober, keys, user_agent: user_agent.into(), controls, feeds: Feeds::new() }
-    }
-
-    /// The operator's keys.
-    pub fn keys(&self) -> &OperatorKeys {
-        &self.keys
-    }
-
-    /// Drops what is kept of earlier checks and is believed no more: names of queried domains stand among it. To be
-    /// called every now and then.
-    pub fn keep_house(&self) {
-        let now = Instant::now();
-        self.controls.sweep(now);
-        self.feeds.sweep(now);
-        self.prober.keep_house(now);
-    }
-
-    /// Runs one check to its end. Terms of a mere deadline: all is to be done by then, and any host may
-    /// be asked.
+    /// Runs one check to its end. If `terms` is only a deadline, the check and its control check end by
+    /// then, and any host may be contacted.
     pub fn check<'t>(&self, module: &Module, query: &Query, terms: impl Into<Terms<'t>>) -> Report {
         let terms = terms.into();
         if let Some(reason) = module.why_skipped(query, &self.keys) {
             return ended(Outcome::Skipped, reason, Evidence::default());
         }
-        let _regexes = Remembering::begin();
-        let mut inquiry = Inquiry::new(self, module, query, false, terms);
-        inquiry.ask();
-        let answers = inquiry.answers();
-        let (mut report, strength) = concluded(&inquiry, &answers);
-        if report.outcome != Outcome::Hit {
-            return report;
-        }
-        let control = self.control(module, query, terms, &mut report);
-        match control.as_ref().map(|control| control.verdict) {
-            Some(ControlVerdict::Hit) => {
+        let mut check = ActiveCheck::new(self, module, query, false, terms);
+        check.ask();
+        let (mut report, verdict) = match check.read(&[], |answers| concluded(&check, answers)) {
+            Ok(concluded) => concluded,
+            Err(error) => return check.unread(&error),
+        };
+        let direction = match verdict.outcome {
+            Outcome::Hit => Direction::MadeUp,
+            Outcome::Miss if verdict.is_bare_miss => Direction::Known,
+            _ => return report,
+        };
+        let control_result = self.control(direction, module, query, terms, &mut report);
+        match (control_result.as_ref().map(|control_result| control_result.verdict), direction) {
+            (Some(ControlVerdict::Failed), _) => {
                 report.outcome = Outcome::Unreliable;
-                report.reason = Some("control_hit".into());
+                report.reason = Some(direction.failure());
+                report
             }
-            verdict => {
-                let portrait = control.as_ref().and_then(|control| control.portrait.as_deref());
-                let control = match verdict {
-                    None => Control::NotMade,
-                    Some(ControlVerdict::Missed) => Control::Passed,
-                    Some(_) => Control::Shaky,
-                };
-                let confidence = confidence(strength, control);
-                let book = Book::turn(&inquiry, &answers, &report.pauses);
-                book.add_to(&mut report.evidence);
-                if book.is_incomplete() {
-                    report.reason = Some("pages_incomplete".into());
-                }
-                report.pauses.extend_from_slice(book.pauses());
-                let answers = answers.with_pages(book.answers(&module.selectors));
-                report.findings =
-                    module.yields.read(module.platform(), &answers, inquiry.values(), confidence, portrait);
+            (_, Direction::MadeUp) => {
+                let strength = verdict.strength.unwrap_or(Strength::Status);
+                self.read_findings(&check, strength, control_result.as_ref(), report)
             }
+            (None | Some(ControlVerdict::Passed), Direction::Known) => report,
+            (Some(_), Direction::Known) => Report { reason: Some(Reason::KnownUnclear), ..report },
+        }
+    }
+
+    /// Adds the findings of a hit to its report.
+    fn read_findings(
+        &self,
+        check: &ActiveCheck<'_>,
+        strength: Strength,
+        control_result: Option<&ControlResult>,
+        mut report: Report,
+    ) -> Report {
+        let module = check.module();
+        let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
+        let control = match control_result.map(|control_result| control_result.verdict) {
+            None => Control::NotMade,
+            Some(ControlVerdict::Passed) => Control::Passed,
+            Some(_) => Control::Shaky,
+        };
+        let confidence = confidence(strength, control);
+        let further = FurtherPages::fetch(check, &report.pauses);
+        further.add_to(&mut report.evidence);
+        if further.is_incomplete() {
+            report.reason = Some(Reason::PagesIncomplete);
+        }
+        report.pauses.extend_from_slice(further.pauses());
+        let values = check.values();
+        let findings = check.read(further.pages(), |answers| {
+            module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
+        });
+        match findings {
+            Ok(findings) => report.findings = findings,
+            Err(error) => return Report { pauses: report.pauses, ..check.unread(&error) },
+        }
+        if values.searches.is_out_of_time() {
+            report.reason = Some(Reason::TimeoutRules);
         }
         report
     }
 
-    /// The hosts that a check may ask, as far as that can be told: those of [`Module::hosts`] but for
-    /// feeds that are at hand. One list for each source: what is asked first, then each fallback, which
-    /// most checks never come to.
-    pub fn hosts(&self, module: &Module, query: &Query) -> Vec<Vec<String>> {
-        module.sources().into_iter().map(|source| self.hosts_of(module, query, source)).collect()
-    }
-
-    fn hosts_of(&self, module: &Module, query: &Query, source: Range<usize>) -> Vec<String> {
-        let plans = module.plans[source].iter();
-        module.hosts_of(query, plans.filter(|plan| !self.has_feed(module, plan, query)))
-    }
-
-    /// Whether a host of that source is to be left alone.
-    pub(super) fn is_paused(
-        &self,
-        module: &Module,
-        query: &Query,
-        source: Range<usize>,
-        paused: &dyn PausedHosts,
-    ) -> bool {
-        self.hosts_of(module, query, source).iter().any(|host| paused.is_paused(host))
-    }
-
-    /// Whether a check will send nothing at all: all that it reads are feeds that are at hand.
-    pub fn asks_nobody(&self, module: &Module, query: &Query) -> bool {
-        module.plans.iter().all(|plan| self.has_feed(module, plan, query))
-    }
-
-    fn has_feed(&self, module: &Module, plan: &Plan, query: &Query) -> bool {
-        if plan.keep.is_none() {
-            return false;
-        }
-        let saved = Saved::new();
-        // The request of a feed asks for keys alone.
-        let values =
-            Values { query, name: query.normal(), keys: Some(&self.keys), saved: &saved, value: None };
-        let trace = Trace { module: module.id().clone(), probe: 0, query: "".into(), control: false };
-        let request = plan.request(&values, &self.user_agent, trace);
-        request.is_ok_and(|request| self.feeds.has(&Key::from(&request)))
-    }
-
-    /// Asks for a made-up name, as a control check does: no findings, and no control check of its own.
+    /// Checks a made-up name as a control check does, without findings and without a control check of its own.
     pub fn check_made_up<'t>(&self, module: &Module, name: &Query, terms: impl Into<Terms<'t>>) -> Report {
         if let Some(reason) = module.why_skipped(name, &self.keys) {
             return ended(Outcome::Skipped, reason, Evidence::default());
         }
-        let _regexes = Remembering::begin();
-        let mut inquiry = Inquiry::new(self, module, name, true, terms.into());
-        inquiry.ask();
-        concluded(&inquiry, &inquiry.answers()).0
+        let mut check = ActiveCheck::new(self, module, name, true, terms.into());
+        check.ask();
+        let concluded = check.read(&[], |answers| concluded(&check, answers).0);
+        concluded.unwrap_or_else(|error| check.unread(&error))
     }
 
-    /// What the module says to a made-up name; `None`: it does without a control check.
+    /// Runs the control check of a hit or a bare miss. Returns `None` if the module needs none.
     fn control(
         &self,
+        direction: Direction,
         module: &Module,
         query: &Query,
         terms: Terms<'_>,
         report: &mut Report,
-    ) -> Option<Controlled> {
-        if !module.is_controlled() {
+    ) -> Option<ControlResult> {
+        if !direction.is_needed(module) {
             return None;
+        }
+        if direction.is_disproved_by_miss_of(module, query) {
+            return Some(ControlVerdict::Failed.into());
         }
         let least = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
         let terms = terms.of_control(Instant::now(), least);
-        let controlled = self.controls.verdict(&control::key(module, query), terms.deadline, || {
-            let seed = RandomState::new().hash_one(module.id());
-            let Some(name) = made_up(module, query, seed) else {
-                return ControlVerdict::Unclear.into();
-            };
-            let mut inquiry = Inquiry::new(self, module, &name, true, terms);
-            inquiry.ask();
-            report.evidence.requests += inquiry.evidence().requests;
-            report.pauses.extend_from_slice(inquiry.pauses());
-            let answers = inquiry.answers();
-            let verdict = match inquiry.verdict(&answers).outcome {
-                Outcome::Hit => ControlVerdict::Hit,
-                Outcome::Miss => ControlVerdict::Missed,
-                Outcome::Timeout => ControlVerdict::OutOfTime,
-                _ => ControlVerdict::Unclear,
-            };
-            let asked = inquiry.values().name;
-            let portrait = module.yields.portrait(module.platform(), &answers, asked);
-            let portrait = portrait.map(|portrait| Arc::new(portrait.without_name(asked)));
-            Controlled { verdict, portrait }
-        });
-        Some(controlled)
+        let ask = || self.ask_control(direction, module, query, terms, report);
+        Some(self.controls.verdict(&direction.key(module, query), terms.deadline, ask))
+    }
+
+    fn ask_control(
+        &self,
+        direction: Direction,
+        module: &Module,
+        query: &Query,
+        terms: Terms<'_>,
+        report: &mut Report,
+    ) -> ControlResult {
+        let Some(name) = direction.name(module, query) else {
+            return ControlVerdict::Unclear.into();
+        };
+        let now = Instant::now();
+        let Some(at) = terms.hosts.reserve(now, terms.deadline.min(now + CONTROL_TIME)) else {
+            return ControlVerdict::NotAsked.into();
+        };
+        thread::sleep(at.saturating_duration_since(now));
+        let mut check = ActiveCheck::new(self, module, &name, direction == Direction::MadeUp, terms);
+        check.ask();
+        report.evidence.requests += check.requests();
+        report.evidence.contacts.extend_from_slice(check.contacts.all());
+        report.pauses.extend_from_slice(check.pauses());
+        let control_result = check.read(&[], |answers| control_result(direction, &check, answers));
+        control_result.unwrap_or(ControlVerdict::NotAsked.into())
     }
 }
 
-/// What the answers come to, without findings; for a hit with what it rests on.
-fn concluded(inquiry: &Inquiry<'_>, answers: &Answers<'_>) -> (Report, Strength) {
-    let verdict = inquiry.verdict(answers);
-    let report = Report {
-        outcome: verdict.outcome,
-        reason: verdict.reason.map(str::to_owned),
-        evidence: Evidence { matcher: verdict.matcher, ..inquiry.evidence() },
-        findings: Vec::new(),
-        pauses: inquiry.pauses().to_vec(),
+/// Returns the result of a control check from its answers.
+fn control_result(direction: Direction, check: &ActiveCheck<'_>, answers: &Answers<'_>) -> ControlResult {
+    let verdict = check.verdict(answers);
+    let verdict = match verdict.outcome {
+        outcome if outcome == direction.passing() => ControlVerdict::Passed,
+        Outcome::Hit | Outcome::Miss => ControlVerdict::Failed,
+        Outcome::Timeout => ControlVerdict::OutOfTime,
+        Outcome::Skipped if verdict.reason.is_some_and(Reason::is_local_fault) => ControlVerdict::NotAsked,
+        _ => ControlVerdict::Unclear,
     };
-    (report, verdict.strength.unwrap_or(Strength::Status))
+    if direction == Direction::Known {
+        return verdict.into();
+    }
+    let (module, asked) = (check.module(), check.values().name);
+    let page_profile = module.result_fields.page_profile(module.platform(), answers, asked);
+    ControlResult {
+        verdict,
+        page_profile: page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked))),
+    }
 }
 
-fn ended(outcome: Outcome, reason: &str, evidence: Evidence) -> Report {
-    Report { outcome, reason: Some(reason.to_owned()), evidence, findings: Vec::new(), pauses: Vec::new() }
+/// Judges the answers without reading findings.
+fn concluded(check: &ActiveCheck<'_>, answers: &Answers<'_>) -> (Report, Verdict) {
+    let verdict = check.verdict(answers);
+    let report = Report {
+        outcome: verdict.outcome,
+        reason: verdict.reason,
+        evidence: Evidence { matcher: verdict.matcher.clone(), ..check.evidence(answers) },
+        findings: Vec::new(),
+        pauses: check.pauses().to_vec(),
+    };
+    (report, verdict)
+}
+
+fn ended(outcome: Outcome, reason: Reason, evidence: Evidence) -> Report {
+    Report { outcome, reason: Some(reason), evidence, findings: Vec::new(), pauses: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
-    use crate::modules::pattern::remembered;
-    use crate::modules::probe::{CookieJar, ProbeError, Request, Response, Timing};
+    use crate::modules::keys::OperatorKeys;
+    use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Timing};
     use crate::modules::query::SearchType;
 
-    /// A site where everybody has the same page.
+    /// A site that has the same page for every name.
     struct Site;
 
     impl Prober for Site {
@@ -234,17 +211,72 @@ mod tests {
         }
     }
 
+    /// A site that exists for `alice` only, and records the time and the deadline of each request.
+    #[derive(Default)]
+    struct Recorder {
+        asked_at: parking_lot::Mutex<Vec<Instant>>,
+        deadlines: parking_lot::Mutex<Vec<Instant>>,
+    }
+
+    impl Prober for Recorder {
+        fn send(&self, request: &Request, _: &mut CookieJar, by: Instant) -> Result<Response, ProbeError> {
+            self.asked_at.lock().push(Instant::now());
+            self.deadlines.lock().push(by);
+            if request.trace.control {
+                // This simulates a slow answer. Nothing waits for it.
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let status = if request.url.path() == "/alice" { 200 } else { 404 };
+            Site.send(request, &mut CookieJar::default(), by).map(|response| Response { status, ..response })
+        }
+    }
+
     #[test]
-    fn a_check_leaves_no_regexes_behind_on_its_thread() {
+    fn only_the_own_probes_of_a_check_end_early_and_count_for_its_latency() {
         let entry = json!({
             "id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://site.example/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
+        let prober = Arc::new(Recorder::default());
+        let keys = OperatorKeys::default();
+        let checker = Checker::new(Arc::clone(&prober) as _, keys, "t", Duration::from_secs(60));
+        let query = Query::parse(SearchType::Username, "alice").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let answer_by = deadline - Duration::from_secs(30);
+        let began = Instant::now();
+        let report = checker.check(&module, &query, Terms { answer_by, ..Terms::from(deadline) });
+        assert_eq!(
+            (report.outcome, prober.deadlines.lock().clone()),
+            (Outcome::Hit, vec![answer_by, deadline])
+        );
+        assert!(began + report.evidence.answered_in <= prober.asked_at.lock()[1], "the control check counts");
+
+        let answer_by = Instant::now();
+        let report = checker.check(&module, &query, Terms { answer_by, ..Terms::from(deadline) });
+        assert_eq!((report.outcome, report.reason), (Outcome::Timeout, Some(Reason::LearntDeadline)));
+        let report = checker.check(&module, &query, Terms::from(answer_by));
+        assert_eq!((report.outcome, report.reason), (Outcome::Timeout, Some(Reason::TimeoutConnect)));
+    }
+
+    #[test]
+    fn without_memory_for_its_answer_a_check_is_skipped() {
+        let entry = json!({
+            "id": "m", "platform": "M", "type": "username", "category": "social", "control": false,
             "probes": [{"url": "https://site.example/{query}"}],
             "hit": [{"status": [200], "regex": "I am {query}"}], "miss": [{"status": [404]}],
         });
         let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
         let checker = Checker::new(Arc::new(Site), OperatorKeys::default(), "t", Duration::from_secs(60));
         let query = Query::parse(SearchType::Username, "alice").unwrap();
-        let report = checker.check(&module, &query, Instant::now() + Duration::from_secs(60));
-        assert_eq!((report.outcome, remembered()), (Outcome::Hit, 0));
+        let check = |deadline| checker.check(&module, &query, deadline);
+        let now = Instant::now();
+        let all = checker.memory.reserve(usize::MAX, now).unwrap();
+        let report = check(now + Duration::from_secs(1));
+        assert_eq!((report.outcome, report.reason), (Outcome::Skipped, Some(Reason::LocalResources)));
+        assert_eq!((report.evidence.requests, report.findings.len()), (1, 0));
+        drop(all);
+        assert_eq!(check(Instant::now() + Duration::from_secs(60)).outcome, Outcome::Hit);
     }
 }

@@ -1,56 +1,57 @@
-//! How sure a hit is: computed from its evidence, never written in the catalogue.
+//! The confidence of a hit. It is computed from the evidence and never written in a catalogue entry.
 
-use super::rule::matcher::{Clues, Matcher};
+use super::rule::matcher::{ConditionKinds, Matcher};
 
-/// What a hit rests on, from weak to strong.
+/// The strength of the evidence for a hit, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
-    /// A status code alone.
+    /// The hit rests only on a status code.
     Status,
-    /// One marker on the page.
+    /// The hit rests on one marker on the page.
     Marker,
-    /// One member of a machine-readable answer.
+    /// The hit rests on one member of a machine-readable answer.
     Member,
-    /// A marker for the hit, and another one for the miss.
+    /// There is a marker for the hit and another marker for the miss.
     BothMarkers,
-    /// The same with members of a machine-readable answer.
+    /// There is a member for the hit, and another member or marker for the miss.
     BothMembers,
-    /// A page that repeats the name.
+    /// The page repeats the queried name.
     EchoInText,
-    /// An API that repeats the name.
+    /// The API's answer repeats the queried name.
     EchoInJson,
 }
 
-/// What the control check said.
+/// The result of the control check of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// None was made: the module does without.
+    /// No control check was made.
     NotMade,
     /// The made-up name was a miss.
     Passed,
-    /// No conclusion.
+    /// The control check came to no conclusion.
     Shaky,
 }
 
 impl Strength {
-    /// What the hit of this matcher rests on, in a module with these rules for a miss.
+    /// Returns the strength of a hit of the matcher `hit` in a module with the miss rules `misses`.
     pub(crate) fn of(hit: &Matcher, misses: &[Matcher]) -> Self {
-        let clues = hit.clues();
-        let miss = |fits: fn(&Clues) -> bool| misses.iter().any(|rule| fits(&rule.clues()));
-        if clues.echo_in_json {
+        let condition_kinds = hit.condition_kinds();
+        let miss =
+            |fits: fn(&ConditionKinds) -> bool| misses.iter().any(|rule| fits(&rule.condition_kinds()));
+        if condition_kinds.echo_in_json {
             Self::EchoInJson
-        } else if clues.echo_in_text {
+        } else if condition_kinds.echo_in_text {
             Self::EchoInText
-        } else if clues.json {
-            if clues.absence || miss(|it| it.json || it.marker || it.absence) {
+        } else if condition_kinds.json {
+            if condition_kinds.absence || miss(|it| it.json || it.marker || it.absence) {
                 Self::BothMembers
             } else {
                 Self::Member
             }
-        } else if clues.marker {
-            if clues.absence || miss(|it| it.marker) { Self::BothMarkers } else { Self::Marker }
-        } else if clues.absence {
-            // "It does not say that there is nothing" is a marker of the miss at the most.
+        } else if condition_kinds.marker {
+            if condition_kinds.absence || miss(|it| it.marker) { Self::BothMarkers } else { Self::Marker }
+        } else if condition_kinds.absence {
+            // A condition such as "the page does not say that nothing was found" is at most a marker of the miss.
             Self::Marker
         } else {
             Self::Status
@@ -70,7 +71,7 @@ impl Strength {
     }
 }
 
-/// 0.0 to 1.0, two decimals.
+/// Returns the confidence of a hit, from 0.0 to 1.0 with two decimals.
 pub(crate) fn confidence(strength: Strength, control: Control) -> f64 {
     let shift = match control {
         Control::NotMade => 0.0,
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_evidence_is_more_confidence() {
+    fn more_evidence_gives_more_confidence() {
         let order = [
             Strength::Status,
             Strength::Marker,

@@ -1,132 +1,203 @@
-//! The control check: a module that says yes to a made-up name proves nothing with its yes.
+//! The control check. It has two directions: a made-up name, which a module must miss, and a known account, which it
+//! must hit. If it hits the made-up name, its hits prove nothing. If it misses the known account, its bare misses prove
+//! nothing.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::extract::portrait::Portrait;
-use super::memo::{Bounds, FAIR_TRY, Made, Memo};
+use super::extract::page_profile::PageProfile;
 use super::module::Module;
+use super::outcome::Outcome;
 use super::query::{Query, SearchType};
+use super::reason::Reason;
 use super::sample::{Random, sample};
+use super::terms::FAIR_TRY;
+use crate::base::cache::{Bounds, Cache, Computed};
 
-/// How long a verdict on a module is believed, unless configured.
+/// The default time for which a module's verdict is cached.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(3600);
-/// An unclear verdict is worth another try sooner.
+/// The time for which an unclear verdict is cached. It is short, because another attempt may be conclusive.
 const UNCLEAR_TTL: Duration = Duration::from_secs(60);
-/// The most verdicts kept.
+/// The most verdicts in the cache.
 const MAX_ENTRIES: usize = 20_000;
-/// The most bytes of portraits kept.
+/// The most bytes of profile data in the cache.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// Shorter made-up names may well be somebody's.
+/// The least length of a made-up name: a shorter one may belong to a real user.
 const MIN_NAME_CHARS: usize = 6;
 
-/// What a module says to a made-up name.
+/// The direction of a control check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Direction {
+    /// A made-up name, which must be a miss, confirms hits.
+    MadeUp,
+    /// A known account, which must be a hit, confirms bare misses.
+    Known,
+}
+
+/// The verdict of a control check on a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlVerdict {
-    /// It is not there: as it should be.
-    Missed,
-    /// It is there: the module is unreliable.
-    Hit,
-    /// No conclusion, or no such name can be made.
+    /// The made-up name was a miss, or the known account a hit, as it should be.
+    Passed,
+    /// The made-up name was a hit, or the known account a miss, so the module is unreliable.
+    Failed,
+    /// The control check came to no conclusion, or there is no name for it.
     Unclear,
-    /// No conclusion in the time that it had.
+    /// The control check came to no conclusion before its deadline.
     OutOfTime,
+    /// The control check was not made because of a fault of this machine or the rate of the module.
+    NotAsked,
 }
 
-/// A verdict, with what the page of the made-up name said.
+/// A verdict, with the profile data that the page of a made-up name shows.
 #[derive(Debug, Clone)]
-pub(crate) struct Controlled {
+pub(crate) struct ControlResult {
     pub(crate) verdict: ControlVerdict,
-    /// Without the made-up name.
-    pub(crate) portrait: Option<Arc<Portrait>>,
+    /// The profile data on the page, without the made-up name. It is `None` for a known account.
+    pub(crate) page_profile: Option<Arc<PageProfile>>,
 }
 
-impl From<ControlVerdict> for Controlled {
+impl From<ControlVerdict> for ControlResult {
     fn from(verdict: ControlVerdict) -> Self {
-        Self { verdict, portrait: None }
+        Self { verdict, page_profile: None }
     }
 }
 
-/// Module id, and the queried domain where the verdict is about that domain.
-pub(crate) type Key = (Arc<str>, Option<String>);
+/// The key of a verdict: the direction, the module's id, and the queried domain if the verdict depends on that domain.
+pub(crate) type Key = (Direction, Arc<str>, Option<String>);
 
-/// What the verdict on `module` is kept under. A made-up address stands at the queried domain: what a
-/// module says of one at a domain that takes any address says nothing of others.
-pub(crate) fn key(module: &Module, query: &Query) -> Key {
-    let is_at_domain = module.search_type() == SearchType::Email && !is_about_domain(module);
-    let domain = query.domain().filter(|_| is_at_domain || module.is_host_queried());
-    (module.id().clone(), domain.map(str::to_owned))
+impl Direction {
+    /// Returns whether a check of `module` needs a control check of this direction.
+    pub(crate) fn is_needed(self, module: &Module) -> bool {
+        match self {
+            Self::MadeUp => module.is_controlled(),
+            Self::Known => {
+                // The answer of another host proves nothing, and a request with a key may cost the operator money.
+                !module.is_host_queried() && module.entry().needs.is_empty() && known(module).is_some()
+            }
+        }
+    }
+
+    /// Returns the key under which the verdict on `module` is cached.
+    ///
+    /// A made-up address has the queried domain. A domain that accepts every address makes the module hit all of
+    /// them, which says nothing about other domains.
+    pub(crate) fn key(self, module: &Module, query: &Query) -> Key {
+        let is_at_domain = module.search_type() == SearchType::Email && !is_about_domain(module);
+        let depends = self == Self::MadeUp && (is_at_domain || module.is_host_queried());
+        let domain = query.domain().filter(|_| depends);
+        (self, module.id().clone(), domain.map(str::to_owned))
+    }
+
+    /// Returns the name that the control check asks for, if there is one.
+    pub(crate) fn name(self, module: &Module, query: &Query) -> Option<Query> {
+        match self {
+            Self::MadeUp => made_up(module, query, RandomState::new().hash_one(module.id())),
+            Self::Known => known(module),
+        }
+    }
+
+    /// Returns whether a miss of `query` fails the control check without a request, because it is the known account.
+    pub(crate) fn is_disproved_by_miss_of(self, module: &Module, query: &Query) -> bool {
+        self == Self::Known && known(module).is_some_and(|known| known.normal() == query.normal())
+    }
+
+    /// Returns the outcome that passes the control check.
+    pub(crate) fn passing(self) -> Outcome {
+        match self {
+            Self::MadeUp => Outcome::Miss,
+            Self::Known => Outcome::Hit,
+        }
+    }
+
+    /// Returns the reason of a check whose control check failed.
+    pub(crate) fn failure(self) -> Reason {
+        match self {
+            Self::MadeUp => Reason::ControlHit,
+            Self::Known => Reason::KnownMissed,
+        }
+    }
 }
 
-/// Verdicts by module. Checks that need the same one at the same time share it.
+/// The verdicts by module. Concurrent checks that need the same verdict share it.
 #[derive(Debug)]
 pub(crate) struct Controls {
     ttl: Duration,
-    memo: Memo<Key, Controlled>,
+    cache: Cache<Key, ControlResult>,
 }
 
 impl Controls {
-    /// Verdicts are believed for `ttl`; zero: never.
+    /// Creates a cache that keeps verdicts for `ttl`; none are kept if it is zero.
     pub(crate) fn new(ttl: Duration) -> Self {
-        Self { ttl, memo: Memo::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
+        Self { ttl, cache: Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
-    /// Drops what is believed no more.
+    /// Removes the verdicts that have expired at `now`.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.memo.sweep(now);
+        self.cache.sweep(now);
     }
 
-    /// The verdict for `key`: a known one, the one that another thread is finding out (until
-    /// `deadline`), or what `ask` finds out.
+    /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
+    /// `deadline` at most), or the result of `ask`.
     pub(crate) fn verdict(
         &self,
         key: &Key,
         deadline: Instant,
-        ask: impl FnOnce() -> Controlled,
-    ) -> Controlled {
-        let controlled = self.memo.get(key, deadline, || {
+        ask: impl FnOnce() -> ControlResult,
+    ) -> ControlResult {
+        let control_result = self.cache.get_or_compute(key, deadline, || {
             let began = Instant::now();
             let value = ask();
-            let keep = match value.verdict {
+            let ttl = match value.verdict {
                 ControlVerdict::OutOfTime if began.elapsed() < FAIR_TRY => Duration::ZERO,
+                ControlVerdict::NotAsked => Duration::ZERO,
                 ControlVerdict::Unclear | ControlVerdict::OutOfTime => self.ttl.min(UNCLEAR_TTL),
-                ControlVerdict::Missed | ControlVerdict::Hit => self.ttl,
+                ControlVerdict::Passed | ControlVerdict::Failed => self.ttl,
             };
-            let weight = value.portrait.as_ref().map_or(0, |portrait| portrait.bytes());
-            Made { value, keep, weight }
+            let weight = value.page_profile.as_ref().map_or(0, |page_profile| page_profile.bytes());
+            Computed { value, ttl, weight }
         });
-        controlled.unwrap_or(ControlVerdict::Unclear.into())
+        control_result.unwrap_or(ControlVerdict::Unclear.into())
     }
 }
 
-/// A query that nobody has, yet that the module would take: a long random name, the address of one at
-/// the queried domain, or a random name under the queried public suffix. An address is at such a domain,
-/// too, where the module looks at the domain alone.
-pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
-    let mut maker = Maker { module, query, random: Random::new(seed) };
-    maker.in_form(&[Form::LettersThenDigits, Form::Letters, Form::Digits]).or_else(|| maker.sampled())
+/// Returns the first known account of the module.
+fn known(module: &Module) -> Option<Query> {
+    Query::parse(module.search_type(), module.entry().known.first()?).ok()
 }
 
-/// Two such queries of different forms, as far as the module takes different ones: a site may know one
-/// form of names that it never gave, and not the other.
+/// Returns a query that belongs to nobody but that the module accepts. It is a long random name, the address
+/// of such a name at the queried domain, or a random name under the queried public suffix. If an email
+/// module uses only the domain of an address, the domain is made up too.
+pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
+    let mut generator = NameGenerator { module, query, random: Random::new(seed) };
+    generator.in_form(&[Form::LettersThenDigits, Form::Letters, Form::Digits]).or_else(|| generator.sampled())
+}
+
+/// Returns two made-up queries of different forms, as far as the module accepts different forms. A site may
+/// hit all names of one form, even those that nobody has, and not those of another.
 pub fn two_made_up(module: &Module, query: &Query, seed: u64) -> Vec<Query> {
     let Some(first) = made_up(module, query, seed) else { return Vec::new() };
-    let mut maker = Maker { module, query: &first, random: Random::new(seed ^ 1) };
+    let mut generator = NameGenerator { module, query: &first, random: Random::new(seed ^ 1) };
     let forms =
         [Form::Parted('_'), Form::Parted('-'), Form::Parted('.'), Form::Letters, Form::LettersThenDigits];
-    let second = maker.in_form(&forms).or_else(|| maker.in_form(&[Form::Digits])).or_else(|| maker.sampled());
+    let second = generator
+        .in_form(&forms)
+        .or_else(|| generator.in_form(&[Form::Digits]))
+        .or_else(|| generator.sampled());
     let second = second.filter(|made| made.normal() != query.normal());
     std::iter::once(first.clone()).chain(second).collect()
 }
 
-struct Maker<'a> {
+struct NameGenerator<'a> {
     module: &'a Module,
-    /// What is not to be made again.
+    /// The query whose name must not be generated.
     query: &'a Query,
     random: Random,
 }
 
-impl Maker<'_> {
+impl NameGenerator<'_> {
     fn in_form(&mut self, forms: &[Form]) -> Option<Query> {
         for chars in [13, 11, 9, 15, 19, 8, 7, 6, 24, 30] {
             for form in forms {
@@ -160,7 +231,7 @@ impl Maker<'_> {
         (is_other && self.module.why_refused(&made).is_none()).then_some(made)
     }
 
-    /// A form of its own: texts that the regex matches, the longest first.
+    /// Returns the longest of several texts that the module's regex matches, if it is long enough.
     fn sampled(&mut self) -> Option<Query> {
         let accepts = self.module.entry().accepts.as_deref()?;
         let whole = format!(r"\A(?:{accepts})\z");
@@ -171,7 +242,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether neither the requests nor what makes a hit speak of more than the query's domain.
+/// Returns whether the requests and the hit rules use only the domain of the query.
 fn is_about_domain(module: &Module) -> bool {
     let entry = module.entry();
     if !entry.domain_in.is_empty() {
@@ -186,7 +257,7 @@ enum Form {
     LettersThenDigits,
     Letters,
     Digits,
-    /// Letters in two parts.
+    /// Letters in two parts, with this character between them.
     Parted(char),
 }
 
@@ -212,7 +283,7 @@ mod tests {
     use super::*;
 
     fn key(name: &str) -> Key {
-        (name.into(), None)
+        (Direction::MadeUp, name.into(), None)
     }
 
     fn soon() -> Instant {
@@ -220,38 +291,38 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_believed_for_its_time() {
+    fn a_verdict_is_cached_until_it_expires() {
         let verdict = |controls: &Controls, verdict: ControlVerdict| {
             controls.verdict(&key("a"), soon(), || verdict.into()).verdict
         };
         let controls = Controls::new(DEFAULT_TTL);
-        assert_eq!(verdict(&controls, ControlVerdict::Hit), ControlVerdict::Hit);
-        assert_eq!(verdict(&controls, ControlVerdict::Missed), ControlVerdict::Hit);
+        assert_eq!(verdict(&controls, ControlVerdict::Failed), ControlVerdict::Failed);
+        assert_eq!(verdict(&controls, ControlVerdict::Passed), ControlVerdict::Failed);
         let controls = Controls::new(Duration::ZERO);
-        assert_eq!(verdict(&controls, ControlVerdict::Hit), ControlVerdict::Hit);
-        assert_eq!(verdict(&controls, ControlVerdict::Missed), ControlVerdict::Missed);
+        assert_eq!(verdict(&controls, ControlVerdict::Failed), ControlVerdict::Failed);
+        assert_eq!(verdict(&controls, ControlVerdict::Passed), ControlVerdict::Passed);
     }
 
     #[test]
-    fn who_had_no_time_proves_nothing_to_others() {
+    fn a_verdict_without_enough_time_is_not_shared() {
         let controls = Controls::new(DEFAULT_TTL);
         let verdict = |found: ControlVerdict| controls.verdict(&key("a"), soon(), || found.into()).verdict;
         assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
         assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
-        assert_eq!(verdict(ControlVerdict::Hit), ControlVerdict::Unclear, "for a minute");
+        assert_eq!(verdict(ControlVerdict::Failed), ControlVerdict::Unclear, "for a minute");
     }
 
     #[test]
     fn waiting_ends_at_the_deadline() {
         let controls = Controls::new(DEFAULT_TTL);
         let verdict = controls.verdict(&key("a"), soon(), || {
-            // Another check comes while this one is under way, with no time left.
+            // Another check asks while this one is running, and has no time left.
             assert_eq!(
                 controls.verdict(&key("a"), Instant::now(), || unreachable!()).verdict,
                 ControlVerdict::Unclear
             );
-            ControlVerdict::Missed.into()
+            ControlVerdict::Passed.into()
         });
-        assert_eq!(verdict.verdict, ControlVerdict::Missed);
+        assert_eq!(verdict.verdict, ControlVerdict::Passed);
     }
 }

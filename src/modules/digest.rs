@@ -1,4 +1,4 @@
-//! Digests of a body.
+//! Digests of a response body.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,24 +9,24 @@ use sha2::{Digest, Sha256};
 
 use super::template::hex;
 
-/// Line length of the base64 text that `mmh3` is made of (as MIME has it).
+/// The line length of the base64 text that `mmh3` hashes, as in MIME (RFC 2045, section 6.8).
 const LINE: usize = 76;
 
-/// How a digest is made.
+/// An algorithm for the digest of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     Sha256,
     Sha1,
     Md5,
-    /// The favicon hash of the search engines for hosts.
+    /// The favicon hash that search engines for hosts use.
     Mmh3,
 }
 
 impl Algorithm {
-    /// All of them, for messages.
+    /// The names of all algorithms, as messages list them.
     pub(crate) const NAMES: &'static str = "sha256, sha1, md5, mmh3";
 
-    /// The algorithm of that name.
+    /// Returns the algorithm with that name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "sha256" => Self::Sha256,
@@ -37,7 +37,7 @@ impl Algorithm {
         })
     }
 
-    /// Hex digits in lower case; `mmh3`: a number.
+    /// Returns the digest: lower-case hex digits, or a number for `mmh3`.
     pub(crate) fn digest(self, body: &[u8]) -> Value {
         match self {
             Self::Sha256 => Value::from(hex(&Sha256::digest(body))),
@@ -48,7 +48,7 @@ impl Algorithm {
     }
 }
 
-/// MurmurHash3 of the body in base64, with a line break after every 76 characters and at the end.
+/// Returns the MurmurHash3 of the body in base64, with a line break after every 76 characters and at the end.
 fn favicon_hash(body: &[u8]) -> i32 {
     let encoded = STANDARD.encode(body);
     let mut text = Vec::with_capacity(encoded.len() + encoded.len() / LINE + 1);
@@ -59,7 +59,7 @@ fn favicon_hash(body: &[u8]) -> i32 {
     murmur3(&text).cast_signed()
 }
 
-/// MurmurHash3, x86, 32 bits, seed 0.
+/// Computes MurmurHash3 (x86, 32 bits, seed 0).
 fn murmur3(bytes: &[u8]) -> u32 {
     let (blocks, tail) = bytes.as_chunks::<4>();
     let mut hash = blocks.iter().fold(0u32, |hash, block| {
@@ -80,51 +80,13 @@ fn scramble(block: u32) -> u32 {
     block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
-/// A short body of ASCII characters with that [`Algorithm::Mmh3`] digest, for the simulated web: of
-/// two blocks of base64 the first is chosen freely, the second follows from the digest.
-pub(crate) fn favicon_preimage(hash: i32) -> Option<String> {
-    const LENGTH: u32 = 9;
-    let wanted = unfinished(hash.cast_unsigned()) ^ LENGTH ^ scramble(u32::from(b'\n'));
-    let behind_both = |hash: u32| hash.wrapping_sub(0xe654_6b64).wrapping_mul(inverse(5)).rotate_right(13);
-    (0..1u32 << 21).find_map(|number| {
-        let first = [number >> 14 & 127, number >> 7 & 127, number & 127].map(|part| part as u8);
-        let mut text = STANDARD.encode(first);
-        let between = murmur3_block(text.as_bytes().try_into().ok()?);
-        let second = unscrambled(behind_both(wanted) ^ between).to_le_bytes();
-        text.push_str(std::str::from_utf8(&second).ok()?);
-        let body = STANDARD.decode(&text).ok().filter(|body| body.is_ascii() && body.len() == 6)?;
-        String::from_utf8(body).ok()
-    })
-}
-
-/// The state behind the first block.
-fn murmur3_block(block: [u8; 4]) -> u32 {
-    scramble(u32::from_le_bytes(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
-}
-
-/// What [`murmur3`] had before its last lines.
-fn unfinished(hash: u32) -> u32 {
-    let hash = (hash ^ hash >> 16).wrapping_mul(inverse(0xc2b2_ae35));
-    let hash = (hash ^ hash >> 13 ^ hash >> 26).wrapping_mul(inverse(0x85eb_ca6b));
-    hash ^ hash >> 16
-}
-
-fn unscrambled(block: u32) -> u32 {
-    block.wrapping_mul(inverse(0x1b87_3593)).rotate_right(15).wrapping_mul(inverse(0xcc9e_2d51))
-}
-
-/// The number that times this odd one is 1 modulo 2^32: each of Newton's steps doubles the right bits.
-fn inverse(odd: u32) -> u32 {
-    (0..5).fold(odd, |known, _| known.wrapping_mul(2u32.wrapping_sub(odd.wrapping_mul(known))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn murmur3_is_the_one_of_its_author() {
+    fn murmur3_equals_the_reference_implementation() {
         for (text, want) in [
             ("", 0),
             ("a", 0x3c25_69b2),
@@ -138,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_favicon_hash_is_of_base64_in_lines() {
+    fn the_favicon_hash_uses_base64_with_line_breaks() {
         assert_eq!(favicon_hash(b""), 0);
         // 57 bytes fill one line of 76 characters.
         let line = STANDARD.encode([7u8; 57]);
@@ -147,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_hex_or_a_number() {
+    fn digests_are_written_as_hex_or_as_a_number() {
         let digest = |name: &str| Algorithm::from_name(name).unwrap().digest(b"hello").to_string();
         assert_eq!(digest("md5"), "\"5d41402abc4b2a76b9719d911017c592\"");
         assert_eq!(digest("sha1"), "\"aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d\"");
@@ -156,7 +118,7 @@ mod tests {
         assert!(Algorithm::NAMES.split(", ").all(|name| Algorithm::from_name(name).is_some()));
     }
 
-    /// The algorithm once more, byte by byte.
+    /// Computes MurmurHash3 in another way, byte by byte.
     fn slowly(bytes: &[u8]) -> u32 {
         let (mut hash, mut block) = (0u32, 0u32);
         for (at, byte) in bytes.iter().enumerate() {
@@ -175,14 +137,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn blocks_are_bytes(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
+        fn blocks_are_hashed_as_little_endian_bytes(bytes in prop::collection::vec(any::<u8>(), 0..70)) {
             prop_assert_eq!(murmur3(&bytes), slowly(&bytes));
-        }
-
-        #[test]
-        fn a_body_is_found_for_every_favicon_hash(hash in any::<i32>()) {
-            let body = favicon_preimage(hash).unwrap();
-            prop_assert_eq!(favicon_hash(body.as_bytes()), hash);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! JSON documents that people write: whether a name stands twice in one object is seen, where serde would keep
-//! the last without a word.
+//! Reads JSON documents that people write and detects duplicate names in an object. serde_json would
+//! silently keep the last of two members with the same name.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -7,25 +7,25 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The most names said twice in a document that is worth reading.
+/// The most duplicate names in a document. Reading fails if there are more.
 const MAX_TWICE: usize = 10_000;
 
-/// The names that lead to a member.
+/// The names that lead from the root to a member.
 pub(crate) type Path = Vec<String>;
 
-/// Reads a text in which no object says a name twice.
+/// Reads a JSON text in which no object may have a duplicate name.
 ///
 /// # Errors
-/// It is no JSON, or a name stands twice.
+/// Returns an error if the text is not JSON or an object has a duplicate name.
 pub(crate) fn strict(text: &str) -> Result<Value, serde_json::Error> {
     document(text, None)
 }
 
-/// Reads a text; the last member of a name counts. Also gives the paths of names that stand twice, such
-/// as `sites`, `GitHub`. Indexes of arrays are not among them.
+/// Reads a JSON text in which the last member of a name counts. Also returns the paths of duplicate names,
+/// such as `sites`, `GitHub`. The indexes of arrays are not part of the paths.
 ///
 /// # Errors
-/// It is no JSON.
+/// Returns an error if the text is not JSON or has too many duplicate names.
 pub(crate) fn lenient(text: &str) -> Result<(Value, Vec<Path>), serde_json::Error> {
     let twice = RefCell::default();
     let root = document(text, Some(&twice))?;
@@ -39,10 +39,10 @@ fn document(text: &str, twice: Option<&RefCell<Vec<Path>>>) -> Result<Value, ser
     Ok(root)
 }
 
-/// Where the reader is.
+/// The position of the reader in the document.
 #[derive(Clone, Copy)]
 struct Place<'p> {
-    /// `None`: a name that stands twice is an error.
+    /// The duplicates found so far. If it is `None`, a duplicate name is an error.
     twice: Option<&'p RefCell<Vec<Path>>>,
     above: Option<&'p Place<'p>>,
     name: &'p str,
@@ -112,13 +112,13 @@ impl<'de> Visitor<'de> for Place<'_> {
             if members.contains_key(&name) {
                 let Some(twice) = self.twice else {
                     return Err(A::Error::custom(format_args!(
-                        "the name `{name}` stands twice in one object"
+                        "the name `{name}` is repeated in one object"
                     )));
                 };
                 let mut twice = twice.borrow_mut();
                 twice.push(place.path());
                 if twice.len() > MAX_TWICE {
-                    return Err(A::Error::custom(format_args!("more than {MAX_TWICE} names stand twice")));
+                    return Err(A::Error::custom(format_args!("more than {MAX_TWICE} names are repeated")));
                 }
             }
             let value = map.next_value_seed(place)?;
@@ -134,24 +134,24 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_last_of_two_counts_and_both_are_noted() {
+    fn the_last_of_two_equal_names_is_used_and_both_are_reported() {
         let (root, twice) =
             lenient(r#"{"a": 1, "sites": {"X": {"u": 1, "u": 2}, "X": [{"v": 1, "v": 2}]}}"#).unwrap();
         assert_eq!(root, serde_json::json!({"a": 1, "sites": {"X": [{"v": 2}]}}));
         assert_eq!(twice, [vec!["sites", "X", "u"], vec!["sites", "X"], vec!["sites", "X", "v"]]);
         let many = format!("{{{}\"a\": 0}}", "\"a\": 0,".repeat(MAX_TWICE + 1));
-        assert!(lenient(&many).unwrap_err().to_string().contains("names stand twice"));
+        assert!(lenient(&many).unwrap_err().to_string().contains("names are repeated"));
     }
 
     #[test]
-    fn a_strict_reader_refuses_the_second() {
+    fn a_strict_reader_refuses_a_repeated_name() {
         let error = strict(r#"[{"a": 1, "a": 1}]"#).unwrap_err().to_string();
-        assert_eq!(error, "the name `a` stands twice in one object at line 1 column 13");
+        assert_eq!(error, "the name `a` is repeated in one object at line 1 column 13");
         assert_eq!(strict("\u{feff}[{\"a\": {\"a\": 1}}]").unwrap(), serde_json::json!([{"a": {"a": 1}}]));
     }
 
     #[test]
-    fn what_is_no_json_or_too_deep_is_refused() {
+    fn invalid_or_deeply_nested_json_is_refused() {
         for text in ["", "{", "[1,]", "{} {}", &"[".repeat(200_000)] {
             assert!(lenient(text).is_err());
         }
@@ -159,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn without_names_said_twice_it_is_plain_json(text in r#"[\[\]{}",:a0 tnulre\\.-]{0,40}"#) {
+        fn without_repeated_names_the_result_equals_serde_json(text in r#"[\[\]{}",:a0 tnulre\\.-]{0,40}"#) {
             match (lenient(&text), serde_json::from_str::<Value>(&text)) {
                 (Ok((one, _)), Ok(other)) => prop_assert_eq!(one, other),
                 (one, other) => prop_assert_eq!(one.is_ok(), other.is_ok()),

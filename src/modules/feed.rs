@@ -4,25 +4,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::answer::Parsed;
-use super::memo::{Bounds, FAIR_TRY, Made, Memo};
 use super::probe::{Phase, ProbeError, Request, Response};
+use super::terms::FAIR_TRY;
+use crate::base::cache::{Bounds, Cache, Computed};
 
-/// The most bytes of a feed's (decoded) body that are read.
+/// The most bytes of a feed's body that are read, after decompression.
 pub const MAX_FEED_BYTES: usize = 8 * 1024 * 1024;
-/// How soon a fetch that failed is tried again.
+/// The pause after which a failed fetch is repeated.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// What is kept in memory: so many feeds, so many bytes with all that is made of them.
+/// The bounds of the feeds in memory: their number, and their estimated bytes with all parsed forms.
 const BOUNDS: Bounds = Bounds { entries: 64, weight: 128 * 1024 * 1024 };
 
 /// A fetched feed.
 #[derive(Debug)]
 pub(crate) struct Feed {
     pub(crate) response: Response,
-    /// Its text and its JSON, made once.
+    /// The parsed forms of the feed, which are created once.
     pub(crate) parsed: Parsed,
 }
 
-/// What a feed is known by: all of its request but who asks. It may hold an operator's key: never shown.
+/// The key of a feed: its whole request without the module. It may contain an operator's key and is never shown.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     url: String,
@@ -40,56 +41,57 @@ impl From<&Request> for Key {
     }
 }
 
-/// A feed, or why there is none.
+/// A feed, or the error of its fetch.
 pub(crate) type Fetched = Result<Arc<Feed>, ProbeError>;
 
-/// All feeds. One for a process.
+/// All feeds of the process.
 pub(crate) struct Feeds {
-    memo: Memo<Key, Fetched>,
+    cache: Cache<Key, Fetched>,
 }
 
 impl Feeds {
     pub(crate) fn new() -> Self {
-        Self { memo: Memo::new(BOUNDS) }
+        Self { cache: Cache::new(BOUNDS) }
     }
 
-    /// Whether a check that wants it needs no request.
+    /// Returns whether the feed is in memory, so that a check needs no request for it.
     pub(crate) fn has(&self, key: &Key) -> bool {
-        self.memo.knows(key)
+        self.cache.contains_key(key)
     }
 
-    /// Drops what is over.
+    /// Removes the feeds that have expired at `now`.
     pub(crate) fn sweep(&self, now: Instant) {
-        self.memo.sweep(now);
+        self.cache.sweep(now);
     }
 
-    /// The feed: a kept one (for `keep`), the one that another check is fetching, or what `fetch` brings;
-    /// at the latest at `deadline`. `is_sound` says whether an answer is the list, and no error page.
+    /// Returns the feed: one in memory (for `ttl`), the one that another check is fetching, or the result
+    /// of `fetch`. Waits until `deadline` at most. `is_sound` tells a valid list from an error page.
     pub(crate) fn get(
         &self,
         key: &Key,
-        keep: Duration,
+        ttl: Duration,
         deadline: Instant,
         fetch: impl FnOnce() -> Result<Response, ProbeError>,
         is_sound: impl FnOnce(&Feed) -> bool,
     ) -> Fetched {
-        let fetched = self.memo.get(key, deadline, || {
+        let fetched = self.cache.get_or_compute(key, deadline, || {
             let began = Instant::now();
             let value = fetch().map(|response| Arc::new(Feed { response, parsed: Parsed::default() }));
-            let keep = match &value {
-                Ok(feed) if is_sound(feed) => keep,
+            let ttl = match value.as_ref().map_err(ProbeError::of_last_hop) {
+                Ok(feed) if is_sound(feed) => ttl,
                 Err(ProbeError::Timeout(_)) if began.elapsed() < FAIR_TRY => Duration::ZERO,
+                Err(ProbeError::Local(..)) => Duration::ZERO,
                 _ => RETRY_AFTER,
             };
             let weight = value.as_ref().map_or(0, |feed| weight(&feed.response));
-            Made { value, keep, weight }
+            Computed { value, ttl, weight }
         });
         fetched.unwrap_or(Err(ProbeError::Timeout(Phase::FirstByte)))
     }
 }
 
-/// About what a feed takes up once it was read: the bytes, their text, its lower-case form, or, many
-/// times as large, the values of a JSON document.
+/// Estimates the memory of a feed that was read: its bytes, their text and its lower-case form, or the
+/// values of a JSON document, which take much more.
 fn weight(response: &Response) -> usize {
     let is_json = response
         .body

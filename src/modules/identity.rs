@@ -1,52 +1,53 @@
-//! Whose page an answer is: a hit whose page names another account, or that led to the front page or to
-//! a form to sign in, is none.
+//! Checks whose page an answer is. An answer is not a hit if its page names another account, or if the
+//! request was redirected to the front page or to a sign-in form.
 //!
-//! Careful about false alarms: an address speaks against a hit only where it is built as the one that was
-//! asked for, with another name in the very place of the name.
+//! The checks avoid false alarms. An address contradicts a hit only if it has the form of the requested
+//! address, with another name in the position of the name.
 
 use url::Url;
 
 use super::answer::Answer;
-use super::barrier::{is_login, landed};
+use super::barrier::{final_target, is_login};
 use super::extract::transform::url_decode;
 use super::template::Values;
 use super::text::same_name;
 
-/// What speaks against a hit.
+/// A reason to reject a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Objection {
-    /// The page is another account's.
+pub(crate) enum Rejection {
+    /// The page belongs to another account.
     OtherAccount,
     /// The request ended at the site's front page.
     FrontPage,
-    /// The request ended at a page to sign in.
+    /// The request ended at a sign-in page.
     LoginPage,
 }
 
-/// What speaks against a hit at `asked` by where the answer came from.
-pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, name: &str) -> Option<Objection> {
-    let landed = landed(answer.response);
-    if is_same(asked, &landed) {
+/// Returns the reason to reject a hit at `asked` that the final address of the answer gives.
+pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, name: &str) -> Option<Rejection> {
+    let final_target = final_target(answer.response);
+    if is_same(asked, &final_target) {
         return None;
     }
-    if is_login(landed.path()) && !is_login(asked.path()) {
-        return Some(Objection::LoginPage);
+    if is_login(final_target.path()) && !is_login(asked.path()) {
+        return Some(Rejection::LoginPage);
     }
-    let is_led_home = is_front(&landed) && !is_front(asked) && shows(asked, name) && !shows(&landed, name);
+    let is_led_home =
+        is_front(&final_target) && !is_front(asked) && shows(asked, name) && !shows(&final_target, name);
     if is_led_home {
-        return Some(Objection::FrontPage);
+        return Some(Rejection::FrontPage);
     }
-    names_another(asked, &landed, name).then_some(Objection::OtherAccount)
+    names_another(asked, &final_target, name).then_some(Rejection::OtherAccount)
 }
 
-/// Whether the page says of itself that it is another account's than the one asked for at `asked`.
+/// Returns whether the page names another account as its owner than the one requested at `asked`.
 pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> bool {
     if !answer.is_page() || name_segment(asked, values.name).is_none() {
         return false;
     }
     let page = answer.page();
     let titles = page.title.as_deref().into_iter().chain(page.metas("og:title"));
-    // A page that speaks of the name in its title may be sloppy about its address.
+    // A page that has the name in its title may have an inaccurate canonical address.
     if titles.into_iter().any(|title| holds_word(title, values.name)) {
         return false;
     }
@@ -57,7 +58,7 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
         .any(|found| names_another(asked, &found, values.name))
 }
 
-/// The host without what tells versions of one site apart.
+/// Returns the host without the prefixes that distinguish versions of one site.
 fn site(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     ["www.", "m.", "mobile."].iter().find_map(|front| host.strip_prefix(front)).unwrap_or(host)
@@ -68,17 +69,17 @@ fn segments(url: &Url) -> Vec<String> {
     parts.map(decoded).collect()
 }
 
-/// Percent-decoded, in lower case.
+/// Returns the text percent-decoded and in lower case.
 fn decoded(text: &str) -> String {
     url_decode(text).to_lowercase()
 }
 
-/// Whether two addresses are the same page: case, slashes at the end and versions of a site do not count.
+/// Returns whether two addresses are the same page. Case, trailing slashes and the version of the site are ignored.
 pub(crate) fn is_same(one: &Url, other: &Url) -> bool {
     site(one) == site(other) && segments(one) == segments(other) && one.query() == other.query()
 }
 
-/// `/`, `/home`, `/index.html`, `/de/`: the front page in some version of it.
+/// Returns whether the address is a form of the front page: `/`, `/home`, `/index.html`, `/de/`.
 fn is_front(url: &Url) -> bool {
     match segments(url).as_slice() {
         [] => url.query().is_none_or(|query| !query.contains('=') || query.len() < 40),
@@ -93,19 +94,19 @@ fn is_front_name(segment: &str) -> bool {
     matches!(stem, "index" | "home" | "default" | "welcome" | "main" | "start")
 }
 
-/// `de`, `en-us`, `pt_br`.
+/// Returns whether a path segment is a language code: `de`, `en-us`, `pt_br`.
 fn is_language(segment: &str) -> bool {
     let mut parts = segment.split(['-', '_']);
     let is_code = |part: &str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_lowercase());
     parts.next().is_some_and(is_code) && parts.next().is_none_or(is_code) && parts.next().is_none()
 }
 
-/// Whether the name stands anywhere in the address.
+/// Returns whether the name is anywhere in the address.
 fn shows(url: &Url, name: &str) -> bool {
     decoded(url.as_str()).contains(&name.to_lowercase())
 }
 
-/// Whether the name stands in a text with no letter or digit beside it.
+/// Returns whether the name is in a text without a letter or digit next to it.
 fn holds_word(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.to_lowercase());
     let is_free = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
@@ -115,8 +116,8 @@ fn holds_word(text: &str, name: &str) -> bool {
         })
 }
 
-/// Which segment of the path is the name, and what stands before and behind it there: `@bob`, `bob.html`.
-/// `None`: none is, or more than one.
+/// Returns the index of the path segment that is the name, with the texts before and after the name in it
+/// (`@bob`, `bob.html`). Returns `None` if there is not exactly one such segment.
 fn name_segment(url: &Url, name: &str) -> Option<(usize, String, String)> {
     let name = name.to_lowercase();
     let mut found = segments(url).into_iter().enumerate().filter_map(|(index, segment)| {
@@ -129,7 +130,7 @@ fn name_segment(url: &Url, name: &str) -> Option<(usize, String, String)> {
     found.next().is_none().then_some(first)
 }
 
-/// Whether `found` is the address that was asked for with another account's name in it.
+/// Returns whether `found` is the requested address with another account's name in it.
 fn names_another(asked: &Url, found: &Url, name: &str) -> bool {
     let Some((at, before, after)) = name_segment(asked, name) else { return false };
     let (asked_parts, found_parts) = (segments(asked), segments(found));
@@ -144,14 +145,14 @@ fn names_another(asked: &Url, found: &Url, name: &str) -> bool {
     !is_same_account(other, name) && is_account_name(other, name)
 }
 
-/// Case does not count, nor which sign stands between two words.
+/// Returns whether two names are of one account, regardless of case and of the sign between words.
 fn is_same_account(one: &str, other: &str) -> bool {
     let joined = |text: &str| text.replace(['-', '_', ' ', '+'], "_");
     same_name(&joined(one), &joined(other))
 }
 
-/// Whether what stands in the place of a name is one: no number, no other kind of identifier, no page of
-/// the site's own, nothing made of the name that was asked for.
+/// Returns whether a text in the position of a name is an account's name. It is not if it is a number,
+/// another kind of identifier, a page of the site itself, or if it contains the requested name.
 fn is_account_name(text: &str, name: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let is_plain = text.chars().all(|c| c.is_alphanumeric() || "._-".contains(c));
@@ -167,7 +168,7 @@ fn is_account_name(text: &str, name: &str) -> bool {
         && !OWN_PAGES.contains(&text)
 }
 
-/// Words that sites have in the place of a name for pages of their own.
+/// The words that sites use for their own pages in the position of a name.
 const OWN_PAGES: [&str; 34] = [
     "404",
     "about",

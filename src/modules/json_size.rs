@@ -1,35 +1,38 @@
-//! What a JSON text costs once it is parsed, told before that is done.
+//! Estimates the memory of a parsed JSON text before it is parsed.
 //!
-//! A value takes far more memory than its text: an object of one member some 500 bytes, however short
-//! its text is.
+//! A value takes far more memory than its text. An object with one member
+//! takes about 500 bytes, however short its text is.
 
-/// The most that one answer may cost, in [`cost`]s: some 30 MB.
+/// The highest [`cost`] of one answer, which is about 30 MB.
 pub(crate) const MAX_COST: usize = 200_000;
-/// The same for an answer that all checks share.
+/// The highest cost of an answer that all checks share.
 pub(crate) const MAX_SHARED_COST: usize = 4 * MAX_COST;
 
-/// An object against another value.
-const OBJECT: usize = 4;
+/// The cost of an object; other values cost 1.
+const OBJECT: u8 = 4;
 
-/// What a text of JSON costs: one for each value, more for an object. Never less than it is: commas and
-/// brackets in strings count only as long as that is little.
+/// Returns an upper bound of a JSON text's cost: 1 for each value, more for an object. Commas and brackets
+/// inside strings are counted only if the sum is at most `most`.
 pub(crate) fn cost(text: &str, most: usize) -> usize {
-    let all = text.bytes().map(price).sum();
+    let all = upper_cost(text.as_bytes());
     if all <= most { all } else { outside_strings(text.as_bytes()) }
 }
 
-fn price(byte: u8) -> usize {
-    match byte {
-        b'{' => OBJECT,
-        b'[' | b',' => 1,
-        _ => 0,
-    }
+/// Returns an upper bound of the cost of the JSON in a body or in its scripts.
+pub(crate) fn upper_cost(body: &[u8]) -> usize {
+    // The sum of a chunk fits into a byte, so that many bytes are added at once.
+    let chunks = body.chunks(usize::from(u8::MAX / OBJECT));
+    chunks.map(|chunk| usize::from(chunk.iter().map(|byte| price(*byte)).sum::<u8>())).sum()
+}
+
+fn price(byte: u8) -> u8 {
+    u8::from(byte == b'{') * OBJECT + u8::from(byte == b'[') + u8::from(byte == b',')
 }
 
 fn outside_strings(bytes: &[u8]) -> usize {
     let (mut sum, mut at) = (0, 0);
     while let Some(byte) = bytes.get(at) {
-        sum += price(*byte);
+        sum += usize::from(price(*byte));
         at += 1;
         if *byte == b'"' {
             at += string_rest(&bytes[at..]);
@@ -38,7 +41,7 @@ fn outside_strings(bytes: &[u8]) -> usize {
     sum
 }
 
-/// How long a string is behind its first quote, the last one included.
+/// Returns the length of a string after its first quote, the last quote included.
 fn string_rest(bytes: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -56,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_cost_and_what_stands_in_strings_does_not() {
+    fn only_values_count_and_not_the_content_of_strings() {
         for (text, want) in [
             ("1", 0),
             ("[1,2]", 2),

@@ -1,50 +1,53 @@
-//! The verdict on the answers of a check: barrier, then miss and hit, then unknown.
+//! Applies the rules of a module to the answers of a check: barriers first, then the rules for miss and hit.
 
 use super::answer::Answer;
 use super::barrier::{self, Barrier};
 use super::confidence::Strength;
 use super::definition::Method;
 use super::extract::{Answers, Reading};
-use super::identity::{self, Objection};
+use super::identity::{self, Rejection};
 use super::module::Module;
 use super::outcome::Outcome;
+use super::pattern::Searches;
 use super::plan::Plan;
 use super::probe::Response;
 use super::query::{Query, SearchType};
+use super::reason::Reason;
 use super::rule::matcher::Matcher;
 use super::template::{Saved, Values};
 
-/// What the rules make of the answers.
+/// The outcome that the rules give the answers, with its reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
-    /// `Hit`, `Miss`, `Blocked`, `RateLimited`, or `Error` where the rules come to no conclusion.
+    /// The outcome: `Hit`, `Miss`, `Blocked` or `RateLimited`; `Error` if the rules come to no conclusion;
+    /// `Timeout` if they did not finish in time.
     pub outcome: Outcome,
-    /// A machine-readable word: which barrier; `conflict`, `unrecognized`, `empty` (a 200 without a
-    /// body), `truncated` (the rest of a body that is too large might have told), `json_too_large` (JSON of
-    /// more values than are read), `other_account` (the page
-    /// names another account), `front_page` (the request ended there), `server_error`, `forbidden`,
-    /// `no_answer`; `weak` for a miss that means "nothing public".
-    pub reason: Option<&'static str>,
-    /// Which rule fired, and its conditions, such as `hit[0]: status 200, json /login equals_query`.
+    /// The reason of the outcome: the barrier, or the problem that the rules found.
+    pub reason: Option<Reason>,
+    /// The rule that held and its conditions, such as `hit[0]: status 200, json /login equals_query`.
     pub matcher: Option<String>,
-    /// What a hit rests on.
+    /// The strength of the evidence for a hit.
     pub strength: Option<Strength>,
+    /// Whether this is a bare miss: no rule that requires some content held, only one about the status, the headers or
+    /// the address, or about something that is absent or empty.
+    pub is_bare_miss: bool,
 }
 
 impl Verdict {
-    pub(super) fn new(outcome: Outcome, reason: Option<&'static str>, matcher: Option<String>) -> Self {
-        Self { outcome, reason, matcher, strength: None }
+    pub(super) fn new(outcome: Outcome, reason: Option<Reason>, matcher: Option<String>) -> Self {
+        Self { outcome, reason, matcher, strength: None, is_bare_miss: false }
     }
 }
 
-/// Judges the answers of a check, by probe (`None`: not obtained).
+/// Judges the answers of a check, in the order of the probes. `None` is an answer that was not obtained.
 ///
-/// Pure: no request is sent, nothing is kept.
+/// No request is sent and nothing is stored.
 pub fn judge(module: &Module, query: &Query, responses: &[Option<Response>]) -> Verdict {
     let name = module.name_of(query);
     let answers = answers(module, responses);
-    let saved = saved(module, query, &name, &answers);
-    let values = Values { query, name: &name, keys: None, saved: &saved, value: None };
+    let searches = Searches::default();
+    let saved = saved(module, query, &name, &answers, &searches);
+    let values = Values::new(query, &name, &saved, &searches);
     judge_answers(module, &answers, &values)
 }
 
@@ -54,32 +57,32 @@ pub(crate) fn answers<'r>(module: &'r Module, responses: &'r [Option<Response>])
     Answers::new(responses.iter().map(|response| response.as_ref().map(wrap)).collect())
 }
 
-/// What all probes together save.
-fn saved(module: &Module, query: &Query, name: &str, answers: &Answers<'_>) -> Saved {
+/// Returns the values that all probes save.
+fn saved(module: &Module, query: &Query, name: &str, answers: &Answers<'_>, searches: &Searches) -> Saved {
     let mut saved = Saved::new();
     for (index, answer) in answers.obtained() {
-        save_one(module, index, query, name, answer, &mut saved);
+        let earlier = saved.clone();
+        let values = Values::new(query, name, &earlier, searches);
+        save_one(module, index, answer, values, &mut saved);
     }
     saved
 }
 
-/// Adds what one probe saves.
+/// Adds the values that one probe saves. `values` contain those that earlier probes saved.
 pub(crate) fn save_one(
     module: &Module,
     probe: usize,
-    query: &Query,
-    name: &str,
     answer: &Answer<'_>,
+    values: Values<'_>,
     saved: &mut Saved,
 ) {
     let Some(plan) = module.plans.get(probe).filter(|plan| !plan.save.is_empty()) else { return };
-    let earlier = saved.clone();
-    let values = Values { query, name, keys: None, saved: &earlier, value: None };
     plan.save(&Reading { answer: Some(answer), values, item: None }, saved);
 }
 
-/// Whether the answer of that probe is a barrier: of the global list or the module's own.
-pub(crate) fn wall(
+/// Returns the barrier that the answer to a probe is, from the global list or the module's own, with its
+/// label.
+pub(crate) fn barrier_of(
     module: &Module,
     probe: usize,
     answer: &Answer<'_>,
@@ -91,36 +94,45 @@ pub(crate) fn wall(
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);
     let index = module.barrier.iter().position(own)?;
-    let found = Barrier::block("barrier");
+    let found = Barrier::block(Reason::Barrier);
     Some((found, format!("barrier[{index}]: {}", module.barrier[index].label())))
 }
 
+/// Applies the rules to the answers. If a search did not end in time, the verdict is a timeout.
 pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
+    let verdict = apply_rules(module, answers, values);
+    if values.searches.is_out_of_time() {
+        return Verdict::new(Outcome::Timeout, Some(Reason::TimeoutRules), None);
+    }
+    verdict
+}
+
+fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
     let Some(last) = answers.last() else {
-        return Verdict::new(Outcome::Error, Some("no_answer"), None);
+        return Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
     };
-    // An answer that a fallback replaced counts no more.
+    // An answer from a source that a fallback replaced does not count.
     let first =
         (0..=last).rfind(|index| module.plans.get(*index).is_some_and(|plan| plan.fallback)).unwrap_or(0);
-    let mut walled = vec![false; last + 1];
+    let mut is_barrier = vec![false; last + 1];
     for (index, answer) in answers.obtained() {
-        if let Some((found, label)) = wall(module, index, answer, values) {
+        if let Some((found, label)) = barrier_of(module, index, answer, values) {
             if index >= first {
                 return Verdict::new(found.outcome, Some(found.name), Some(label));
             }
-            walled[index] = true;
+            is_barrier[index] = true;
         }
     }
-    // A chain that broke off: its last answer is not the one that a rule without a probe is about. It
-    // may say that nothing is there (a 404 before the value that the next probe needs), never the rest.
+    // The sequence of probes ended early, so the last answer is not the one that a rule without a probe is
+    // about. It may still prove a miss (a 404 instead of the value that the next probe needs), but not a hit.
     let is_broken = module.plans.get(last + 1).is_some_and(|plan| !plan.fallback);
     let case_at =
         |probe: usize| answers.get(Some(probe)).map(|answer| Case { module, probe, answer, values });
     let case_of = |rule: &Matcher| case_at(rule.probe.unwrap_or(last));
     let fires = |rule: &Matcher| {
         case_of(rule).is_some_and(|case| {
-            !walled.get(case.probe).copied().unwrap_or(true)
-                && (rule.bears_emptiness() || !case.is_empty())
+            !is_barrier.get(case.probe).copied().unwrap_or(true)
+                && (rule.allows_empty_body() || !case.is_empty())
                 && rule.holds(case.answer, values)
         })
     };
@@ -133,7 +145,7 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
         (Some(hit), None) => {
             let rule = &module.hit[hit];
             let label = format!("hit[{hit}]: {}", rule.label());
-            if let Some((outcome, reason)) = case_of(rule).and_then(|case| case.objection(rule)) {
+            if let Some((outcome, reason)) = case_of(rule).and_then(|case| case.rejection(rule)) {
                 return Verdict::new(outcome, Some(reason), Some(label));
             }
             let strength = Some(Strength::of(rule, &module.miss));
@@ -141,30 +153,35 @@ pub(crate) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Val
         }
         (None, Some(miss)) => {
             let label = format!("miss[{miss}]: {}", module.miss[miss].label());
-            Verdict::new(Outcome::Miss, module.entry().weak_miss.then_some("weak"), Some(label))
+            let reason = module.entry().weak_miss.then_some(Reason::Weak);
+            let is_bare_miss = !module.miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
+            Verdict { is_bare_miss, ..Verdict::new(Outcome::Miss, reason, Some(label)) }
         }
         (Some(hit), Some(miss)) => {
-            Verdict::new(Outcome::Error, Some("conflict"), Some(format!("hit[{hit}] and miss[{miss}]")))
+            Verdict::new(Outcome::Error, Some(Reason::Conflict), Some(format!("hit[{hit}] and miss[{miss}]")))
         }
-        (None, None) => {
-            let rules = || module.hit.iter().chain(&module.miss);
-            let answer_to = |rule: &Matcher| answers.get(Some(rule.probe.unwrap_or(last)));
-            let is_cut = rules()
-                .filter(|rule| rule.clues().reads_body)
-                .any(|rule| answer_to(rule).is_some_and(Answer::is_cut));
-            let answer = answers.get(Some(last));
-            if case_at(last).is_some_and(Case::is_empty) {
-                return Verdict::new(Outcome::Error, Some("empty"), None);
-            }
-            let is_overfull = rules()
-                .filter(|rule| rule.reads_json())
-                .any(|rule| answer_to(rule).is_some_and(Answer::is_overfull));
-            unrecognized(answer.map_or(0, |answer| answer.response.status), is_cut, is_overfull)
-        }
+        (None, None) => no_rule_fired(module, answers, last, case_at(last).is_some_and(Case::is_empty)),
     }
 }
 
-/// An answer, and what was asked for it.
+/// Returns the verdict if no rule held. `is_empty` says whether the answer to the probe `last` has no content.
+fn no_rule_fired(module: &Module, answers: &Answers<'_>, last: usize, is_empty: bool) -> Verdict {
+    if is_empty {
+        return Verdict::new(Outcome::Error, Some(Reason::Empty), None);
+    }
+    let rules = || module.hit.iter().chain(&module.miss);
+    let answer_to = |rule: &Matcher| answers.get(Some(rule.probe.unwrap_or(last)));
+    let is_cut = rules()
+        .filter(|rule| rule.condition_kinds().reads_body)
+        .any(|rule| answer_to(rule).is_some_and(Answer::is_cut));
+    let is_json_too_large = rules()
+        .filter(|rule| rule.reads_json())
+        .any(|rule| answer_to(rule).is_some_and(Answer::is_json_too_large));
+    let status = answers.get(Some(last)).map_or(0, |answer| answer.response.status);
+    unrecognized(status, is_cut, is_json_too_large)
+}
+
+/// An answer, with the probe and the values of its request.
 #[derive(Clone, Copy)]
 struct Case<'c, 'a> {
     module: &'c Module,
@@ -174,27 +191,28 @@ struct Case<'c, 'a> {
 }
 
 impl Case<'_, '_> {
-    /// A 200 without a body where one is due says neither yes nor no.
+    /// Returns whether the answer is a 200 without a body although a body is expected. It proves neither hit nor miss.
     fn is_empty(self) -> bool {
         let has_body = self.module.plans.get(self.probe).is_some_and(|plan| plan.method != Method::Head);
         let response = self.answer.response;
         has_body && response.status == 200 && !response.truncated && response.body.trim_ascii().is_empty()
     }
 
-    /// A page where JSON is due: a rule that only knows what is not there has nothing to say about it.
+    /// Returns whether the answer is a page where JSON is expected. A miss rule with only negative
+    /// conditions then proves nothing.
     fn is_misplaced(self, miss: &Matcher) -> bool {
         let is_about = |rule: &&Matcher| rule.probe.is_none_or(|index| index == self.probe);
         let mut hits = self.module.hit.iter().filter(is_about).peekable();
-        let clues = miss.clues();
+        let condition_kinds = miss.condition_kinds();
         (200..300).contains(&self.answer.response.status)
-            && !(clues.json || clues.marker)
+            && !(condition_kinds.json || condition_kinds.marker)
             && self.answer.is_page()
             && hits.peek().is_some()
             && hits.all(Matcher::reads_json)
     }
 
-    /// A redirect to the very page that was asked for, perhaps written another way: a rule that does not
-    /// look at its target has nothing to say about it.
+    /// Returns whether the answer redirects to the requested page itself, perhaps spelt differently. A miss
+    /// rule that does not test the redirect's target then proves nothing.
     fn leads_back(self, miss: &Matcher) -> bool {
         let reads = |plan: &&Plan| matches!(plan.method, Method::Get | Method::Head);
         let response = self.answer.response;
@@ -207,11 +225,11 @@ impl Case<'_, '_> {
                 .get(self.probe)
                 .filter(reads)
                 .and_then(|plan| plan.address(self.values))
-                .is_some_and(|asked| identity::is_same(&asked, &barrier::landed(response)))
+                .is_some_and(|asked| identity::is_same(&asked, &barrier::final_target(response)))
     }
 
-    /// What speaks against a hit although its rule holds.
-    fn objection(self, rule: &Matcher) -> Option<(Outcome, &'static str)> {
+    /// Returns the reason to reject a hit whose rule holds.
+    fn rejection(self, rule: &Matcher) -> Option<(Outcome, Reason)> {
         let Self { module, answer, values, .. } = self;
         let plan = module.plans.get(self.probe)?;
         let asked = plan.address(values)?;
@@ -219,25 +237,26 @@ impl Case<'_, '_> {
         let by_address = identity::by_address(&asked, answer, values.name)
             .filter(|_| !rule.judges_redirects() && !module.entry().discovery);
         match by_address {
-            Some(Objection::LoginPage) => return Some((Outcome::Blocked, "login_wall")),
-            Some(Objection::FrontPage) => return Some((Outcome::Error, "front_page")),
-            Some(Objection::OtherAccount) if is_username && !rule.proves_name() => {
-                return Some((Outcome::Error, "other_account"));
+            Some(Rejection::LoginPage) => return Some((Outcome::Blocked, Reason::LoginWall)),
+            Some(Rejection::FrontPage) => return Some((Outcome::Error, Reason::FrontPage)),
+            Some(Rejection::OtherAccount) if is_username && !rule.proves_name() => {
+                return Some((Outcome::Error, Reason::OtherAccount));
             }
-            Some(Objection::OtherAccount) | None => {}
+            Some(Rejection::OtherAccount) | None => {}
         }
         let is_others = is_username && !rule.proves_name() && identity::by_page(&asked, answer, values);
-        is_others.then_some((Outcome::Error, "other_account"))
+        is_others.then_some((Outcome::Error, Reason::OtherAccount))
     }
 }
 
-/// No rule knows the answer: the status may still say why, or that a rule did not see the whole body.
-fn unrecognized(status: u16, is_cut: bool, is_overfull: bool) -> Verdict {
+/// Returns the verdict on an answer that no rule matches. The status may be a
+/// reason, or that a rule did not see the whole body.
+fn unrecognized(status: u16, is_cut: bool, is_json_too_large: bool) -> Verdict {
     match status {
-        401 | 403 | 407 | 451 => Verdict::new(Outcome::Blocked, Some("forbidden"), None),
-        500..=599 => Verdict::new(Outcome::Error, Some("server_error"), None),
-        _ if is_cut => Verdict::new(Outcome::Error, Some("truncated"), None),
-        _ if is_overfull => Verdict::new(Outcome::Error, Some("json_too_large"), None),
-        _ => Verdict::new(Outcome::Error, Some("unrecognized"), None),
+        401 | 403 | 407 | 451 => Verdict::new(Outcome::Blocked, Some(Reason::Forbidden), None),
+        500..=599 => Verdict::new(Outcome::Error, Some(Reason::ServerError), None),
+        _ if is_cut => Verdict::new(Outcome::Error, Some(Reason::Truncated), None),
+        _ if is_json_too_large => Verdict::new(Outcome::Error, Some(Reason::JsonTooLarge), None),
+        _ => Verdict::new(Outcome::Error, Some(Reason::Unrecognized), None),
     }
 }

@@ -1,17 +1,17 @@
-//! The operator's keys for services that want one (`{config.NAME}`).
+//! The operator's keys for services that need one (`{config.NAME}`).
 
 use std::collections::BTreeMap;
 
 use crate::base::secret::Secret;
 
-/// Keys by name, without the `config.` in front. Never printed.
+/// The keys by name, without the prefix `config.`. They are never printed.
 #[derive(Debug, Clone, Default)]
 pub struct OperatorKeys {
     keys: BTreeMap<String, Secret<String>>,
 }
 
 impl OperatorKeys {
-    /// Keys from names and values; an empty value counts as none.
+    /// Creates the keys from pairs of name and value. An empty value counts as no key.
     pub fn new(keys: impl IntoIterator<Item = (String, String)>) -> Self {
         let keys = keys
             .into_iter()
@@ -20,12 +20,12 @@ impl OperatorKeys {
         Self { keys: keys.collect() }
     }
 
-    /// Whether there is a key of that name.
+    /// Returns whether there is a key with that name.
     pub fn has(&self, name: &str) -> bool {
         self.keys.contains_key(name)
     }
 
-    /// The key of that name.
+    /// Returns the key with that name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.keys.get(name).map(|key| key.expose().as_str())
     }

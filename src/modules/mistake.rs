@@ -1,15 +1,15 @@
-//! What is wrong with an entry, and where in it.
+//! Mistakes in a catalogue entry, each with its place.
 
 use std::fmt;
 
-use super::text::cut;
+use super::text::truncate;
 
-/// One thing that is wrong: the place in the entry and what to do about it.
+/// A mistake in an entry: its place, what is wrong and what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where, such as `probes[0].url`; empty: the entry as a whole.
+    /// The field, such as `probes[0].url`. Empty for the entry as a whole.
     pub path: String,
-    /// What is wrong, and what is allowed.
+    /// A message that says what is wrong and what is allowed.
     pub message: String,
 }
 
@@ -23,37 +23,48 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// The most mistakes of one entry that are kept; the rest is counted.
+/// The most mistakes of one entry that are kept. Further ones are only counted.
 const MAX_KEPT: usize = 50;
-/// The most characters of a place and of a message.
+/// The most characters of a place, and of a message.
 const MAX_PATH_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// Collects mistakes while it is told where the reader is.
+/// Collects mistakes and tracks the reader's place in the entry.
 #[derive(Debug, Default)]
 pub(crate) struct Mistakes {
     path: String,
     list: Vec<Mistake>,
     count: usize,
+    is_proven: bool,
 }
 
 impl Mistakes {
-    /// Notes a mistake here.
+    /// Creates a collector for an entry in which a test has found no mistake. Nothing is searched for mistakes.
+    pub(crate) fn of_proven_entry() -> Self {
+        Self { is_proven: true, ..Self::default() }
+    }
+
+    /// Returns whether the entry is known to have no mistakes.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    /// Notes a mistake at the current place.
     pub(crate) fn add(&mut self, message: impl Into<String>) {
         self.count += 1;
         if self.list.len() < MAX_KEPT {
-            let path = cut(&self.path, MAX_PATH_CHARS).into_owned();
-            let message = cut(&message.into(), MAX_MESSAGE_CHARS).into_owned();
+            let path = truncate(&self.path, MAX_PATH_CHARS).into_owned();
+            let message = truncate(&message.into(), MAX_MESSAGE_CHARS).into_owned();
             self.list.push(Mistake { path, message });
         }
     }
 
-    /// Notes a mistake in a field of this place.
+    /// Notes a mistake in a field of the current place.
     pub(crate) fn add_in(&mut self, field: &str, message: impl Into<String>) {
         self.field(field, |mistakes| mistakes.add(message));
     }
 
-    /// Steps into a field while `read` runs.
+    /// Calls `read` with a field as the current place.
     pub(crate) fn field<R>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> R) -> R {
         let length = self.path.len();
         if length > 0 {
@@ -65,7 +76,7 @@ impl Mistakes {
         answer
     }
 
-    /// Steps into a list's element while `read` runs.
+    /// Calls `read` with a list element as the current place.
     pub(crate) fn element<R>(&mut self, index: usize, read: impl FnOnce(&mut Self) -> R) -> R {
         let length = self.path.len();
         self.path.push_str(&format!("[{index}]"));
@@ -74,7 +85,7 @@ impl Mistakes {
         answer
     }
 
-    /// The value of `result`, or a note of its error.
+    /// Returns the value of `result`, or notes its error and returns `None`.
     pub(crate) fn take<T>(&mut self, result: Result<T, String>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -85,7 +96,7 @@ impl Mistakes {
         }
     }
 
-    /// Reads every element of a list; what was wrong is left out (and noted).
+    /// Reads every element of a list. Elements for which `read` returns `None` are left out.
     pub(crate) fn list<S, T>(
         &mut self,
         field: &str,
@@ -101,12 +112,12 @@ impl Mistakes {
         })
     }
 
-    /// How many so far.
+    /// Returns the number of mistakes so far.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// All of them; of very many the first, and how many more there are.
+    /// Returns the mistakes. If not all were kept, the last item says how many more there are.
     pub(crate) fn into_list(mut self) -> Vec<Mistake> {
         let left_out = self.count - self.list.len();
         if left_out > 0 {

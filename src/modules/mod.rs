@@ -1,77 +1,107 @@
-//! WHAT a check is. Pure: no sockets, no SQL, no clock of its own.
+//! Catalogue entries, and the checks that apply them to a query. Nothing in here opens sockets or uses SQL.
 //!
-//! A **module** (an entry of the catalogue, data) applied to a **query** is a **check**. A check sends
-//! one to three **probes** through a [`probe::Prober`], reads each answer with **matchers**, and ends in
-//! an [`outcome::Outcome`]; a hit yields **findings** through **extractors**.
+//! A **module** (a compiled entry of the catalogue) applied to a **query** is a **check**. A check sends one
+//! to three **probes** through a [`probe::Prober`], tests each answer with **matchers**, and ends in an
+//! [`outcome::Outcome`]. A hit yields **findings** through **extractors**.
 //!
-//! | file | holds |
+//! | module | contents |
 //! |---|---|
 //! | [`definition`] | the rule language as serde types: the reference for catalogue authors |
-//! | [`catalog`] | loading, validating, formatting, choosing entries |
-//! | [`module`] | a compiled entry |
+//! | [`catalog`] | loading, validating, formatting and selecting entries |
+//! | [`module`], `compile` | a compiled entry, and its compilation |
 //! | [`query`] | search types, validation, normal forms |
 //! | [`probe`] | request, response, the `Prober` trait |
-//! | [`check`] | a module applied to a query: prepare, send, judge, extract |
-//! | [`judge`](mod@judge) | barrier, then miss and hit, then unknown |
-//! | [`outcome`] | how a check ended, with its evidence; findings |
-//! | [`confidence`] | how sure a hit is |
-//! | [`control`] | the made-up name that a module must miss |
-//! | [`terms`] | how long a check may take, and whom it must leave alone |
-//! | [`sample`](mod@sample) | a text that a regex matches |
-//! | [`import`] | other people's lists, made into entries |
-//! | [`keys`] | the operator's keys for services that want one |
-//! | [`traits`] | what can be told of a module without asking it |
-//! | [`mistake`] | what is wrong with an entry |
+//! | [`check`] | a module applied to a query: its probes, outcome and findings |
+//! | [`checker`] | the prober, the keys and the caches that all checks share |
+//! | [`judge`](mod@judge) | the outcome of the answers: barriers first, then the rules for miss and hit |
+//! | [`outcome`] | the outcome of a check, with its evidence and findings |
+//! | [`reason`] | the reason of an outcome, one word each |
+//! | [`confidence`] | the confidence of a hit |
+//! | [`control`] | the control check: a made-up name that the module must miss, and a known account that it must hit |
+//! | [`terms`] | the deadline of a check, and the hosts that it may contact |
+//! | [`sample`](mod@sample) | a random text that a regex matches |
+//! | [`import`] | conversion of other projects' site lists to entries |
+//! | [`keys`] | the operator's keys for services that need one |
+//! | [`traits`] | the properties of a module that are known without a request |
+//! | [`mistake`] | the mistakes in an entry |
+//! | [`answer_memory`] | the limit on memory for the parsed forms of all answers |
+//! | [`feed`] | lists that all checks share |
+//! | `answer` | the text, JSON and HTML of a response |
+//! | `barrier` | the global list of barriers |
+//! | `contacts` | the hosts that a check has contacted |
+//! | `digest` | digests of a body |
+//! | `document` | JSON files without duplicate names |
+//! | `extract` | extractors |
+//! | `html` | CSS selectors, matched in one streaming pass |
+//! | `identity` | the account that an answer's page belongs to |
+//! | `active_check` | the probes of a check, sent in order |
+//! | `json_size` | the memory of parsed JSON, estimated from its text |
+//! | `lint`, `scope` | mistakes in an entry that the schema does not find |
+//! | `local_faults` | faults of this machine |
+//! | `memo` | a cache of values that concurrent callers share |
+//! | `near` | suggestions for misspelt names |
+//! | `probe_answer` | the answers to probes |
+//! | `pages` | further pages of a hit |
+//! | `plan` | a compiled probe |
+//! | `pointer` | JSON pointers |
+//! | `render` | the marks that a browser waits for |
+//! | `rule` | matchers |
+//! | `script_json` | JSON in scripts |
+//! | `sender` | cookies, deadline and retry of a check's requests |
+//! | `stop_reason` | the reason why a check sends no further probes |
+//! | `template` | templates, with escaping by position |
 //!
-//! Inside: `document` (JSON that says no name twice unseen), `identity` (whose page an answer is),
-//! `template` (escaping by place), `answer` (text, JSON, HTML of a response), `html` (selectors in one
-//! streaming pass), `script_json` (JSON in scripts), `json_size` (what JSON costs), `digest`, `pointer`, `rule` (matchers), `extract`
-//! (extractors), `barrier` (the global list), `plan` (a compiled probe), `inquiry` (its probes sent in
-//! order), `sender` (cookies, deadline, one retry), [`feed`] (lists that all checks share), `pages`
-//! (further pages of a hit), `render` (what a browser waits for), `memo` (found out once, shared), `scope` and `lint` (what makes no sense).
-//!
-//! # To add
-//! - **a condition** to rules: its field in [`definition`], its line in `catalog::shape`, its test in
-//!   `rule::matcher` (or `rule::json`), its contradictions in `rule::contradiction`.
-//! - **an extractor kind**: `extract::source`, and the table at the top of [`definition`].
-//! - **a transform**: [`definition::Transform`], `extract::transform`, `catalog::shape`.
-//! - **a wall**: one line in `barrier::list`, a page and one that only looks like it in its tests.
+//! # Extending the rule language
+//! - **A condition of rules** needs a field in [`definition`], its test in `rule::matcher` (or
+//!   `rule::json`), and support in the simulated web (`sandbox::pages::matcher`).
+//! - **A kind of extractor** needs code in `extract::source` and a line in the table in [`definition`].
+//! - **A transform** needs a variant of [`definition::Transform`] and code in `extract::transform`.
+//! - **A barrier** needs one line in `barrier::list`, and two pages in its tests: one
+//!   with the barrier and one that only resembles it.
 
-mod answer;
+mod active_check;
+pub(crate) mod answer;
+pub mod answer_memory;
 mod barrier;
 pub mod catalog;
 pub mod check;
+pub mod checker;
+mod compile;
 pub mod confidence;
+mod contacts;
 pub mod control;
 pub mod definition;
 pub(crate) mod digest;
 mod document;
 mod extract;
 pub mod feed;
-mod html;
+pub(crate) mod html;
 mod identity;
 pub mod import;
-mod inquiry;
 mod json_size;
 pub mod judge;
 pub mod keys;
 mod lint;
-mod memo;
+mod local_faults;
 pub mod mistake;
 pub mod module;
+pub(crate) mod near;
 pub mod outcome;
 mod pages;
 pub(crate) mod pattern;
 mod plan;
-mod pointer;
+pub(crate) mod pointer;
 pub mod probe;
+mod probe_answer;
 pub mod query;
+pub mod reason;
 mod render;
-mod rule;
+pub(crate) mod rule;
 pub mod sample;
-mod scope;
+pub(crate) mod scope;
 mod script_json;
 mod sender;
+mod stop_reason;
 pub(crate) mod template;
 pub mod terms;
 mod text;

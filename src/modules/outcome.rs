@@ -1,39 +1,55 @@
-//! How a check ended, with its evidence, and what it found.
+//! The outcome of a check, with its evidence and its findings.
 
 use std::fmt;
+use std::ops::{Index, IndexMut};
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::definition::ResultType;
-use super::probe::Timing;
+use super::probe::{Contact, Timing};
+use super::reason::Reason;
+use crate::base::clock::millis;
 
-/// How a check ended. Only `hit` and `miss` are conclusive: a block or an error is never reported as a miss, and
-/// a miss means that nothing was found there, not that the name is free.
+/// The outcome of a check. Only `hit` and `miss` are conclusive. A block or an error is never reported as a
+/// miss, and a miss means that nothing was found there, not that the name is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is there.
+    /// The query was found on the site.
     Hit,
-    /// It is not there.
+    /// The query was not found on the site.
     Miss,
-    /// A captcha, a challenge or a login wall stood in the way.
+    /// The site refused the request, or showed a captcha, a challenge or a sign-in page instead.
     Blocked,
-    /// The site said 429.
+    /// The site or a rate-limit page refused more requests for now.
     RateLimited,
-    /// The deadline passed.
+    /// The deadline of the check passed.
     Timeout,
-    /// DNS, TLS, connection, or an answer that the rules do not know.
+    /// DNS, TLS or the connection failed, or the rules do not match the answer.
     Error,
-    /// The site says yes to a made-up name too.
+    /// The control check failed: the site also reports a made-up name as found, or a known account as not found.
     Unreliable,
-    /// The query cannot be a name there, or a key or a browser is not configured.
+    /// The check was not made: the query cannot be a name on the site, a key or a browser is not configured,
+    /// or this machine lacks resources, a network or a name server.
     Skipped,
 }
 
+/// The texts that describe an outcome.
+struct Words {
+    /// The outcome's word in the API and the database.
+    word: &'static str,
+    /// The outcome's name for people.
+    title: &'static str,
+    /// The outcome's meaning, as a sentence.
+    meaning: &'static str,
+}
+
 impl Outcome {
-    /// All of them, in the order that coverage lists them.
+    /// Every outcome, in the order in which coverage lists them.
     pub const ALL: [Self; 8] = [
         Self::Hit,
         Self::Miss,
@@ -45,33 +61,74 @@ impl Outcome {
         Self::Skipped,
     ];
 
-    /// `hit`, `miss`, `blocked`, …
+    const fn words(self) -> Words {
+        let (word, title, meaning) = match self {
+            Self::Hit => ("hit", "Hit", "The query was found on the site."),
+            Self::Miss => ("miss", "Miss", "The query was not found on the site."),
+            Self::Blocked => {
+                ("blocked", "Blocked", "A captcha, a challenge or a login page blocked the check.")
+            }
+            Self::RateLimited => ("rate_limited", "Rate limited", "The site refused more requests for now."),
+            Self::Timeout => ("timeout", "Timed out", "The site did not answer in time."),
+            Self::Error => (
+                "error",
+                "Failed",
+                "There was no usable answer: the connection failed, or the module does not know the answer.",
+            ),
+            Self::Unreliable => (
+                "unreliable",
+                "Unreliable",
+                "The site reports a made-up name as found or a known account as missing, so its answer proves nothing.",
+            ),
+            Self::Skipped => (
+                "skipped",
+                "Not asked",
+                "The site was not asked: the query is not valid there, or a key or a browser is missing.",
+            ),
+        };
+        Words { word, title, meaning }
+    }
+
+    /// Returns the word that the API and the database use: `hit`, `miss`, `blocked`, …
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Hit => "hit",
-            Self::Miss => "miss",
-            Self::Blocked => "blocked",
-            Self::RateLimited => "rate_limited",
-            Self::Timeout => "timeout",
-            Self::Error => "error",
-            Self::Unreliable => "unreliable",
-            Self::Skipped => "skipped",
-        }
+        self.words().word
     }
 
-    /// The outcome of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == name)
+    /// Returns the outcome's name for people, such as `Timed out`.
+    pub fn title(self) -> &'static str {
+        self.words().title
     }
 
-    /// Whether the check came to a conclusion.
+    /// Returns the outcome's meaning for people, as a sentence.
+    pub fn meaning(self) -> &'static str {
+        self.words().meaning
+    }
+
+    /// Returns whether the check came to a conclusion.
     pub fn is_conclusive(self) -> bool {
         matches!(self, Self::Hit | Self::Miss)
     }
 
-    /// Whether the check was made and came to nothing.
+    /// Returns whether the check was made but came to no conclusion.
     pub fn is_failure(self) -> bool {
         !self.is_conclusive() && self != Self::Skipped
+    }
+
+    /// Returns the outcome as which a module's health counts this one, or `None` if it says nothing about the module.
+    ///
+    /// The database has a column for each outcome that is returned here. An outcome without a column counts as
+    /// one that has the same consequence for the health, so that it needs no migration.
+    pub fn health_outcome(self) -> Option<Self> {
+        match self {
+            Self::Hit
+            | Self::Miss
+            | Self::Blocked
+            | Self::RateLimited
+            | Self::Timeout
+            | Self::Error
+            | Self::Unreliable => Some(self),
+            Self::Skipped => None,
+        }
     }
 }
 
@@ -81,74 +138,131 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Why the outcome is what it is.
+/// One value for each outcome, such as a count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ByOutcome<T>([T; Outcome::ALL.len()]);
+
+impl<T> ByOutcome<T> {
+    /// Returns the outcomes and their values, in the order of [`Outcome::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Outcome, &T)> {
+        Outcome::ALL.into_iter().zip(&self.0)
+    }
+}
+
+impl<T> Index<Outcome> for ByOutcome<T> {
+    type Output = T;
+
+    fn index(&self, outcome: Outcome) -> &T {
+        &self.0[outcome as usize]
+    }
+}
+
+impl<T> IndexMut<Outcome> for ByOutcome<T> {
+    fn index_mut(&mut self, outcome: Outcome) -> &mut T {
+        &mut self.0[outcome as usize]
+    }
+}
+
+/// The evidence for an outcome.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
-    /// The last HTTP status seen.
+    /// The last HTTP status received.
     pub http_status: Option<u16>,
-    /// Host of the final address.
+    /// The host of the final address.
     pub final_host: Option<String>,
-    /// Which matcher fired and what it saw, such as `hit[0]: json /login equals_query`.
+    /// The matcher that held and what it found, such as `hit[0]: json /login equals_query`.
     pub matcher: Option<String>,
-    /// Bytes of bodies read, over all probes.
+    /// The bytes of bodies read, over all probes.
     pub bytes_read: usize,
-    /// Requests sent, control checks and retries included.
+    /// The number of requests sent, control checks and retries included.
     pub requests: u32,
-    /// Time by phase, over all probes.
+    /// The time by phase, over all probes.
     pub timing: Timing,
+    /// The time until the probes had been answered or had failed, retries included. Further pages and control checks
+    /// are left out.
+    pub answered_in: Duration,
+    /// The hosts that were contacted, control checks included. A host may be listed several times.
+    pub contacts: Vec<Contact>,
+    /// The open circuit of the host that was not contacted, if that is the reason of the outcome.
+    pub circuit: Option<OpenCircuit>,
+}
+
+/// A host to which no request is sent at present, because it gave no answer to the last checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct OpenCircuit {
+    /// The time since which the host is not asked: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub open_since: Timestamp,
+    /// The time from which one check may ask the host again: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:09:09.010Z"))]
+    pub next_try_at: Timestamp,
 }
 
 /// An entity that a hit yields, before the run numbers it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What it is.
+    /// The type of the entity.
     pub result_type: ResultType,
-    /// Primary value.
+    /// The primary value of the entity.
     pub value: Option<String>,
-    /// Platform name.
+    /// The name of the platform.
     pub platform: Option<String>,
-    /// 0.0 to 1.0, computed from the evidence; two decimals.
+    /// The confidence from 0.0 to 1.0, computed from the evidence, with two decimals.
     pub confidence: f64,
-    /// Module-specific data.
+    /// Further data, specific to the module.
     pub metadata: Map<String, Value>,
 }
 
-/// The reason of a check that was not made, or not to its end, because a host wants to be left alone.
-pub const RETRY_AFTER: &str = "retry_after";
-
-/// What one check comes to.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// How it ended.
+    /// The outcome of the check.
     pub outcome: Outcome,
-    /// A short machine-readable word where the outcome needs one: `conflict`, `unrecognized`,
-    /// `captcha`, `timeout_connect`, `needs_key`, …
-    pub reason: Option<String>,
-    /// Why.
+    /// The reason of the outcome; `None` if the outcome alone explains it.
+    pub reason: Option<Reason>,
+    /// The evidence for the outcome.
     pub evidence: Evidence,
-    /// Empty unless the outcome is `hit`.
+    /// The entities found. It is empty unless the outcome is `hit`.
     pub findings: Vec<Finding>,
-    /// The hosts that asked this check to stay away (`Retry-After`), its control check included. A host
-    /// may stand there twice.
+    /// The pauses that hosts asked this check for with `Retry-After`, its
+    /// control check included. A host may be listed twice.
     pub pauses: Vec<Pause>,
 }
 
 impl Report {
-    /// Whether a host that was to be asked had told others before to stay away. The wish it told this check
-    /// itself stands in [`Self::pauses`].
-    pub fn was_kept_away(&self) -> bool {
-        self.outcome == Outcome::RateLimited
-            && self.reason.as_deref() == Some(RETRY_AFTER)
-            && self.pauses.is_empty()
+    /// Returns whether a host was not contacted because it had asked earlier checks for a pause, or had given them no
+    /// answer. A pause that this check itself was asked for is in [`Self::pauses`].
+    pub fn was_refused(&self) -> bool {
+        let was_paused = self.outcome == Outcome::RateLimited
+            && self.reason == Some(Reason::RetryAfter)
+            && self.pauses.is_empty();
+        was_paused || self.reason == Some(Reason::CircuitOpen)
     }
 }
 
-/// A host's wish to be left alone.
+/// A pause that a host asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
-    /// By the name under which checks of it are counted (see
-    /// [`Module::hosts`](super::module::Module::hosts)); where it sent us on, the other host's, too.
+    /// The host, by the name under which its checks are counted (see
+    /// [`Module::hosts`](super::module::Module::hosts)). After a redirect, the other host gets a pause too.
     pub host: String,
-    /// For how long, in whole seconds.
+    /// The length of the pause in whole seconds.
     pub secs: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_has_a_unique_index_and_name() {
+        let mut by_outcome = ByOutcome::<&str>::default();
+        for outcome in Outcome::ALL {
+            by_outcome[outcome] = outcome.as_str();
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.as_str());
+        }
+        assert!(by_outcome.iter().all(|(outcome, word)| outcome.as_str() == *word), "{by_outcome:?}");
+    }
 }

@@ -1,93 +1,94 @@
-//! Further pages of a hit: asked for once the rules have judged the first one.
+//! Further pages of a hit, which are requested after the rules have judged the first page.
 
 use std::collections::BTreeSet;
 
+use url::Url;
+
+use super::active_check::ActiveCheck;
 use super::answer::Answer;
 use super::extract::{Answers, Reading};
-use super::html::Selectors;
-use super::inquiry::Inquiry;
 use super::outcome::{Evidence, Pause};
 use super::plan::Pages;
-use super::probe::{Request, Response};
+use super::probe::{ProbeError, Request, Response};
 use super::sender::Sender;
+use super::terms::Access;
 
-/// The most bytes of all further pages of a check together.
+/// The most bytes of all further pages of a check.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// The further pages of a check's answers.
 #[derive(Default)]
-pub(super) struct Book {
-    /// Each with its probe.
+pub(super) struct FurtherPages {
+    /// The pages, each with its probe.
     pages: Vec<(usize, Response)>,
     requests: u32,
     is_incomplete: bool,
     pauses: Vec<Pause>,
 }
 
-/// Why no page follows.
+/// The reason why no further page is read.
 enum End {
-    /// The last one was read, or as many as the entry allows.
+    /// The last page was read, or as many pages as the entry allows.
     Complete,
-    /// A page is missing.
-    Broken,
+    /// A page could not be read, or does not continue the list.
+    Incomplete,
 }
 
-impl Book {
-    /// Asks for the pages after those of `answers`, as far as results read them, unless the host is among
-    /// those that want to be left alone meanwhile.
-    pub(super) fn turn(inquiry: &Inquiry<'_>, answers: &Answers<'_>, pauses: &[Pause]) -> Self {
-        let mut book = Self::default();
-        let module = inquiry.module();
-        for (index, answer) in answers.obtained() {
-            let Some(pages) = module.plans.get(index).and_then(|plan| plan.pages.as_ref()) else { continue };
-            let is_here = |probe: Option<usize>| probe.or(answers.last()) == Some(index);
-            let (true, Ok(first)) = (module.yields.list_probes().any(is_here), inquiry.prepare(index)) else {
+impl FurtherPages {
+    /// Requests the further pages of the answers, as far as results read them. Nothing is requested from
+    /// hosts that have asked for a pause.
+    pub(super) fn fetch(check: &ActiveCheck<'_>, pauses: &[Pause]) -> Self {
+        let mut further = Self::default();
+        let Ok(starts) = check.read(&[], |answers| starts(check, answers)) else {
+            return Self { is_incomplete: true, ..further };
+        };
+        for (probe, start) in starts {
+            let Some(pages) = check.module().plans.get(probe).and_then(|plan| plan.pages.as_ref()) else {
                 continue;
             };
-            let mut sender = inquiry.sender();
-            let trail = Trail { inquiry, probe: index, pages, first: &first, answer, pauses };
-            let end = book.read_on(&trail, &mut sender);
-            book.is_incomplete |= matches!(end, End::Broken);
-            book.requests += sender.requests();
+            let Ok(first) = check.prepare(probe) else { continue };
+            let mut sender = check.sender();
+            let context = PageContext { check, probe, pages, first: &first, start, pauses };
+            let end = further.read_on(&context, &mut sender);
+            further.is_incomplete |= matches!(end, End::Incomplete);
+            further.requests += sender.requests();
         }
-        book
+        further
     }
 
-    /// Reads the pages of one probe's answer.
-    fn read_on(&mut self, trail: &Trail<'_, '_, '_>, sender: &mut Sender<'_>) -> End {
-        let Trail { inquiry, probe, pages, first, answer, .. } = *trail;
-        let selectors = &inquiry.module().selectors;
-        let mut seen = BTreeSet::from([first.url.clone(), answer.response.final_url.clone()]);
-        let mut next = trail.next_after(answer);
+    /// Reads the further pages of one probe's answer.
+    fn read_on(&mut self, context: &PageContext<'_, '_>, sender: &mut Sender<'_>) -> End {
+        let PageContext { check, probe, pages, first, start, .. } = context;
+        let mut seen = BTreeSet::from([first.url.clone(), start.final_url.clone()]);
+        let mut next = start.next.clone();
         for _ in 1..pages.most {
             let Some(text) = next else { return End::Complete };
-            let here = self.last_of(probe).map_or(&answer.response.final_url, |page| &page.final_url);
-            let Some(request) = pages.request(&text, here, first, &inquiry.request_values()) else {
-                return End::Broken;
+            let here = self.last_of(*probe).map_or(&start.final_url, |page| &page.final_url);
+            let Some(request) = pages.request(&text, here, first, &check.request_values()) else {
+                return End::Incomplete;
             };
-            // A last page that leads to itself, or round in a circle.
+            // The page leads to itself or to an earlier page, so it is the last one.
             if !seen.insert(request.url.clone()) {
                 return End::Complete;
             }
             let body_limit = request.body_limit.min(MAX_BYTES.saturating_sub(self.bytes()));
-            if body_limit == 0 || inquiry.is_paused(probe, &request, trail.pauses) {
-                return End::Broken;
+            let is_denied = || matches!(check.access(*probe, &request, context.pauses), Access::Denied(_));
+            if body_limit == 0 || is_denied() {
+                return End::Incomplete;
             }
-            let Ok(response) = sender.send(&Request { body_limit, ..request }) else { return End::Broken };
-            let page = Answer::new(&response, selectors);
-            let is_wall = inquiry.wall(probe, &page);
-            self.pauses.extend(inquiry.pauses_of(probe, &response, is_wall));
-            if is_wall {
-                return End::Broken;
+            let Ok(response) = sender.send(&Request { body_limit, ..request }) else {
+                return End::Incomplete;
+            };
+            let Ok(page) = context.read(&response) else { return End::Incomplete };
+            self.pauses.extend(page.pauses);
+            if !page.continues {
+                return End::Incomplete;
             }
-            if response.status != answer.response.status || !trail.goes_on_with(&page) {
-                return End::Broken;
-            }
-            next = trail.next_after(&page);
+            next = page.next;
             let is_cut = response.truncated;
-            self.pages.push((probe, response));
+            self.pages.push((*probe, response));
             if is_cut {
-                return End::Broken;
+                return End::Incomplete;
             }
         }
         End::Complete
@@ -101,12 +102,12 @@ impl Book {
         self.pages.iter().map(|(_, page)| page.body.len()).sum()
     }
 
-    /// The pages, for extractors.
-    pub(super) fn answers<'r>(&'r self, selectors: &'r Selectors) -> Vec<(usize, Answer<'r>)> {
-        self.pages.iter().map(|(probe, page)| (*probe, Answer::new(page, selectors))).collect()
+    /// Returns the pages, each with its probe.
+    pub(super) fn pages(&self) -> &[(usize, Response)] {
+        &self.pages
     }
 
-    /// Adds what the pages cost.
+    /// Adds the requests, bytes and times of the pages to the evidence.
     pub(super) fn add_to(&self, evidence: &mut Evidence) {
         evidence.requests += self.requests;
         evidence.bytes_read += self.bytes();
@@ -115,47 +116,91 @@ impl Book {
         }
     }
 
-    /// Whether a page that the site spoke of is missing.
+    /// Returns whether a page that the site has is missing.
     pub(super) fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
 
-    /// The hosts that asked to be left alone, in place of a page.
+    /// Returns the pauses that hosts asked for while pages were requested.
     pub(super) fn pauses(&self) -> &[Pause] {
         &self.pauses
     }
 }
 
-/// What leads from page to page of one probe's answer.
-struct Trail<'a, 'c, 'r> {
-    inquiry: &'a Inquiry<'c>,
+/// The properties of a first page that are needed to read further ones.
+struct Start {
+    status: u16,
+    final_url: Url,
+    is_json: bool,
+    /// The value from which the second page's address is made.
+    next: Option<String>,
+}
+
+/// Returns the first pages that have further pages for results, each with its probe.
+fn starts(check: &ActiveCheck<'_>, answers: &Answers<'_>) -> Vec<(usize, Start)> {
+    let module = check.module();
+    let start = |(index, answer): (usize, &Answer<'_>)| {
+        let pages = module.plans.get(index)?.pages.as_ref()?;
+        let is_here = |probe: Option<usize>| probe.or(answers.last()) == Some(index);
+        let response = answer.response;
+        module.result_fields.list_probes().any(is_here).then(|| {
+            let (is_json, next) = (answer.json().is_some(), next_after(check, pages, answer));
+            (index, Start { status: response.status, final_url: response.final_url.clone(), is_json, next })
+        })
+    };
+    answers.obtained().filter_map(start).collect()
+}
+
+fn next_after(check: &ActiveCheck<'_>, pages: &Pages, page: &Answer<'_>) -> Option<String> {
+    pages.next(&Reading { answer: Some(page), values: check.values(), item: None })
+}
+
+/// The context in which the further pages of one probe's answer are read.
+struct PageContext<'a, 'c> {
+    check: &'a ActiveCheck<'c>,
     probe: usize,
     pages: &'a Pages,
     /// The request for the first page.
     first: &'a Request,
-    /// The first page.
-    answer: &'a Answer<'r>,
-    /// Hosts that asked to be left alone meanwhile.
+    /// The properties of the first page.
+    start: Start,
+    /// The pauses that hosts asked for during the check.
     pauses: &'a [Pause],
 }
 
-impl Trail<'_, '_, '_> {
-    fn next_after(&self, page: &Answer<'_>) -> Option<String> {
-        self.pages.next(&Reading { answer: Some(page), values: self.inquiry.values(), item: None })
+/// The content of a further page.
+struct FurtherPage {
+    pauses: Vec<Pause>,
+    /// Whether the page continues the list and is not a barrier or an error.
+    continues: bool,
+    /// The value from which the next page's address is made.
+    next: Option<String>,
+}
+
+impl PageContext<'_, '_> {
+    fn read(&self, response: &Response) -> Result<FurtherPage, ProbeError> {
+        let Self { check, probe, pages, .. } = self;
+        let _memory = check.reserve([response])?;
+        let page = Answer::new(response, &check.module().selectors);
+        let is_barrier = check.is_barrier(*probe, &page);
+        Ok(FurtherPage {
+            pauses: check.pauses_of(*probe, response, is_barrier),
+            continues: !is_barrier && response.status == self.start.status && self.continues_list(&page),
+            next: next_after(check, pages, &page),
+        })
     }
 
-    /// Whether a page goes on with the first one, rather than say that something went wrong: it holds
-    /// elements of a list, or the rules know it (the last one may be empty).
-    fn goes_on_with(&self, page: &Answer<'_>) -> bool {
-        if page.response.body.trim_ascii().is_empty()
-            || (self.answer.json().is_some() && page.json().is_none())
-        {
+    /// Returns whether a page continues the first one and is not an error page. It does if it has elements
+    /// of a list or if the rules match it, since the last page may be empty.
+    fn continues_list(&self, page: &Answer<'_>) -> bool {
+        if page.response.body.trim_ascii().is_empty() || (self.start.is_json && page.json().is_none()) {
             return false;
         }
-        let module = self.inquiry.module();
+        let module = self.check.module();
         let is_here = |probe: Option<usize>| {
             probe.map_or_else(|| module.is_last(self.probe), |index| index == self.probe)
         };
-        module.yields.lists_on(page, is_here) || self.inquiry.is_known(self.probe, page) == Some(true)
+        module.result_fields.lists_on(page, self.check.values().searches, is_here)
+            || self.check.is_known(self.probe, page) == Some(true)
     }
 }

@@ -1,8 +1,8 @@
-//! JSON pointers (RFC 6901) with one extension: the segment `*` means every element or member.
+//! JSON pointers (RFC 6901) with one extension: the segment `*` selects every element or member.
 
 use serde_json::Value;
 
-/// The most values that one pointer selects.
+/// The most values that a pointer selects.
 const MAX_SELECTED: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,20 +11,20 @@ enum Segment {
     Every,
 }
 
-/// A compiled pointer.
+/// A compiled JSON pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pointer {
     segments: Vec<Segment>,
 }
 
-/// A selected value, with the member name or index that led to it.
+/// A selected value, with its member name or index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Selected<'v> {
     pub(crate) value: &'v Value,
     pub(crate) key: Key<'v>,
 }
 
-/// How a value was reached.
+/// The member name or index of a selected value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key<'v> {
     Root,
@@ -33,7 +33,7 @@ pub(crate) enum Key<'v> {
 }
 
 impl Pointer {
-    /// Reads a pointer; the error says what is wrong.
+    /// Parses a pointer. The error is a message that says what is wrong.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.is_empty() {
             return Ok(Self { segments: Vec::new() });
@@ -53,7 +53,7 @@ impl Pointer {
                     ('~', Some('1')) => name.push('/'),
                     ('~', _) => {
                         return Err(format!(
-                            "the JSON pointer `{text}` holds a lone `~`; write `~0` for `~` and `~1` for `/`"
+                            "the JSON pointer `{text}` contains a lone `~`; write `~0` for `~` and `~1` for `/`"
                         ));
                     }
                     (c, _) => name.push(c),
@@ -64,23 +64,23 @@ impl Pointer {
         Ok(Self { segments: segments.collect::<Result<_, _>>()? })
     }
 
-    /// Whether it can select several values.
+    /// Returns whether the pointer can select several values.
     pub(crate) fn is_plural(&self) -> bool {
         self.segments.contains(&Segment::Every)
     }
 
-    /// The pointer without its last segment, and that segment as a pointer of its own.
+    /// Returns the pointer without its last segment, and a pointer of only that segment.
     pub(crate) fn split_last(&self) -> Option<(Self, Self)> {
         let (last, front) = self.segments.split_last()?;
         Some((Self { segments: front.to_vec() }, Self { segments: vec![last.clone()] }))
     }
 
-    /// Every value that it leads to, in document order, at most 10,000.
+    /// Returns the selected values in document order, at most 10,000.
     pub(crate) fn select<'v>(&self, root: &'v Value) -> Vec<Selected<'v>> {
         self.select_known(root).0
     }
 
-    /// As [`Pointer::select`]; says too whether these are all of them.
+    /// Returns the selected values like [`Pointer::select`], and whether the limit did not cut them off.
     pub(crate) fn select_known<'v>(&self, root: &'v Value) -> (Vec<Selected<'v>>, bool) {
         let mut found = vec![Selected { value: root, key: Key::Root }];
         let mut is_whole = true;
@@ -111,7 +111,7 @@ fn step<'v>(value: &'v Value, segment: &Segment, out: &mut Vec<Selected<'v>>) {
             out.extend(members.map(|(name, value)| Selected { value, key: Key::Member(name) }));
         }
         (Value::Array(elements), Segment::Name(name)) => {
-            // RFC 6901: no leading zeros, no sign.
+            // RFC 6901, section 4: an index has no leading zeros and no sign.
             let is_index = name == "0" || (!name.starts_with(['0', '+']) && !name.is_empty());
             let index = name.parse().ok().filter(|_| is_index);
             if let Some((index, value)) = index.and_then(|index: usize| Some((index, elements.get(index)?))) {
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn bad_pointers_say_why() {
+    fn an_invalid_pointer_is_refused_with_a_reason() {
         assert_eq!(Pointer::parse("a").unwrap_err(), "the JSON pointer `a` must be empty or begin with `/`");
         assert!(Pointer::parse("/a~2").unwrap_err().contains("`~0` for `~`"));
     }
 
     proptest! {
         #[test]
-        fn without_a_star_it_is_what_serde_json_finds(path in "(/[a-c0-2~]{0,2}(~0|~1)?){0,4}") {
+        fn a_pointer_without_a_star_finds_what_serde_json_finds(path in "(/[a-c0-2~]{0,2}(~0|~1)?){0,4}") {
             let root = json!({"a": {"b": [1, {"c": 2}]}, "0": ["x", ["y"]], "": {"": 1}, "a~": 3, "b/": 4});
             if let Ok(pointer) = Pointer::parse(&path) {
                 let found = pointer.select(&root);

@@ -1,4 +1,4 @@
-//! Requests, responses, and the trait of whoever sends them. This room knows no sockets.
+//! Requests, responses, and the [`Prober`] trait, whose implementations send requests.
 
 use std::fmt;
 use std::ops::Add;
@@ -6,106 +6,108 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::definition::{Method, Via};
+use super::reason::Reason;
 
-/// The most bytes of a (decoded) body that a rule may look at.
+/// The most bytes of a body that a rule may read, after decompression.
 pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 
-/// One outgoing request, filled and escaped.
+/// An outgoing request whose templates are filled and escaped.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// HTTP method.
+    /// The HTTP method.
     pub method: Method,
-    /// What carries it.
+    /// The client that sends the request: HTTP or a browser.
     pub via: Via,
-    /// Absolute `http` or `https` address.
+    /// The absolute `http` or `https` address.
     pub url: url::Url,
-    /// Name and value, in order; no `Host`, no `Content-Length`.
+    /// The names and values of the headers, in order, without `Host` and `Content-Length`.
     pub headers: Vec<(String, String)>,
-    /// The bytes to send, with their `Content-Type`.
+    /// The `Content-Type` and the bytes of the body.
     pub body: Option<(String, Vec<u8>)>,
-    /// How many redirects are followed; 0: a redirect is an answer.
+    /// The number of redirects that are followed. With 0, a redirect is itself the answer.
     pub max_redirects: u8,
-    /// How much of the (decoded) body is read at the most, in bytes; the rest is left unread.
+    /// The most bytes of the body that are read, after decompression.
     pub body_limit: usize,
-    /// For [`Via::Browser`]: what shows that the page is ready to be judged. Without it a page is ready
-    /// once it has loaded.
+    /// The marks that show a browser ([`Via::Browser`]) that the page is ready.
+    /// Without them, a page is ready once it has loaded.
     pub render: Option<Render>,
-    /// Who asks, for logs and the sandbox; never sent to a real site.
+    /// The origin of the request, for logs and the sandbox. It is never sent to a real site.
     pub trace: Trace,
 }
 
-/// What a browser waits for before it hands a page over: ready as soon as any mark fits. A page on which
-/// none ever does is handed over as it stands shortly before the deadline, for walls to be seen.
+/// The marks of which a browser waits for one before it returns a page. If none appears, the page is
+/// returned as it is shortly before the deadline, so that barriers are recognized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Render {
-    /// Never empty.
+    /// The marks, of which there is at least one.
     pub until: Vec<Mark>,
 }
 
-/// Something that a rendered page shows. Texts are compared as they are, case included.
+/// A property by which a browser recognizes that a page is ready. Texts are compared with case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mark {
-    /// An element that this selector finds; only selectors that a browser understands alike.
+    /// An element that this selector finds. Browsers must interpret the selector in the same way.
     Css(String),
-    /// Part of the visible text, white space squeezed: of no script, style, template or hidden element.
+    /// A part of the visible text, with runs of white space made one space. Scripts, styles, templates and
+    /// hidden elements are not visible.
     Text(String),
-    /// Part of the rendered document's HTML.
+    /// A text that is part of the rendered document's HTML.
     Source(String),
-    /// Part of the title.
+    /// A text that is part of the page's title.
     Title(String),
-    /// The whole title, white space squeezed.
+    /// The whole title of the page, with runs of white space made one space.
     TitleIs(String),
-    /// Part of the address in the end.
+    /// A text that is part of the final address.
     Url(String),
 }
 
-/// Where a request comes from.
+/// The module, probe and query that a request is made for.
 #[derive(Debug, Clone)]
 pub struct Trace {
-    /// Module id.
+    /// The id of the module.
     pub module: Arc<str>,
-    /// Index of the probe in the module.
+    /// The index of the probe in the module.
     pub probe: usize,
-    /// The query's normal form.
+    /// The normal form of the query.
     pub query: Arc<str>,
-    /// The query is a made-up name of a control check.
+    /// Whether the query is the made-up name of a control check.
     pub control: bool,
 }
 
-/// What came back, redirects followed as asked.
+/// A response, after redirects were followed as the request allows.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// HTTP status of the last hop.
+    /// The HTTP status of the last hop.
     pub status: u16,
-    /// Address of the last hop.
+    /// The address of the last hop.
     pub final_url: url::Url,
-    /// Lower-case name and value, in order, of the last hop.
+    /// The headers of the last hop in order, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The decoded (decompressed) body, up to the request's limit.
+    /// The body after decompression, up to the request's limit.
     pub body: Vec<u8>,
-    /// The body had more than was read.
+    /// Whether the body has more bytes than were read.
     pub truncated: bool,
-    /// Where the time went.
+    /// The time spent in each phase.
     pub timing: Timing,
 }
 
 impl Response {
-    /// The first value of a header; `name` in lower case.
+    /// Returns the first value of a header. `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Time by phase, summed over the hops.
+/// The time spent in each phase of a request, summed over the hops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// Name resolution.
+    /// The time of name resolution.
     pub resolve: Duration,
-    /// TCP and TLS.
+    /// The time of TCP and TLS connection setup.
     pub connect: Duration,
-    /// From the request sent to the first byte of the answer.
+    /// The time from sending the request to the first byte of the answer.
     pub first_byte: Duration,
-    /// Reading the body.
+    /// The time of reading the body.
     pub body: Duration,
 }
 
@@ -122,68 +124,157 @@ impl Add for Timing {
     }
 }
 
-/// Phases of a request, for timeouts.
+/// A request to a host that the catalogue names, and whether the host answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contact {
+    /// The host, by the name under which its checks are counted.
+    pub host: String,
+    /// Whether the host answered.
+    pub answer: Answered,
+}
+
+/// Whether a host answered a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answered {
+    /// The host answered: with any status, or with something that is not HTTP.
+    Yes,
+    /// The host did not begin to answer in time.
+    TooLate,
+    /// The connection could not be opened, or broke before the answer.
+    NoConnection,
+}
+
+/// A phase of a request, in which it can time out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Name resolution.
+    /// The host's name is resolved.
     Resolve,
-    /// TCP and TLS.
+    /// The TCP connection and TLS are set up.
     Connect,
-    /// Waiting for the answer's head.
+    /// The head of the answer is awaited.
     FirstByte,
-    /// Reading the body.
+    /// The body of the answer is read.
     Body,
 }
 
-/// Why no usable answer came.
+/// The error of a request without a usable answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProbeError {
-    /// The deadline passed; says in which phase.
+    /// The deadline passed in this phase.
     Timeout(Phase),
-    /// The name does not resolve.
+    /// The host's name does not resolve.
     Dns(String),
-    /// The address is private, loopback, link-local, multicast or otherwise not to be asked.
+    /// The address is private, loopback, link-local, multicast or otherwise forbidden. Callers get the
+    /// reason of a name that does not resolve; the log tells the operator.
     ForbiddenAddress,
-    /// No connection, or it broke before an answer's head: worth one retry.
+    /// The connection failed, or broke before the answer's head. One retry makes sense.
     Connect(String),
     /// The TLS handshake failed.
     Tls(String),
-    /// More redirects than allowed, or to something that is no web address.
+    /// There were more redirects than allowed, or one to something that is not a web address.
     Redirect(String),
-    /// What came back is not HTTP, or its head is too large.
+    /// The response is not HTTP, or its head is too large.
     Protocol(String),
-    /// The body broke off or could not be decompressed.
+    /// The body ended too early or could not be decompressed.
     Body(String),
-    /// No prober is configured for this request (a browser module without a browser).
+    /// No prober is configured for this request, as for a browser module without a browser.
     Unavailable(String),
-    /// A browser is configured, and failed: no session was to be had, or it, its driver or its page died on
-    /// the way. Worth one retry.
+    /// The configured browser failed: there was no session, or the browser, its
+    /// driver or its page crashed. One retry makes sense.
     Browser(String),
+    /// This machine failed, which says nothing about the site.
+    Local(LocalFault, String),
+    /// The host answered with a redirect, and the request that followed it failed with this error.
+    AfterRedirect(Box<Self>),
+}
+
+/// A fault of this machine, not of the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalFault {
+    /// The machine lacks file descriptors, memory, threads or ports.
+    Resources,
+    /// The machine has no route to any address of the host.
+    Network,
+    /// No name server answers.
+    Resolver,
+}
+
+impl LocalFault {
+    /// Every local fault.
+    pub const ALL: [Self; 3] = [Self::Resources, Self::Network, Self::Resolver];
+
+    /// Returns the reason of a check that ends with this fault.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Resources => Reason::LocalResources,
+            Self::Network => Reason::NoNetwork,
+            Self::Resolver => Reason::NoResolver,
+        }
+    }
 }
 
 impl ProbeError {
-    /// The machine-readable reason that `modules` answers show.
-    pub fn reason(&self) -> &'static str {
+    /// Returns the reason of a check that ends with this error.
+    pub fn reason(&self) -> Reason {
         match self {
-            Self::Timeout(Phase::Resolve) => "timeout_resolve",
-            Self::Timeout(Phase::Connect) => "timeout_connect",
-            Self::Timeout(Phase::FirstByte) => "timeout_first_byte",
-            Self::Timeout(Phase::Body) => "timeout_body",
-            Self::Dns(_) => "dns",
-            Self::ForbiddenAddress => "forbidden_address",
-            Self::Connect(_) => "connect",
-            Self::Tls(_) => "tls",
-            Self::Redirect(_) => "redirect",
-            Self::Protocol(_) => "protocol",
-            Self::Body(_) => "body",
-            Self::Unavailable(_) => "unavailable",
-            Self::Browser(_) => "browser",
+            Self::Timeout(Phase::Resolve) => Reason::TimeoutResolve,
+            Self::Timeout(Phase::Connect) => Reason::TimeoutConnect,
+            Self::Timeout(Phase::FirstByte) => Reason::TimeoutFirstByte,
+            Self::Timeout(Phase::Body) => Reason::TimeoutBody,
+            // Both have the same reason, so that callers do not learn which names resolve to private addresses.
+            Self::Dns(_) | Self::ForbiddenAddress => Reason::Dns,
+            Self::Connect(_) => Reason::Connect,
+            Self::Tls(_) => Reason::Tls,
+            Self::Redirect(_) => Reason::Redirect,
+            Self::Protocol(_) => Reason::Protocol,
+            Self::Body(_) => Reason::Body,
+            Self::Unavailable(_) => Reason::Unavailable,
+            Self::Browser(_) => Reason::Browser,
+            Self::Local(fault, _) => fault.reason(),
+            Self::AfterRedirect(error) => error.reason(),
         }
     }
 
-    /// Whether one more try inside the deadline makes sense.
+    /// Returns the error of a request that this error of a later hop ended. The first host has answered.
+    #[must_use]
+    pub fn after_redirect(self) -> Self {
+        match self.answered() {
+            Some(Answered::TooLate | Answered::NoConnection) => Self::AfterRedirect(Box::new(self)),
+            Some(Answered::Yes) | None => self,
+        }
+    }
+
+    /// Returns the error of the last hop.
+    pub fn of_last_hop(&self) -> &Self {
+        match self {
+            Self::AfterRedirect(error) => error.of_last_hop(),
+            _ => self,
+        }
+    }
+
+    /// Returns whether the host of the request answered. Returns `None` if that is not known, because the request did
+    /// not reach the host's address.
+    pub fn answered(&self) -> Option<Answered> {
+        match self {
+            Self::Timeout(Phase::Connect | Phase::FirstByte) => Some(Answered::TooLate),
+            Self::Connect(_) | Self::Tls(_) => Some(Answered::NoConnection),
+            Self::Timeout(Phase::Body)
+            | Self::Redirect(_)
+            | Self::Protocol(_)
+            | Self::Body(_)
+            | Self::AfterRedirect(_) => Some(Answered::Yes),
+            Self::Timeout(Phase::Resolve)
+            | Self::Dns(_)
+            | Self::ForbiddenAddress
+            | Self::Unavailable(_)
+            | Self::Browser(_)
+            | Self::Local(..) => None,
+        }
+    }
+
+    /// Returns whether one retry before the deadline makes sense.
     pub fn is_connection_error(&self) -> bool {
-        matches!(self, Self::Connect(_) | Self::Browser(_))
+        matches!(self.of_last_hop(), Self::Connect(_) | Self::Browser(_))
     }
 }
 
@@ -191,7 +282,8 @@ impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Timeout(phase) => write!(f, "timed out in phase {phase:?}"),
-            Self::ForbiddenAddress => f.write_str("the address may not be asked"),
+            Self::ForbiddenAddress => f.write_str("the address is not allowed"),
+            Self::AfterRedirect(error) => write!(f, "after a redirect: {error}"),
             Self::Dns(why)
             | Self::Connect(why)
             | Self::Tls(why)
@@ -199,39 +291,42 @@ impl fmt::Display for ProbeError {
             | Self::Protocol(why)
             | Self::Body(why)
             | Self::Unavailable(why)
-            | Self::Browser(why) => write!(f, "{}: {why}", self.reason()),
+            | Self::Browser(why)
+            | Self::Local(_, why) => write!(f, "{}: {why}", self.reason()),
         }
     }
 }
 
 impl std::error::Error for ProbeError {}
 
-/// Sends probes. Implementations are shared by all check workers.
+/// A sender of probes. All check workers share it.
 pub trait Prober: Send + Sync {
-    /// Sends `request` and reads its answer, at the latest until `deadline`. Cookies of `jar` that fit
-    /// each hop are sent, those that come back are kept in it. Retries nothing.
+    /// Sends `request` and reads its answer until `deadline` at most. Each hop gets the matching cookies of
+    /// `jar`, and the cookies that it sets are stored in `jar`. Nothing is
+    /// retried, except that a request on an idle connection that the server has closed is sent again on a new one.
     ///
     /// # Errors
-    /// When no usable answer came; any HTTP status is an answer.
+    /// Returns an error if there is no usable answer. Any HTTP status is an answer.
     fn send(&self, request: &Request, jar: &mut CookieJar, deadline: Instant)
     -> Result<Response, ProbeError>;
 
-    /// Drops what it keeps of earlier requests and will not use any more at that moment, if it keeps anything.
-    fn keep_house(&self, _now: Instant) {}
+    /// Removes cached values that have expired at `now`. The default implementation does nothing.
+    fn evict_expired(&self, _now: Instant) {}
 }
 
-/// The browsers behind [`Via::Browser`]: what must be known of them before a check is made.
+/// The browsers for [`Via::Browser`]. Their state is queried before checks are made.
 pub trait Browsers: Send + Sync {
-    /// How many pages can be open at once: as many checks are under way in browsers. 0: no browser is
-    /// configured.
+    /// Returns the number of pages that can be open at once, which limits the concurrent checks in browsers.
+    /// It is 0 if no browser is configured.
     fn sessions(&self) -> usize;
 
-    /// Whether a page could be opened now: some configured endpoint answers. Takes a second or two at the
-    /// most; asked before each premium search is charged.
+    /// Returns whether some configured endpoint answers, so that a page can be opened. It waits for the
+    /// first check of the endpoints, if that has not ended. It is called before each premium search is
+    /// charged.
     fn is_available(&self) -> bool;
 }
 
-/// Where no browser is configured.
+/// The browsers of a server on which none is configured.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoBrowser;
 
@@ -245,20 +340,20 @@ impl Browsers for NoBrowser {
     }
 }
 
-/// The cookies of one check: kept by exact host, never shared between checks.
+/// The cookies of one check, stored by exact host and never shared between checks.
 #[derive(Debug, Clone, Default)]
 pub struct CookieJar {
     cookies: Vec<(String, String, String)>,
 }
 
 impl CookieJar {
-    /// Keeps the cookie of one `Set-Cookie` value that `host` sent. Attributes are ignored but for a
-    /// deletion (`Max-Age=0`): a check lives for seconds.
+    /// Stores the cookie of a `Set-Cookie` value from `host`. Attributes are ignored, except for a deletion
+    /// (`Max-Age=0`), because a check takes only seconds.
     pub fn store(&mut self, host: &str, set_cookie: &str) {
         let mut parts = set_cookie.split(';');
         let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { return };
         let (name, value) = (name.trim(), value.trim());
-        // Bounded: a hostile site must not fill memory or build an endless header.
+        // The limit prevents a hostile site from filling memory or making the header endless.
         if name.is_empty() || name.len() + value.len() > 4096 || self.cookies.len() >= 50 {
             return;
         }
@@ -269,7 +364,7 @@ impl CookieJar {
         }
     }
 
-    /// The `Cookie` header for a request to `host`, if there is anything to send.
+    /// Returns the `Cookie` header for a request to `host`, if there are cookies for it.
     pub fn header_for(&self, host: &str) -> Option<String> {
         let pairs: Vec<String> = self
             .cookies

@@ -1,24 +1,24 @@
-//! What a browser waits for before its page is judged; what makes no sense in a browser module.
+//! The marks that show a browser that a page is ready, and checks of browser modules.
 //!
-//! A module's own rules say what its pages show: a mark is taken from each, so that an entry states nothing
-//! twice. See the section on browser modules in [`super::definition`].
+//! The marks are taken from the module's own rules, so that an entry need not repeat them. See the section
+//! on browser modules in [`super::definition`].
 
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::definition::{CssRule, Entry, MatcherEntry, Method, ProbeEntry, UntilEntry, Via};
+use super::definition::{CssRule, Entry, MatcherEntry, Method, ProbeEntry, Via};
 use super::mistake::Mistakes;
 use super::probe::{Mark, Render};
 use super::query::SearchType;
 use super::scope::Scope;
 use super::template::{self, Template, Values};
 
-/// A shorter part of a regex stands on too many pages.
+/// The least length of a mark from a regex. Shorter parts are on too many pages.
 const LEAST_LITERAL: usize = 3;
 
-/// Makes a mark of its text.
+/// A function that creates a mark from its text.
 type Kind = fn(String) -> Mark;
 
-/// What the browser of one probe waits for.
+/// The marks that the browser waits for in one probe.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     until: Vec<(Kind, Text)>,
@@ -30,7 +30,7 @@ enum Text {
     Filled(Template),
 }
 
-/// A mark as an entry gives it.
+/// A mark that is not yet compiled.
 #[derive(Debug)]
 struct Draft<'e> {
     kind: Kind,
@@ -39,25 +39,22 @@ struct Draft<'e> {
 
 #[derive(Debug)]
 enum Wording<'e> {
-    /// As it stands.
+    /// A text that has no variables.
     Plain(String),
-    /// A template.
+    /// A text that is a template with variables.
     Template(&'e str),
 }
 
 impl Waiting {
-    /// Compiles the marks of a probe; `None` for one that needs no browser.
+    /// Compiles the marks of a probe. Returns `None` if the probe needs no browser or has no mark.
     pub(crate) fn compile(
         entry: &Entry,
         probe: usize,
         scope: &Scope,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let sent = entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
-        let drafts = match &sent.until {
-            Some(until) => given(until),
-            None => rules(entry, probe).flat_map(|(_, rule)| marks_of(rule)).collect(),
-        };
+        entry.probes.get(probe).filter(|sent| sent.via == Via::Browser)?;
+        let drafts = rules(entry, probe).flat_map(|(_, rule)| marks_of(rule));
         let mut until = Vec::new();
         for draft in drafts {
             let text = match draft.text {
@@ -71,7 +68,7 @@ impl Waiting {
         (!until.is_empty()).then_some(Self { until })
     }
 
-    /// The marks of this check. One that lacks a value is left out.
+    /// Returns the marks of this check. A mark that lacks a value is left out.
     pub(crate) fn render(&self, values: &Values<'_>) -> Render {
         let mut until: Vec<Mark> = Vec::new();
         for (kind, text) in &self.until {
@@ -86,21 +83,7 @@ impl Waiting {
     }
 }
 
-fn given(until: &UntilEntry) -> Vec<Draft<'_>> {
-    let kinds: [(Kind, &[String]); 5] = [
-        (Mark::Css, &until.css),
-        (Mark::Text, &until.text),
-        (Mark::Title, &until.title),
-        (Mark::Source, &until.source),
-        (Mark::Url, &until.url),
-    ];
-    let drafts = kinds.into_iter().flat_map(|(kind, texts)| {
-        texts.iter().map(move |text| Draft { kind, text: Wording::Template(text) })
-    });
-    drafts.collect()
-}
-
-/// The rules that are about the answer of that probe, with their places.
+/// Returns the rules that are about the answer to a probe, with their places.
 fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &MatcherEntry)> {
     let lists = [("hit", &entry.hit), ("miss", &entry.miss), ("barrier", &entry.barrier)];
     let placed = lists.into_iter().flat_map(|(field, rules)| {
@@ -109,12 +92,12 @@ fn rules(entry: &Entry, probe: usize) -> impl Iterator<Item = (String, &MatcherE
     placed.filter(move |(_, rule)| rule.probe.is_none_or(|at| at == probe))
 }
 
-/// What a page shows on which this rule holds: one mark, or one for each text of `any_word`.
+/// Returns the marks of a page on which this rule holds: one, or one for each text of `any_word`.
 fn marks_of(rule: &MatcherEntry) -> Vec<Draft<'_>> {
     if let Some(selector) = rule.css.iter().find_map(telling) {
         return vec![Draft { kind: Mark::Css, text: Wording::Plain(selector.to_owned()) }];
     }
-    // Marks are compared as they are.
+    // Marks are compared with case, so this rule gives none.
     let texts = if rule.ignore_case { Vec::new() } else { text_marks(rule) };
     if !texts.is_empty() {
         return texts;
@@ -146,15 +129,15 @@ fn text_marks(rule: &MatcherEntry) -> Vec<Draft<'_>> {
     rule.any_word.iter().map(|word| draft(Mark::Source, word)).collect()
 }
 
-/// Whether anything must be there, and not only nothing: what is missing may not be drawn yet, and what a browser waited
-/// for in vain is judged too.
+/// Returns whether the rule has a condition that something is present. Something that is absent may only be
+/// not drawn yet, and a page is judged even if none of its marks appeared.
 fn wants_something(rule: &MatcherEntry) -> bool {
     let has_text = rule.title.is_some() || rule.title_is.is_some() || !rule.text.is_empty();
     let has_source = rule.regex.is_some() || !rule.words.is_empty() || !rule.any_word.is_empty();
     has_text || has_source || rule.final_url.is_some() || rule.css.iter().any(|css| telling(css).is_some())
 }
 
-/// The selector of a condition that wants an element which not every page has.
+/// Returns the selector of a condition that requires an element which only some pages have.
 fn telling(rule: &CssRule) -> Option<&str> {
     let selector = match rule {
         CssRule::Found(selector) => selector,
@@ -164,8 +147,8 @@ fn telling(rule: &CssRule) -> Option<&str> {
     (!matches!(selector.trim(), "title" | "head" | "body" | "html" | "*")).then_some(selector)
 }
 
-/// The longest text that stands wherever the regex is found; none with variables, for they may hold
-/// anything.
+/// Returns the longest text that is present wherever the regex matches, or `None` if there is none. The text
+/// has no variables, because their values are not known.
 fn literal(pattern: &str) -> Option<String> {
     let pattern = Template::parse(pattern, template::Kind::Regex).ok()?.literal()?;
     let hir = regex_syntax::parse(&pattern).ok()?;
@@ -185,16 +168,13 @@ fn required(hir: &Hir, out: &mut Vec<String>) {
     }
 }
 
-/// Notes what makes no sense with a browser, or without one.
+/// Notes fields that are not allowed with a browser, and fields that a browser needs.
 pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
     for (index, probe) in entry.probes.iter().enumerate() {
         let place = |field: &str| format!("probes[{index}].{field}");
         if probe.via == Via::Browser {
             browser_probe(probe, place, mistakes);
             browser_rules(entry, index, mistakes);
-        } else if probe.until.is_some() {
-            mistakes
-                .add_in(&place("until"), "it is for browsers: say `\"via\": \"browser\"`, or leave it out");
         }
     }
     if !entry.probes.iter().any(|probe| probe.via == Via::Browser) {
@@ -204,7 +184,7 @@ pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
         mistakes.add_in("probes", "`\"via\": \"browser\"` is for username modules only");
     }
     if entry.miss.is_empty() {
-        mistakes.add_in("miss", "it is empty; a browser must know when a page says that nobody is there");
+        mistakes.add_in("miss", "it is empty; a browser needs a rule for missing accounts");
     }
     if entry.control == Some(false) {
         mistakes.add_in("control", "a browser's hit is always confirmed; leave it out");
@@ -212,34 +192,28 @@ pub(super) fn lint(entry: &Entry, mistakes: &mut Mistakes) {
 }
 
 fn browser_probe(probe: &ProbeEntry, place: impl Fn(&str) -> String, mistakes: &mut Mistakes) {
-    let has_body =
-        probe.form.is_some() || probe.multipart.is_some() || probe.json.is_some() || probe.text.is_some();
+    let has_body = probe.form.is_some() || probe.json.is_some() || probe.text.is_some();
     if probe.method != Method::Get || has_body {
         mistakes.add_in(&place("via"), "a browser opens pages: method GET, no body");
     }
     if !probe.headers.is_empty() {
         mistakes.add_in(&place("headers"), "a browser sends headers of its own; leave them out");
     }
-    if probe.until == Some(UntilEntry::default()) {
-        mistakes.add_in(&place("until"), "it is empty; leave it out, and the rules say what is waited for");
-    }
 }
 
 fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
-    let has_until = entry.probes[probe].until.is_some();
     for (place, rule) in rules(entry, probe) {
         let before = mistakes.count();
-        // A browser hands over a document and its address.
+        // A browser reports only a document and its address.
         for (field, is_asked) in [
             ("status", !rule.status.is_empty()),
             ("header", !rule.header.is_empty()),
             ("no_header", !rule.no_header.is_empty()),
             ("json", !rule.json.is_empty()),
             ("body_is", rule.body_is.is_some()),
-            ("body_hash", !rule.body_hash.is_empty()),
         ] {
             if is_asked {
-                let message = "a browser tells nothing of it; ask for `css`, `text`, `title` or `final_url`";
+                let message = "a browser does not provide it; use `css`, `text`, `title` or `final_url`";
                 mistakes.add_in(&format!("{place}.{field}"), message);
             }
         }
@@ -251,9 +225,9 @@ fn browser_rules(entry: &Entry, probe: usize, mistakes: &mut Mistakes) {
             let message = "it holds on a page that is not drawn yet, whatever is waited for; ask for something that \
                            shows as well: `css`, `text`, `title`, `words` or `final_url`";
             mistakes.add_in(&place, message);
-        } else if !has_until && marks_of(rule).is_empty() {
+        } else if marks_of(rule).is_empty() {
             let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, \
-                           `words` or `final_url`, or say `until`";
+                           `words` or `final_url`";
             mistakes.add_in(&place, message);
         }
     }
@@ -266,6 +240,7 @@ mod tests {
     use super::*;
     use crate::modules::keys::OperatorKeys;
     use crate::modules::module::Module;
+    use crate::modules::pattern::Searches;
     use crate::modules::probe::Trace;
     use crate::modules::query::Query;
     use crate::modules::template::Saved;
@@ -285,7 +260,14 @@ mod tests {
             Module::compile(entry(changes)).unwrap_or_else(|mistakes| panic!("{changes}: {mistakes:?}"));
         let query = Query::parse(SearchType::Username, "bob").unwrap();
         let (keys, saved) = (OperatorKeys::default(), Saved::new());
-        let values = Values { query: &query, name: "bob", keys: Some(&keys), saved: &saved, value: None };
+        let values = Values {
+            query: &query,
+            name: "bob",
+            keys: Some(&keys),
+            saved: &saved,
+            value: None,
+            searches: &Searches::default(),
+        };
         let trace = Trace { module: "m".into(), probe: 0, query: "bob".into(), control: false };
         let request = module.plans[0].request(&values, "test", trace).unwrap();
         assert!(request.max_redirects > 0, "a browser follows redirects");
@@ -293,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_gives_the_mark_that_tells_most() {
+    fn each_rule_gives_its_most_specific_mark() {
         let mark = |kind: Kind, text: &str| kind(text.to_owned());
         let standard = vec![mark(Mark::Css, "h1.name"), mark(Mark::Text, "Nobody")];
         assert_eq!(marks(&json!({})), standard);
@@ -322,13 +304,10 @@ mod tests {
         let walled =
             marks(&json!({"barrier": [{"text": ["Sign in"]}, {"css": ["h1.name"], "text": ["Sign"]}]}));
         assert_eq!(walled, [&standard[..], &[mark(Mark::Text, "Sign in")]].concat(), "no mark twice");
-        let probe = json!({"url": "https://m.example/{query}", "via": "browser",
-            "until": {"url": ["/u/{query}"], "css": ["main"]}});
-        assert_eq!(marks(&json!({"probes": [probe]})), [mark(Mark::Css, "main"), mark(Mark::Url, "/u/bob")]);
     }
 
     #[test]
-    fn what_a_browser_cannot_do_is_told_at_its_place() {
+    fn unsupported_browser_features_are_reported_with_their_field() {
         let probe = |more: &Value| {
             let mut probe = json!({"url": "https://m.example/{query}", "via": "browser"});
             for (name, value) in more.as_object().unwrap() {
@@ -340,28 +319,29 @@ mod tests {
             (probe(&json!({"method": "POST"})), "probes[0].via", "method GET, no body"),
             (probe(&json!({"form": {"a": "b"}})), "probes[0].via", "method GET, no body"),
             (probe(&json!({"headers": {"A": "b"}})), "probes[0].headers", "leave them out"),
-            (probe(&json!({"until": {}})), "probes[0].until", "it is empty"),
-            (probe(&json!({"via": "http", "until": {"css": ["a"]}})), "probes[0].until", "for browsers"),
             (probe(&json!({"pages": {"next": "css:a@href"}})), "probes[0].pages", ""),
             (probe(&json!({"feed": {"keep_s": 60}})), "probes[0].feed", ""),
             (json!({"miss": []}), "miss", "it is empty"),
             (json!({"control": false}), "control", "always confirmed"),
-            (json!({"hit": [{"status": [200], "css": ["a"]}]}), "hit[0].status", "tells nothing of it"),
-            (json!({"miss": [{"header": {"A": ""}, "css": ["a"]}]}), "miss[0].header", "tells nothing of it"),
+            (json!({"hit": [{"status": [200], "css": ["a"]}]}), "hit[0].status", "does not provide it"),
+            (json!({"miss": [{"header": {"A": ""}, "css": ["a"]}]}), "miss[0].header", "does not provide it"),
             (
                 json!({"hit": [{"json": [{"at": "/a", "equals_query": true}]}]}),
                 "hit[0].json",
-                "tells nothing",
+                "does not provide",
             ),
             (json!({"miss": [{"css": [{"select": "a", "exists": false}]}]}), "miss[0]", "not drawn yet"),
             (
-                json!({"miss": [{"css": ["body", {"select": "a", "exists": false}], "no_word": ["b"]}],
-                    "probes": [{"url": "https://m.example/{query}", "via": "browser", "until": {"css": ["main"]}}]}),
+                json!({"miss": [{"css": ["body", {"select": "a", "exists": false}], "no_word": ["b"]}]}),
                 "miss[0]",
                 "not drawn yet, whatever is waited for",
             ),
-            (json!({"miss": [{"text": ["gone"], "ignore_case": true}]}), "miss[0]", "or say `until`"),
-            (json!({"hit": [{"regex": "{query}"}]}), "hit[0]", "or say `until`"),
+            (
+                json!({"miss": [{"text": ["gone"], "ignore_case": true}]}),
+                "miss[0]",
+                "nothing in it shows a browser",
+            ),
+            (json!({"hit": [{"regex": "{query}"}]}), "hit[0]", "nothing in it shows a browser"),
         ] {
             let mistakes = Module::compile(entry(&changes)).expect_err(&changes.to_string());
             let texts: Vec<String> = mistakes.iter().map(ToString::to_string).collect();

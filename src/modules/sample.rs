@@ -1,19 +1,19 @@
-//! A text that a regex matches: for made-up names, and for the pages of the sandbox.
+//! Generates texts that a regex matches, for made-up names and for the pages of the sandbox.
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::pattern;
 
-/// The longest text that is made.
+/// The most characters of a generated text.
 const MAX_CHARS: usize = 4_096;
-/// How many texts are tried: look-arounds such as `\b` may refuse some.
+/// The number of texts that are tried, because an assertion such as `\b` may reject some.
 const TRIES: u64 = 24;
-/// The most repetitions beyond the least that a pattern asks for.
+/// The most repetitions beyond the minimum of a pattern.
 const EXTRA_REPETITIONS: u64 = 8;
 
-/// A text in which `pattern` (as rules search it: `^` and `$` match at line ends) is found. The same seed
-/// gives the same text. `None`: the pattern is not valid, or no text was found in a bounded search.
+/// Returns a text in which `pattern` is found, as rules search it: `^` and `$` match at line ends. The same
+/// seed gives the same text. Returns `None` if the pattern is invalid, or if no attempt gave a matching text.
 pub fn sample(pattern: &str, seed: u64) -> Option<String> {
     let regex = pattern::search(pattern).ok()?;
     let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
@@ -21,11 +21,11 @@ pub fn sample(pattern: &str, seed: u64) -> Option<String> {
         let mut writer =
             Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
         writer.write(&hir)?;
-        regex.is_match(&writer.text).then_some(writer.text)
+        regex.regex().is_match(&writer.text).then_some(writer.text)
     })
 }
 
-/// A small generator (SplitMix64): no secrets depend on it.
+/// A small random number generator (SplitMix64). It is not for secrets.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -34,7 +34,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number.
+    /// Returns the next random number.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -43,12 +43,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is above 0.
+    /// Returns a number below `bound`, which must be above 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound.max(1)
     }
 
-    /// One of these bytes as a character.
+    /// Returns one of these bytes as a character.
     pub(crate) fn pick(&mut self, from: &[u8]) -> char {
         let index = self.below(from.len() as u64);
         usize::try_from(index).ok().and_then(|index| from.get(index)).map_or('x', |byte| char::from(*byte))
@@ -62,7 +62,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// `None`: nothing can match here, or the text grew too long.
+    /// Writes a text that the expression matches. Returns `None` if there is none, or if the text is too long.
     fn write(&mut self, hir: &Hir) -> Option<()> {
         match hir.kind() {
             HirKind::Empty | HirKind::Look(_) => Some(()),
@@ -92,7 +92,8 @@ impl Writer {
         (self.chars <= MAX_CHARS).then_some(())
     }
 
-    /// A character of the class: lower-case letters and digits first, then printable ASCII.
+    /// Returns a character of the class: a lower-case letter or digit if
+    /// possible, otherwise printable ASCII if possible.
     fn choose(&mut self, class: &Class) -> Option<char> {
         let ranges: Vec<(u32, u32)> = match class {
             Class::Unicode(class) => {
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_matches_gives_none() {
+    fn a_pattern_that_matches_nothing_has_no_sample() {
         for pattern in ["(", "a\\bb", "[a&&b]", "(?:a{1000}){1000}"] {
             assert_eq!(sample(pattern, 1), None, "{pattern}");
         }

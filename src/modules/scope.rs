@@ -1,42 +1,58 @@
-//! Which variables may stand where, while an entry is compiled.
+//! The variables that are allowed in a template of an entry.
 
 use std::collections::BTreeSet;
 
+use super::definition::Entry;
 use super::mistake::Mistakes;
 use super::pattern::Pattern;
 use super::query::SearchType;
 use super::template::{Kind, Template, Variable};
 
-/// What a template at this place may ask for.
+/// The variables that a template at this place may use.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {
     pub(crate) search_type: SearchType,
-    /// Names that earlier probes save.
+    /// The names that earlier probes save.
     pub(crate) saved: BTreeSet<String>,
-    /// Whether `{config.NAME}` may stand here: in requests only, so that no key reaches a result.
+    /// Whether `{config.NAME}` is allowed. It is allowed only in requests, so that no key reaches a result.
     pub(crate) allows_config: bool,
-    /// Whether `{value}` may stand here.
+    /// Whether `{value}` is allowed in the template.
     pub(crate) allows_value: bool,
-    /// Whether `{page}` may stand here.
+    /// Whether `{page}` is allowed in the template.
     pub(crate) allows_page: bool,
     /// Whether this is the request of a feed, which is the same for every query.
     pub(crate) feed: bool,
-    /// Keys that the entry says it needs, without `config.`.
+    /// The keys that the entry lists in `needs`, without the prefix `config.`.
     pub(crate) needs: BTreeSet<String>,
-    /// How many probes there are.
+    /// The number of probes in the entry.
     pub(crate) probes: usize,
 }
 
 impl Scope {
-    /// Reads a template and checks its variables.
+    /// Returns the scope of an entry's rules, with the names that its probes save.
+    pub(crate) fn of_rules(entry: &Entry, saved: BTreeSet<String>) -> Self {
+        let needs = entry.needs.iter().filter_map(|need| need.strip_prefix("config."));
+        Self {
+            search_type: entry.search_type,
+            saved,
+            allows_config: false,
+            allows_value: false,
+            allows_page: false,
+            feed: false,
+            needs: needs.map(str::to_owned).collect(),
+            probes: entry.probes.len(),
+        }
+    }
+
+    /// Parses a template and checks its variables.
     pub(crate) fn template(&self, text: &str, kind: Kind, mistakes: &mut Mistakes) -> Option<Template> {
         let template = mistakes.take(Template::parse(text, kind))?;
         self.admits(&template, mistakes).then_some(template)
     }
 
-    /// Reads a template for regexes and checks its variables.
+    /// Parses a template for regexes and checks its variables.
     pub(crate) fn pattern(&self, text: &str, mistakes: &mut Mistakes) -> Option<Pattern> {
-        let pattern = mistakes.take(Pattern::parse(text))?;
+        let pattern = Pattern::read(text, mistakes)?;
         let is_admitted = pattern.template().is_none_or(|template| self.admits(template, mistakes));
         is_admitted.then_some(pattern)
     }
@@ -44,18 +60,18 @@ impl Scope {
     fn admits(&self, template: &Template, mistakes: &mut Mistakes) -> bool {
         let before = mistakes.count();
         for variable in template.variables() {
-            if let Some(message) = self.objection(variable) {
+            if let Some(message) = self.why_not_allowed(variable) {
                 mistakes.add(message);
             }
         }
         mistakes.count() == before
     }
 
-    fn objection(&self, variable: &Variable) -> Option<String> {
+    fn why_not_allowed(&self, variable: &Variable) -> Option<String> {
         let kind = self.search_type;
         match variable {
             Variable::Query | Variable::Local | Variable::Domain | Variable::Saved(_) if self.feed => Some(
-                "a feed is fetched once for all queries: its request holds no `{query}`, `{local}`, `{domain}` or `{saved.NAME}`"
+                "a feed is fetched once for all queries: its request must not contain `{query}`, `{local}`, `{domain}` or `{saved.NAME}`"
                     .into(),
             ),
             Variable::Query => None,
@@ -68,10 +84,10 @@ impl Scope {
                 "`{{saved.{name}}}` is not saved by an earlier probe; add it to that probe's `save`"
             )),
             Variable::Config { name, .. } if !self.allows_config => {
-                Some(format!("`{{config.{name}}}` must not stand here: keys are for requests only"))
+                Some(format!("`{{config.{name}}}` is not allowed here: keys are only for requests"))
             }
             Variable::Config { name, is_optional: true } if self.needs.contains(name) => Some(format!(
-                "`{{config.{name}?}}` may be missing, but \"config.{name}\" stands in `needs`; take the `?` or the need away"
+                "`{{config.{name}?}}` may be missing, but \"config.{name}\" is in `needs`; remove the `?` or the entry of `needs`"
             )),
             Variable::Config { is_optional: true, .. } => None,
             Variable::Config { name, .. } if self.needs.contains(name) => None,
@@ -79,13 +95,13 @@ impl Scope {
                 Some(format!("`{{config.{name}}}` is used but not needed; add \"config.{name}\" to `needs`"))
             }
             Variable::Page if self.allows_page => None,
-            Variable::Page => Some("`{page}` stands in the `url` of `pages` only".into()),
+            Variable::Page => Some("`{page}` is allowed only in the `url` of `pages`".into()),
             Variable::Value if self.allows_value => None,
-            Variable::Value => Some("`{value}` stands in an extractor's `format` only".into()),
+            Variable::Value => Some("`{value}` is allowed only in an extractor's `format`".into()),
         }
     }
 
-    /// Checks that a probe of that index exists.
+    /// Notes a mistake if there is no probe with the index `probe`.
     pub(crate) fn check_probe(&self, probe: Option<usize>, mistakes: &mut Mistakes) {
         if let Some(index) = probe.filter(|index| *index >= self.probes) {
             let last = self.probes.saturating_sub(1);

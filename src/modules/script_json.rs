@@ -1,4 +1,4 @@
-//! JSON inside the code of a page: `window.X = {…}`, `JSON.parse("…")`.
+//! Finds JSON inside the scripts of a page: `window.X = {…}`, `JSON.parse("…")`.
 
 use std::borrow::Cow;
 
@@ -6,34 +6,29 @@ use serde_json::Value;
 
 use super::json_size::{self, MAX_COST};
 
-/// The most documents that one page gives.
+/// The most documents that are taken from one page.
 const MAX_DOCUMENTS: usize = 100;
-/// The most bytes that are tried as JSON in one page: a page of nothing but beginnings costs no more.
+/// The most bytes of one page that are tried as JSON. It bounds the cost of a page with many invalid beginnings.
 const MAX_TRIED: usize = 4 * 1024 * 1024;
 
-/// Collects the JSON documents of a page's scripts, in order.
+/// The JSON documents of a page's scripts, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     list: Vec<Value>,
     tried: usize,
-    /// What the documents cost so far.
+    /// The cost of the documents so far.
     cost: usize,
-    /// There may be more than was taken; from then on nothing is.
+    /// Whether a limit was reached. No further document is added then, although there may be more.
     is_full: bool,
 }
 
 impl Documents {
-    /// The documents that were found; none is empty.
+    /// Returns the documents that were found, none of which is empty.
     pub(crate) fn list(&self) -> &[Value] {
         &self.list
     }
 
-    /// Whether these are all that there are: of a page with too many, nobody knows what it does not have.
-    pub(crate) fn is_whole(&self) -> bool {
-        !self.is_full
-    }
-
-    /// Takes a script whose type says that it is JSON.
+    /// Adds the document of a script whose type says that it is JSON.
     pub(crate) fn add_json(&mut self, script: &str) {
         let script = script.trim();
         let script = script.strip_prefix("<!--").unwrap_or(script);
@@ -43,9 +38,9 @@ impl Documents {
         }
     }
 
-    /// Takes a script of code: what it assigns.
+    /// Adds the JSON values that the code of a script assigns.
     pub(crate) fn add_code(&mut self, code: &str) {
-        // Some put JSON into a script that does not say so.
+        // Some sites put JSON into a script without the type for it.
         if code.trim_start().starts_with(['{', '[']) {
             let before = self.list.len();
             self.add_json(code);
@@ -67,7 +62,7 @@ impl Documents {
         }
     }
 
-    /// Takes the value at the beginning of `code`; how many bytes it has, if it is JSON.
+    /// Adds the value at the beginning of `code` and returns its length in bytes, if it is JSON.
     fn assigned(&mut self, code: &str) -> Option<usize> {
         if let Some(argument) = code.strip_prefix("JSON.parse(") {
             return self.parsed(argument).map(|length| code.len() - argument.len() + length);
@@ -81,7 +76,7 @@ impl Documents {
         Some(length)
     }
 
-    /// `JSON.parse("…")` or with single quotes, behind the bracket.
+    /// Adds the argument of `JSON.parse("…")`, in any quotes. `code` begins after the opening parenthesis.
     fn parsed(&mut self, code: &str) -> Option<usize> {
         let quote = code.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
         let length = string_length(code.as_bytes());
@@ -93,7 +88,7 @@ impl Documents {
         Some(length)
     }
 
-    /// The document that this text is, as long as there is memory left for it.
+    /// Parses a text as JSON. Returns `None` if it is not JSON or a limit was reached.
     fn read(&mut self, text: &str) -> Option<Value> {
         let left = MAX_COST - self.cost;
         let cost = json_size::cost(text, left);
@@ -120,7 +115,7 @@ impl Documents {
         }
     }
 
-    /// How long the object or array at the beginning is, strings and brackets told apart.
+    /// Returns the length of the object or array at the beginning. Brackets inside strings do not count.
     fn balanced(&mut self, code: &str) -> Option<usize> {
         let bytes = code.as_bytes();
         let (mut depth, mut at) = (0usize, 0usize);
@@ -155,7 +150,7 @@ impl Documents {
     }
 }
 
-/// Whether JSON may begin here: code seldom quotes the names of members.
+/// Returns whether JSON may begin at the start of `code`. JavaScript seldom quotes the names of members.
 fn may_be_json(code: &str) -> bool {
     let Some(rest) = code.strip_prefix('{') else {
         let Some(rest) = code.strip_prefix('[') else { return false };
@@ -165,7 +160,7 @@ fn may_be_json(code: &str) -> bool {
     rest.trim_start().starts_with('"')
 }
 
-/// How many bytes the quoted string at the beginning has, quotes included.
+/// Returns the length in bytes of the quoted string at the beginning, quotes included.
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let quote = *bytes.first()?;
     let mut at = 1;
@@ -178,7 +173,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// `undefined`, which code may hold where JSON has `null`.
+/// Replaces `undefined`, which JavaScript allows, by `null`.
 fn without_undefined(text: &str) -> Cow<'_, str> {
     if !text.contains("undefined") {
         return Cow::Borrowed(text);
@@ -204,7 +199,7 @@ fn without_undefined(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text that a string literal stands for; `None` where it is none.
+/// Returns the text of a string literal, or `None` if an escape is invalid.
 fn unescaped(literal: &str, quote: char) -> Option<String> {
     let mut out = String::with_capacity(literal.len());
     let mut chars = literal.chars();
@@ -220,7 +215,7 @@ fn unescaped(literal: &str, quote: char) -> Option<String> {
             'b' => out.push('\u{8}'),
             'f' => out.push('\u{c}'),
             'x' => out.push(char::from_u32(digits(&mut chars, 2)?)?),
-            // Both halves of a pair stand as escapes: JSON joins them again.
+            // A surrogate stays an escape, so that the JSON parser joins the pair.
             'u' => match digits(&mut chars, 4)? {
                 half @ 0xd800..=0xdfff => out.push_str(&format!("\\u{half:04x}")),
                 code => out.push(char::from_u32(code)?),
@@ -253,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_code_assigns_is_found() {
+    fn assigned_json_is_found() {
         for (code, want) in [
             (r#"window.X = {"a": 1};"#, json!([{"a": 1}])),
             (r#"window["X"]={"a":"};{"}; var b = [1, {"c": 2}] ;"#, json!([{"a": "};{"}, [1, {"c": 2}]])),
@@ -277,11 +272,11 @@ mod tests {
         documents.add_json("{}");
         documents.add_json("{");
         assert_eq!(documents.list(), [json!({"a": 1})]);
-        assert!(documents.is_whole());
+        assert!(!documents.is_full);
     }
 
     #[test]
-    fn code_of_any_shape_costs_little() {
+    fn code_of_any_shape_is_read_in_linear_time() {
         for code in [
             "={\"".repeat(300_000),
             "={\"a\":".repeat(150_000),
@@ -299,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_that_is_full_is_not_whole() {
+    fn a_collection_that_reached_its_limit_is_incomplete() {
         let objects = |count: usize| "={\"a\":1};".repeat(count);
         for (code, taken, is_whole) in [
             (objects(MAX_DOCUMENTS), MAX_DOCUMENTS, true),
@@ -307,12 +302,12 @@ mod tests {
             (objects(MAX_DOCUMENTS) + "=[]; = 1; =", MAX_DOCUMENTS, true),
             (format!("={{\"a\":1}};=[{}1];=[2]", "1,".repeat(MAX_COST)), 1, false),
             (format!("=JSON.parse('[{}1]');=[2]", "1,".repeat(MAX_COST)), 0, false),
-            // Beginnings that are tried again and again.
+            // Each beginning is tried again.
             ("=[[".repeat(30_000), 0, false),
         ] {
             let mut documents = Documents::default();
             documents.add_code(&code);
-            assert_eq!((documents.list().len(), documents.is_whole()), (taken, is_whole), "{code:.30}");
+            assert_eq!((documents.list().len(), !documents.is_full), (taken, is_whole), "{code:.30}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! Sends the requests of one check: with its cookies, inside its deadline.
+//! Sends the requests of one check, with its cookies and before its deadline.
 
 use std::time::Instant;
 
 use super::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
 
-/// Who sends for one check, and how often it did.
+/// The sender of one check's requests. It counts them.
 #[derive(Clone)]
 pub(super) struct Sender<'c> {
     prober: &'c dyn Prober,
@@ -18,34 +18,43 @@ impl<'c> Sender<'c> {
         Self { prober, jar: CookieJar::default(), deadline, requests: 0 }
     }
 
-    /// One with the same cookies that counts anew.
-    pub(super) fn going_on(&self) -> Self {
-        Self { requests: 0, ..self.clone() }
+    /// Returns a sender with the same cookies and another deadline, whose request count starts at zero.
+    pub(super) fn continued(&self, deadline: Instant) -> Self {
+        Self { deadline, requests: 0, ..self.clone() }
     }
 
-    /// Sends a request; once more after a connection error, inside the deadline.
+    /// Sends a request. After a connection error it is sent once more, if the deadline has not passed.
     pub(super) fn send(&mut self, request: &Request) -> Result<Response, ProbeError> {
-        let mut answer = self.send_once(request);
-        if answer.as_ref().is_err_and(ProbeError::is_connection_error) && Instant::now() < self.deadline {
-            answer = self.send_once(request);
+        self.send_until(request, self.deadline)
+    }
+
+    /// Sends a request as [`Self::send`] does, with a deadline of its own that is not after that of the check.
+    pub(super) fn send_until(
+        &mut self,
+        request: &Request,
+        deadline: Instant,
+    ) -> Result<Response, ProbeError> {
+        let mut answer = self.send_once(request, deadline);
+        if answer.as_ref().is_err_and(ProbeError::is_connection_error) && Instant::now() < deadline {
+            answer = self.send_once(request, deadline);
         }
         answer
     }
 
-    fn send_once(&mut self, request: &Request) -> Result<Response, ProbeError> {
-        if Instant::now() >= self.deadline {
+    fn send_once(&mut self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
+        if Instant::now() >= deadline {
             return Err(ProbeError::Timeout(Phase::Connect));
         }
         self.requests += 1;
-        self.prober.send(request, &mut self.jar, self.deadline)
+        self.prober.send(request, &mut self.jar, deadline)
     }
 
-    /// Requests sent, retries included.
+    /// Returns the number of requests that were sent, retries included.
     pub(super) fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// Counts requests that were sent elsewhere for this check.
+    /// Adds requests that were sent elsewhere for this check to the count.
     pub(super) fn count(&mut self, requests: u32) {
         self.requests += requests;
     }

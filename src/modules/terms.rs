@@ -1,52 +1,115 @@
-//! Under what terms a check is made: how long it may take, and whom it must leave alone.
+//! The terms of a check: its deadlines, and the hosts that it may contact.
 
 use std::time::{Duration, Instant};
 
-/// What a control check may take at the least, wherever the check's own deadline is: a slow site that
-/// says yes to everyone is worth finding out.
+use super::outcome::{OpenCircuit, Outcome};
+use super::reason::Reason;
+
+/// The least time for a control check, even if the check's own deadline is nearer. It is long enough to
+/// recognize a slow site that has a page for every name.
 pub const CONTROL_TIME: Duration = Duration::from_secs(3);
 
-/// The same for a control check in a browser: a page is drawn there, a session perhaps made anew.
+/// The least time for a control check in a browser, which has to draw the page and may need a new session.
 pub const BROWSER_CONTROL_TIME: Duration = Duration::from_secs(8);
 
-/// Knows which hosts asked to be left alone for now.
-pub trait PausedHosts: Sync {
-    /// Whether `host`, a name as in [`Pause::host`](super::outcome::Pause), is not to be asked now.
-    fn is_paused(&self, host: &str) -> bool;
+/// The shortest time for a request whose timeout tells other checks something about the site. A timeout
+/// after less time is not cached.
+pub(super) const FAIR_TRY: Duration = Duration::from_secs(2);
+
+/// The permission of a check to contact a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The host may be contacted.
+    Granted,
+    /// The host gave no answer to earlier checks and is tried again. It must answer within this time.
+    Trial(Duration),
+    /// The host must not be contacted now.
+    Denied(Denial),
 }
 
-/// No host is paused.
-struct NoHost;
+/// The reason for which a host must not be contacted now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Denial {
+    /// The host asked for a pause with `Retry-After`.
+    Pause,
+    /// The host gave no answer to the last checks, which ended with this outcome.
+    Circuit(Outcome, OpenCircuit),
+}
 
-impl PausedHosts for NoHost {
-    fn is_paused(&self, _: &str) -> bool {
-        false
+impl Denial {
+    /// Returns the outcome of a check that is not made because of this.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            Self::Pause => Outcome::RateLimited,
+            Self::Circuit(outcome, _) => outcome,
+        }
+    }
+
+    /// Returns the reason of a check that is not made because of this.
+    pub fn reason(self) -> Reason {
+        match self {
+            Self::Pause => Reason::RetryAfter,
+            Self::Circuit(..) => Reason::CircuitOpen,
+        }
+    }
+
+    /// Returns the open circuit, if that is the reason.
+    pub fn circuit(self) -> Option<OpenCircuit> {
+        match self {
+            Self::Pause => None,
+            Self::Circuit(_, circuit) => Some(circuit),
+        }
+    }
+}
+
+/// The hosts that a check may contact.
+pub trait HostAccess: Sync {
+    /// Returns whether `host`, a name as in [`Pause::host`](super::outcome::Pause), may be contacted now. A check that
+    /// gets a [`Access::Trial`] is the only one of the process that contacts the host, and is expected to do so.
+    fn access(&self, host: &str) -> Access;
+
+    /// Reserves a control check within the rate of the module. Returns the time from which it may be made, or `None` if
+    /// that is after `until` or the module's checks for one day are used up. By default there is no rate.
+    fn reserve(&self, now: Instant, _until: Instant) -> Option<Instant> {
+        Some(now)
+    }
+}
+
+/// Access to every host.
+struct AnyHost;
+
+impl HostAccess for AnyHost {
+    fn access(&self, _: &str) -> Access {
+        Access::Granted
     }
 }
 
 /// The terms of one check.
 #[derive(Clone, Copy)]
 pub struct Terms<'t> {
-    /// When the check must have its answers.
+    /// The time by which the check must have the answers to its own probes: the learnt deadline, or the deadline.
+    pub answer_by: Instant,
+    /// The time by which the check must have read its answers, and have any further pages.
     pub deadline: Instant,
-    /// When its control check must be done at the latest, which may take [`CONTROL_TIME`] (in a browser
-    /// [`BROWSER_CONTROL_TIME`]) even where the deadline is nearer. Not before the deadline.
+    /// The time by which the control check must end. Until then it may take [`CONTROL_TIME`] (in a browser,
+    /// [`BROWSER_CONTROL_TIME`]) even if the deadline is nearer. It is not before the deadline.
     pub ceiling: Instant,
-    /// Whom it must not ask.
-    pub paused: &'t dyn PausedHosts,
+    /// The hosts that the check may contact.
+    pub hosts: &'t dyn HostAccess,
 }
 
 impl Terms<'_> {
-    /// Those of a control check that begins `now` and may take `least` in any case.
+    /// Returns the terms of a control check that begins at `now` and may take at least `least`.
     pub(super) fn of_control(&self, now: Instant, least: Duration) -> Self {
-        Self { deadline: self.deadline.max(self.ceiling.min(now + least)), ..*self }
+        let deadline = self.deadline.max(self.ceiling.min(now + least));
+        Self { answer_by: deadline, deadline, ..*self }
     }
 }
 
 impl From<Instant> for Terms<'_> {
-    /// All is to be done by then, and any host may be asked.
+    /// Creates terms with this deadline for the check and its control check, with access to every host.
     fn from(deadline: Instant) -> Self {
-        Self { deadline, ceiling: deadline, paused: &NoHost }
+        Self { answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost }
     }
 }
 
@@ -55,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_has_its_time_up_to_the_ceiling() {
+    fn a_control_check_has_its_own_time_up_to_the_ceiling() {
         let now = Instant::now();
         let at = |secs| now + Duration::from_secs(secs);
         for (deadline, ceiling, want) in [(10, 60, 10), (1, 60, 3), (1, 2, 2), (1, 1, 1)] {

@@ -1,19 +1,19 @@
-//! Small things about text that comes from outside.
+//! Functions for text from outside.
 
 use std::borrow::Cow;
 
 /// The most characters of one extracted value.
 pub(crate) const MAX_VALUE_CHARS: usize = 2_000;
 
-/// The first `chars` characters, with an ellipsis where there was more.
-pub(crate) fn cut(text: &str, chars: usize) -> Cow<'_, str> {
+/// Returns the first `chars` characters, followed by an ellipsis if there are more.
+pub(crate) fn truncate(text: &str, chars: usize) -> Cow<'_, str> {
     match text.char_indices().nth(chars) {
         None => Cow::Borrowed(text),
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
     }
 }
 
-/// White space off both ends, runs of it inside made one space.
+/// Removes white space at both ends and makes each run of it inside one space.
 pub(crate) fn squeeze(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(MAX_VALUE_CHARS * 4));
     for word in text.split_whitespace() {
@@ -25,8 +25,9 @@ pub(crate) fn squeeze(text: &str) -> String {
     out
 }
 
-/// What may be shown and stored: no control characters but line ends (tabs become spaces), no invisible
-/// direction marks, trimmed, at most [`MAX_VALUE_CHARS`] characters.
+/// Returns the part of a text that may be shown and stored. Control characters except line ends and
+/// invisible direction marks are removed, and tabs become spaces. The text is trimmed to at most
+/// [`MAX_VALUE_CHARS`] characters.
 pub(crate) fn clean(text: &str) -> String {
     let kept = text.chars().filter_map(|c| match c {
         '\n' => Some('\n'),
@@ -34,7 +35,7 @@ pub(crate) fn clean(text: &str) -> String {
         c if c.is_control() || is_direction_mark(c) => None,
         c => Some(c),
     });
-    // Twice the limit before trimming: leading white space must not eat the value.
+    // Twice the limit is kept before trimming, so that leading white space does not use up the limit.
     let text: String = kept.take(MAX_VALUE_CHARS * 2).collect();
     let text = text.trim();
     match text.char_indices().nth(MAX_VALUE_CHARS) {
@@ -47,13 +48,13 @@ fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
 }
 
-/// Whether two texts are the same name: case does not count.
+/// Returns whether two texts are the same name, regardless of case.
 pub(crate) fn same_name(one: &str, other: &str) -> bool {
     one == other || one.eq_ignore_ascii_case(other) || one.to_lowercase() == other.to_lowercase()
 }
 
-/// Whether `name` stands in `text` as a whole word, in any case: no letter or digit touches it, nor what
-/// names are joined with (`-`, `_`; `.` in front of it only, for a sentence may end behind it).
+/// Returns whether `name` is in `text` as a whole word, in any case. Letters, digits, `-` and `_` next to it
+/// make it part of another name. So does a `.` before it, but not a `.` behind it, which may end a sentence.
 pub(crate) fn holds_name(text: &str, name: &str) -> bool {
     let (text, name) = (text.to_lowercase(), name.to_lowercase());
     if name.is_empty() {
@@ -73,14 +74,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn control_characters_and_direction_marks_do_not_survive() {
+    fn control_characters_and_direction_marks_are_removed() {
         assert_eq!(clean(" a\u{0}b\r\nc\td\u{202E}e\u{1b}[0m "), "ab\nc de[0m");
         assert_eq!(squeeze(" a \n\t b "), "a b");
         assert_eq!(clean(&"x".repeat(5000)).len(), MAX_VALUE_CHARS);
     }
 
     #[test]
-    fn a_name_stands_alone_or_not_at_all() {
+    fn a_name_is_found_only_as_a_whole_word() {
         for text in ["bob", "(@Bob)", "https://a.example/u/bob", "bob.a.example", "Seite von BOB.", "bob님"]
         {
             assert!(holds_name(text, "Bob"), "{text}");
@@ -95,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cleaning_twice_changes_nothing(text in any::<String>()) {
+        fn cleaning_is_idempotent(text in any::<String>()) {
             let once = clean(&text);
             prop_assert_eq!(clean(&once), once.clone());
             prop_assert!(!once.contains('\0'));

@@ -1,4 +1,4 @@
-//! What can be told of a module without asking it.
+//! Properties of a module that are known without a request to its site.
 
 use std::collections::BTreeSet;
 
@@ -7,28 +7,28 @@ use serde::Serialize;
 use super::confidence::Strength;
 use super::module::Module;
 
-/// What a module's hits rest on at the least: of several rules the weakest counts. From weak to strong.
+/// The weakest evidence on which a module's hits can be based, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
-    /// A status code, or where a redirect leads.
+    /// Hits can rest on a status code or the address of a redirect.
     Status,
-    /// One marker: a text, an element, a member of JSON.
+    /// Hits can rest on one marker: a text, an element or a member of JSON.
     OneMarker,
-    /// A marker for the hit, and another one for the miss.
+    /// There is a marker for the hit and another marker for the miss.
     BothMarkers,
-    /// A page that repeats the name.
+    /// The page repeats the queried name.
     PageEcho,
-    /// An API that repeats the name.
+    /// The API's answer repeats the queried name.
     ApiEcho,
 }
 
 impl Evidence {
-    /// All of them, from strong to weak.
+    /// Every kind of evidence, from strong to weak.
     pub const ALL: [Self; 5] =
         [Self::ApiEcho, Self::PageEcho, Self::BothMarkers, Self::OneMarker, Self::Status];
 
-    /// `api_echo`, `page_echo`, …
+    /// Returns the name that the API uses, such as `api_echo`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -53,19 +53,19 @@ impl From<Strength> for Evidence {
 }
 
 impl Module {
-    /// What its hits rest on at the least.
+    /// Returns the weakest evidence on which the module's hits can be based.
     pub fn evidence(&self) -> Evidence {
         let strengths = self.hit.iter().map(|rule| Strength::of(rule, &self.miss));
-        // A module without a rule for hits is refused.
+        // A module without a rule for hits is rejected.
         strengths.min().unwrap_or(Strength::Status).into()
     }
 
-    /// Whether it knows both a hit and a miss when it sees one.
+    /// Returns whether the module has both a rule for a hit and a rule for a miss.
     pub fn has_both_rules(&self) -> bool {
         !self.hit.is_empty() && !self.miss.is_empty()
     }
 
-    /// Names of the metadata that it reads, over all its results.
+    /// Returns the names of the metadata that the module reads, over all its results.
     pub fn metadata_names(&self) -> BTreeSet<&str> {
         let entry = self.entry();
         let lists = entry.results.iter().flat_map(|list| list.metadata.keys());

@@ -1,5 +1,5 @@
-//! Where a host may be asked: its addresses, resolved here, that pass the guard. What connects connects to
-//! exactly these, so that a name cannot change its mind in between.
+//! Resolves hosts and keeps the addresses that pass the guard. Connections go to exactly these addresses, so that a
+//! name cannot resolve to another address between the check and the connection.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use super::guard;
 use super::resolver::Resolver;
 use crate::modules::probe::ProbeError;
 
-/// Resolver and guard together.
+/// The resolver together with the guard.
 pub(super) struct Approver {
     resolver: Resolver,
     allow_private_targets: bool,
@@ -21,12 +21,12 @@ impl Approver {
         Self { resolver: Resolver::new(), allow_private_targets }
     }
 
-    /// Drops what is over.
+    /// Removes expired names from the resolver's cache.
     pub(super) fn sweep(&self, now: Instant) {
         self.resolver.sweep(now);
     }
 
-    /// The addresses of `host` that may be asked, at least one.
+    /// Returns the addresses of `host` that requests may go to, at least one.
     pub(super) fn approve(
         &self,
         host: &Host<&str>,
@@ -43,7 +43,7 @@ impl Approver {
         Ok(found)
     }
 
-    /// All addresses of `host`: for what the operator has named, not a page or a module.
+    /// Returns all addresses of `host` without a check. Used only for hosts that the operator has configured.
     pub(super) fn resolve(
         &self,
         host: &Host<&str>,
@@ -60,7 +60,7 @@ impl Approver {
     }
 }
 
-/// A host that somebody else owns.
+/// Returns a host that borrows its name.
 pub(super) fn as_str(host: &Host<String>) -> Host<&str> {
     match host {
         Host::Domain(name) => Host::Domain(name),

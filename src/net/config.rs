@@ -1,30 +1,31 @@
-//! Settings of outgoing traffic.
+//! The configuration of outgoing requests.
 
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ureq::tls::{Certificate, PemItem, RootCerts, parse_pem};
 use url::{Host, Url};
 
 use crate::base::secret::Secret;
 
-/// How requests leave this machine.
+/// The configuration of outgoing requests.
 #[derive(Clone)]
 pub struct NetConfig {
-    /// Sent by every probe whose module names no other.
+    /// The default `User-Agent`. A module can set another one.
     pub user_agent: String,
-    /// The most that TCP, the outbound proxy and TLS may take together.
+    /// The time limit for TCP, the outbound proxy and TLS together.
     pub connect_timeout: Duration,
-    /// Private, loopback and other special addresses may be asked: for labs and tests.
+    /// Whether requests may go to private, loopback and other special addresses. This is meant for labs and tests.
     pub allow_private_targets: bool,
-    /// `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved here all the same,
-    /// so that the guard holds; the proxy's own address is not held against it.
+    /// The outbound proxy: `http://[user:password@]host:port` (CONNECT) or `socks5://…`. Names are resolved on this
+    /// side and not by the proxy, so that the guard sees the addresses. The guard does not check the proxy's own
+    /// address.
     pub outbound_proxy: Option<String>,
-    /// Every request goes here, in plain HTTP, whatever its address: nothing outside is asked.
+    /// The sandbox's address. If it is set, every request goes there in plain HTTP, and no request leaves this
+    /// machine.
     pub sandbox: Option<SocketAddr>,
-    /// PEM file of the certificate authorities to trust in place of the built-in ones (Mozilla's).
+    /// A PEM file of certificate authorities that are trusted besides the built-in ones (Mozilla's).
     pub ca_file: Option<PathBuf>,
 }
 
@@ -47,7 +48,7 @@ impl fmt::Debug for NetConfig {
             .field("user_agent", &self.user_agent)
             .field("connect_timeout", &self.connect_timeout)
             .field("allow_private_targets", &self.allow_private_targets)
-            // It may hold a password.
+            // The address may contain a password.
             .field("outbound_proxy", &self.outbound_proxy.as_ref().map(Secret::new))
             .field("sandbox", &self.sandbox)
             .field("ca_file", &self.ca_file)
@@ -55,14 +56,14 @@ impl fmt::Debug for NetConfig {
     }
 }
 
-/// Why the settings of [`NetConfig`] are of no use. No text repeats a password.
+/// An invalid [`NetConfig`]. No message contains a password.
 #[derive(Debug)]
 pub enum NetError {
-    /// The user agent holds characters that no header takes.
+    /// The user agent contains characters that are not allowed in a header, or has a wrong length.
     UserAgent,
-    /// The outbound proxy is not of a form that is understood; says why.
+    /// The outbound proxy is invalid for the contained reason.
     Proxy(&'static str),
-    /// The file of certificate authorities cannot be read, or holds none.
+    /// The file of certificate authorities cannot be read, or contains no certificate or an invalid one.
     CaFile(PathBuf, String),
 }
 
@@ -77,7 +78,7 @@ impl fmt::Display for NetError {
                 "the outbound proxy {why}; allowed: http://[user:password@]host:port or socks5://[user:password@]host:port"
             ),
             Self::CaFile(path, why) => {
-                write!(f, "certificate authorities cannot be taken from {}: {why}", path.display())
+                write!(f, "invalid file of certificate authorities {}: {why}", path.display())
             }
         }
     }
@@ -85,7 +86,7 @@ impl fmt::Display for NetError {
 
 impl std::error::Error for NetError {}
 
-/// What an outbound proxy speaks.
+/// The protocol of an outbound proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProxyKind {
     Http,
@@ -98,13 +99,13 @@ pub(super) struct OutboundProxy {
     pub(super) kind: ProxyKind,
     pub(super) host: Host<String>,
     pub(super) port: u16,
-    /// User and password, decoded.
+    /// The decoded user name and password.
     pub(super) credentials: Option<Secret<(String, String)>>,
 }
 
 impl OutboundProxy {
     pub(super) fn parse(text: &str) -> Result<Self, NetError> {
-        let mut url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is no address"))?;
+        let mut url = Url::parse(text.trim()).map_err(|_| NetError::Proxy("is not a URL"))?;
         let kind = match url.scheme() {
             "http" => ProxyKind::Http,
             "socks5" => ProxyKind::Socks5,
@@ -115,7 +116,7 @@ impl OutboundProxy {
         }
         let credentials = credentials(&url)?;
         let port = url.port_or_known_default().unwrap_or(1080);
-        // Only web schemes get their host parsed as an address.
+        // The URL standard parses a host as an IP address only for web schemes.
         if kind == ProxyKind::Socks5 {
             url = Url::parse(&text.trim().replacen("socks5", "http", 1))
                 .map_err(|_| NetError::Proxy("has no valid host"))?;
@@ -134,7 +135,7 @@ fn credentials(url: &Url) -> Result<Option<Secret<(String, String)>>, NetError> 
             .ok_or(NetError::Proxy("has a user or password that is not percent-encoded UTF-8"))
     };
     let (user, password) = (decode(url.username())?, decode(url.password().unwrap_or_default())?);
-    // SOCKS5 sends each behind one byte of length, and both forms forbid a colon in the user.
+    // SOCKS5 sends each of them with one byte for its length, and neither protocol allows a colon in the user name.
     if user.len() > 255 || password.len() > 255 || user.contains(':') {
         return Err(NetError::Proxy("has a user or password that is too long, or a user with a colon"));
     }
@@ -153,25 +154,6 @@ pub(super) fn percent_decode(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(out).ok()
-}
-
-/// The certificate authorities of `config`.
-pub(super) fn root_certs(config: &NetConfig) -> Result<RootCerts, NetError> {
-    let Some(path) = &config.ca_file else { return Ok(RootCerts::WebPki) };
-    let failed = |why: String| NetError::CaFile(path.clone(), why);
-    let pem = std::fs::read(path).map_err(|e| failed(e.to_string()))?;
-    let mut certs: Vec<Certificate<'static>> = Vec::new();
-    for item in parse_pem(&pem) {
-        match item {
-            Ok(PemItem::Certificate(cert)) => certs.push(cert),
-            Ok(_) => {}
-            Err(e) => return Err(failed(e.to_string())),
-        }
-    }
-    if certs.is_empty() {
-        return Err(failed("it holds no PEM certificate".into()));
-    }
-    Ok(RootCerts::from(certs))
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! ureq's connector: TCP to the approved addresses or through the outbound proxy, then TLS. One of them is
-//! made for each hop, so that it carries what belongs to the hop: addresses in, times out.
+//! The connector for ureq: TCP to the approved addresses or through the outbound proxy, then TLS. Each client has its own
+//! connector, which holds the addresses of its target.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -8,30 +8,31 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use parking_lot::Mutex;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ArrayVec, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::time::Duration as UreqDuration;
 use ureq::unversioned::transport::{
-    ConnectionDetails, Connector, NextTimeout, RustlsConnector, SocksConnector, TcpConnector, Transport,
-    TransportAdapter,
+    ConnectionDetails, Connector, NextTimeout, SocksConnector, TcpConnector, Transport, TransportAdapter,
 };
 use ureq::{Error, Proxy, ProxyProtocol};
 
 use super::config::{OutboundProxy, ProxyKind};
+use super::progress::Progress;
+use super::tls::Tls;
+use super::transport::{HopTransport, Socket, Stream};
 
-/// The most of a proxy's answer to CONNECT that is read.
+/// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
 
-/// The addresses that were approved for a hop, and those of the proxy on the way.
+/// The approved addresses of a hop, and the addresses of the outbound proxy.
 #[derive(Debug, Clone)]
 pub(super) struct Approved {
     pub(super) target: ResolvedSocketAddrs,
     pub(super) proxy: ResolvedSocketAddrs,
 }
 
-/// An address list of ureq's kind.
+/// Converts the addresses to ureq's list type.
 pub(super) fn address_list(addrs: impl IntoIterator<Item = SocketAddr>) -> ResolvedSocketAddrs {
     let mut list = ArrayVec::from_fn(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
     for addr in addrs {
@@ -44,46 +45,49 @@ pub(super) fn address_list(addrs: impl IntoIterator<Item = SocketAddr>) -> Resol
 
 impl Resolver for Approved {
     fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        // A request is never for `SOCKS5:`: only the SOCKS connector asks so, for the proxy itself.
+        // No request has the scheme `SOCKS5:`: only the SOCKS connector uses it, for the proxy itself.
         let is_for_proxy = uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("socks5"));
         let list = if is_for_proxy { &self.proxy } else { &self.target };
         if list.is_empty() { Err(Error::HostNotFound) } else { Ok(list.clone()) }
     }
 }
 
-/// When a hop's connection stood, if it ever did.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Connected(Arc<Mutex<Option<Instant>>>);
-
-impl Connected {
-    pub(super) fn at(&self) -> Option<Instant> {
-        *self.0.lock()
-    }
-}
-
-/// See the file's head.
+/// The connector of one client.
 #[derive(Debug)]
 pub(super) struct HopConnector {
     pub(super) proxy: Option<Arc<OutboundProxy>>,
     pub(super) approved: Approved,
-    /// Shared by all hops: it builds its TLS settings once.
-    pub(super) tls: Arc<RustlsConnector>,
-    pub(super) connected: Connected,
+    pub(super) tls: Tls,
+    pub(super) progress: Progress,
 }
 
 impl Connector<()> for HopConnector {
-    type Out = <RustlsConnector as Connector<Box<dyn Transport>>>::Out;
+    type Out = HopTransport;
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
-        let plain: Box<dyn Transport> = match self.proxy.as_deref() {
+        let started = Instant::now();
+        self.progress.connecting();
+        let plain = match self.proxy.as_deref() {
             None => boxed(TcpConnector::default().connect(details, None::<()>)?)?,
-            Some(proxy) if proxy.kind == ProxyKind::Http => self.tunnel(proxy, details)?,
+            Some(proxy) if proxy.kind == ProxyKind::Http => self.tunnel(proxy, details, started)?,
             Some(_) => boxed(SocksConnector::default().connect(details, None::<()>)?)?,
         };
-        let transport = self.tls.connect(details, Some(plain))?;
-        *self.connected.0.lock() = Some(Instant::now());
-        Ok(transport)
+        let mut adapter = TransportAdapter::new(plain, Arc::clone(&details.current_time));
+        adapter.set_timeout(remaining(details, started));
+        let socket = Socket { adapter, progress: self.progress.clone() };
+        let stream = match details.needs_tls() {
+            true => self.tls.handshake(details.uri.host().unwrap_or_default(), socket)?,
+            false => Stream::Plain(socket),
+        };
+        Ok(Some(HopTransport::new(stream, self.progress.clone())))
     }
+}
+
+/// Returns the part of the timeout for connecting that is left, if connecting began at `started`.
+fn remaining(details: &ConnectionDetails<'_>, started: Instant) -> NextTimeout {
+    let mut timeout = details.timeout;
+    timeout.after = UreqDuration::from(timeout.after.saturating_sub(started.elapsed()));
+    timeout
 }
 
 fn boxed(transport: Option<impl Transport>) -> Result<Box<dyn Transport>, Error> {
@@ -91,15 +95,15 @@ fn boxed(transport: Option<impl Transport>) -> Result<Box<dyn Transport>, Error>
 }
 
 impl HopConnector {
-    /// Asks an HTTP proxy for a tunnel to the first approved address. (ureq's own connector would send the
-    /// port twice for an address that was resolved here, and its wait for the answer starts anew with
-    /// every byte.)
+    /// Opens a tunnel through an HTTP proxy to the first approved address. ureq's own connector is not used, because
+    /// it sends the port twice for an address that is already resolved, and restarts its timeout with every byte of
+    /// the answer.
     fn tunnel(
         &self,
         proxy: &OutboundProxy,
         details: &ConnectionDetails<'_>,
+        started: Instant,
     ) -> Result<Box<dyn Transport>, Error> {
-        let started = Instant::now();
         let to_proxy = ConnectionDetails {
             uri: details.uri,
             addrs: self.approved.proxy.clone(),
@@ -114,9 +118,7 @@ impl HopConnector {
         };
         let tcp = boxed(TcpConnector::default().connect(&to_proxy, None::<()>)?)?;
         let mut stream = TransportAdapter::new(tcp, Arc::clone(&details.current_time));
-        let mut timeout = details.timeout;
-        timeout.after = UreqDuration::from(timeout.after.saturating_sub(started.elapsed()));
-        stream.set_timeout(timeout);
+        stream.set_timeout(remaining(details, started));
         let target = self.approved.target.first().ok_or(Error::HostNotFound)?;
         stream.write_all(connect_head(proxy, target).as_bytes())?;
         let status = read_connect_status(&mut stream)?;
@@ -127,7 +129,7 @@ impl HopConnector {
     }
 }
 
-/// What asks an HTTP proxy for a tunnel to `target`.
+/// Returns the request that opens a tunnel to `target` through an HTTP proxy.
 pub(super) fn connect_head(proxy: &OutboundProxy, target: &SocketAddr) -> String {
     let authorization = match &proxy.credentials {
         Some(credentials) => {
@@ -139,7 +141,8 @@ pub(super) fn connect_head(proxy: &OutboundProxy, target: &SocketAddr) -> String
     format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n")
 }
 
-/// Reads a head byte by byte, so that nothing of what follows is taken, and gives its status.
+/// Reads the head of a proxy's answer and returns its status. Reads byte by byte, so that no byte after the head is
+/// lost.
 pub(super) fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> {
     let mut head = Vec::new();
     let mut byte = [0];
@@ -162,12 +165,12 @@ pub(super) fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> 
         .ok_or_else(|| Error::ConnectProxyFailed("the outbound proxy's answer is not HTTP".into()))
 }
 
-/// The form of a SOCKS5 proxy that ureq's connector takes.
+/// Returns a SOCKS5 proxy as ureq's connector needs it.
 pub(super) fn socks_setting(proxy: &OutboundProxy) -> Result<Proxy, Error> {
     let mut builder = Proxy::builder(ProxyProtocol::Socks5)
         .host(&proxy.host.to_string())
         .port(proxy.port)
-        // The proxy is given the approved address, never a name.
+        // The proxy gets the approved address, never a name.
         .resolve_target(true);
     if let Some(credentials) = &proxy.credentials {
         let (user, password) = credentials.expose();

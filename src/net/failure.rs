@@ -1,28 +1,60 @@
-//! ureq's errors in our words.
+//! Converts errors of ureq and of the system to [`ProbeError`], which distinguishes faults of the site from faults of
+//! this machine.
 
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use nix::errno::Errno;
 use ureq::Error;
 
-use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::probe::{LocalFault, Phase, ProbeError};
 
-/// What an error of ureq means, `phase` being where the exchange stood.
+/// Converts an error of ureq that arose in `phase`.
 pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
     match error {
         Error::Timeout(_) => ProbeError::Timeout(phase),
         Error::Io(e) => io_error(&e, phase),
-        Error::Rustls(e) => ProbeError::Tls(e.to_string()),
         Error::Tls(why) => ProbeError::Tls(why.into()),
-        Error::TlsRequired => ProbeError::Tls("no TLS where it is needed".into()),
+        Error::TlsRequired => ProbeError::Tls("TLS is required".into()),
         Error::ConnectProxyFailed(why) => ProbeError::Connect(why),
         Error::HostNotFound | Error::ConnectionFailed => ProbeError::Connect(error.to_string()),
         _ if phase == Phase::Body => ProbeError::Body(error.to_string()),
-        // Their texts would show the address.
+        // The texts of these errors contain the URL.
         Error::BadUri(_) | Error::Http(_) => {
-            ProbeError::Protocol("the request cannot be sent as it is".into())
+            ProbeError::Protocol("the request cannot be sent: invalid URL or header".into())
         }
         _ => ProbeError::Protocol(error.to_string()),
     }
+}
+
+/// Converts an error of ureq that arose while connecting to one of these addresses.
+pub(super) fn connect_error(error: Error, addresses: &[SocketAddr]) -> ProbeError {
+    match error {
+        Error::Io(error) => failed_connection(&error, addresses),
+        other => probe_error(other, Phase::Connect),
+    }
+}
+
+/// Returns the error after connecting to all of these addresses has failed. `error` is the last failure.
+pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> ProbeError {
+    let fault = match errno(error) {
+        Some(Errno::ENETUNREACH | Errno::ENETDOWN | Errno::EADDRNOTAVAIL)
+            // Another address may have been reached and have refused the connection.
+            if !addresses.iter().any(has_route) =>
+        {
+            LocalFault::Network
+        }
+        // There is no free local port or, with IPv6, no local address.
+        Some(Errno::EADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => LocalFault::Resources,
+        _ => return io_error(error, Phase::Connect),
+    };
+    ProbeError::Local(fault, error.to_string())
+}
+
+/// Returns a local fault if the error means that this machine is out of descriptors or memory.
+pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
+    let is_ours = matches!(errno(error)?, Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM | Errno::ENOBUFS);
+    is_ours.then(|| ProbeError::Local(LocalFault::Resources, error.to_string()))
 }
 
 fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
@@ -31,6 +63,54 @@ fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
     }
     match phase {
         Phase::Body => ProbeError::Body(error.to_string()),
-        _ => ProbeError::Connect(error.to_string()),
+        _ => out_of_resources(error).unwrap_or_else(|| ProbeError::Connect(error.to_string())),
+    }
+}
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw)
+}
+
+/// Returns whether this machine has a route to that address. No packet is sent.
+fn has_route(address: &SocketAddr) -> bool {
+    let any = match address {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    UdpSocket::bind(any).and_then(|socket| socket.connect(address)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(errno as i32)
+    }
+
+    #[test]
+    fn running_out_of_resources_is_not_a_fault_of_the_site() {
+        let reason = |errno| probe_error(Error::Io(error(errno)), Phase::Connect).reason().as_str();
+        for errno in [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS] {
+            assert_eq!(reason(errno), "local_resources", "{errno}");
+        }
+        for errno in [Errno::ECONNREFUSED, Errno::ECONNRESET, Errno::EHOSTUNREACH] {
+            assert_eq!(reason(errno), "connect", "{errno}");
+        }
+    }
+
+    #[test]
+    fn without_a_route_to_any_address_there_is_no_network() {
+        let reachable = SocketAddr::from(([127, 0, 0, 1], 9));
+        // Without `SO_BROADCAST` the broadcast address is unreachable.
+        let unreachable = SocketAddr::from(([255, 255, 255, 255], 9));
+        let reason =
+            |errno, addresses: &[SocketAddr]| failed_connection(&error(errno), addresses).reason().as_str();
+        for errno in [Errno::ENETUNREACH, Errno::ENETDOWN] {
+            assert_eq!(reason(errno, &[unreachable]), "no_network", "{errno}");
+            assert_eq!(reason(errno, &[reachable, unreachable]), "connect", "{errno}");
+        }
+        assert_eq!(reason(Errno::EADDRNOTAVAIL, &[reachable]), "local_resources");
+        assert_eq!(reason(Errno::ECONNREFUSED, &[unreachable]), "connect");
     }
 }

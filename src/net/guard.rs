@@ -1,11 +1,11 @@
-//! Which addresses may be asked: those of the public internet.
+//! Checks that an address belongs to the public internet.
 //!
-//! From IANA's special-purpose registries for IPv4 and IPv6. IPv6 forms that embed an IPv4 address are held
-//! to the rule for that address.
+//! The rules follow IANA's special-purpose address registries for IPv4 and IPv6. An IPv6 address that embeds an IPv4
+//! address is public only if that address is.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Network and prefix length of what is not public.
+/// The networks that are not public, with their prefix lengths.
 const IPV4_SPECIAL: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),        // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),       // private
@@ -26,7 +26,7 @@ const IPV4_SPECIAL: [(Ipv4Addr, u32); 17] = [
     (Ipv4Addr::new(203, 0, 113, 0), 24),   // documentation
 ];
 
-/// Inside 2000::/3, the only block that is handed out.
+/// The networks that are not public within 2000::/3, the only block that is allocated.
 const IPV6_SPECIAL: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments: Teredo, ORCHID, benchmarks, …
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -34,7 +34,7 @@ const IPV6_SPECIAL: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Whether `ip` is an address of the public internet.
+/// Returns whether `ip` is an address of the public internet.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -43,7 +43,7 @@ pub fn is_public(ip: IpAddr) -> bool {
 }
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
-    // From 224.0.0.0 on: multicast, reserved, broadcast.
+    // 224.0.0.0 and above are multicast, reserved or broadcast.
     ip.octets()[0] < 224
         && !IPV4_SPECIAL.iter().any(|(net, len)| (ip.to_bits() ^ net.to_bits()) >> (32 - len) == 0)
 }
@@ -52,12 +52,12 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
     let segments = ip.segments();
     let v4_at = |at: usize| Ipv4Addr::from_bits(u32::from(segments[at]) << 16 | u32::from(segments[at + 1]));
     match segments {
-        // IPv4-mapped: the socket speaks IPv4. NAT64 by the well-known prefix: what an IPv6-only network
-        // with DNS64 sees of the IPv4 internet.
+        // These are IPv4-mapped addresses, for which the socket uses IPv4, and NAT64 with the well-known prefix,
+        // which connects an IPv6-only network with DNS64 to the IPv4 internet.
         [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => return is_public_v4(v4_at(6)),
-        // 6to4.
+        // This is 6to4.
         [0x2002, ..] if !is_public_v4(v4_at(1)) => return false,
-        // ISATAP, under any prefix.
+        // This is ISATAP, under any prefix.
         [_, _, _, _, 0 | 0x200, 0x5efe, ..] if !is_public_v4(v4_at(6)) => return false,
         _ => {}
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_public() {
+    fn other_addresses_are_public() {
         for ip in [
             "1.1.1.1",
             "8.8.8.8",

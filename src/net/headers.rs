@@ -1,4 +1,4 @@
-//! What is sent along with a hop.
+//! The request headers of a hop.
 
 use ureq::http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
@@ -15,8 +15,8 @@ const DEFAULT_ACCEPT: HeaderValue =
 const DEFAULT_LANGUAGE: HeaderValue = HeaderValue::from_static("en-US,en;q=0.9");
 const DEFAULT_ENCODING: HeaderValue = HeaderValue::from_static(body::ACCEPT_ENCODING);
 
-/// Headers that belong to the connection, and to ureq: what a module writes there is left out.
-const NOT_THE_MODULES: [&str; 8] = [
+/// The headers of the connection, which ureq sets. A module cannot set them.
+const RESERVED: [&str; 8] = [
     "connection",
     "content-length",
     "expect",
@@ -27,18 +27,18 @@ const NOT_THE_MODULES: [&str; 8] = [
     "transfer-encoding",
 ];
 
-/// Marks of the sandbox: no module can set them, no real site gets them.
+/// The prefix of the sandbox's headers. A module cannot set them, and no real site gets them.
 const SANDBOX_PREFIX: &str = "x-sightline-";
 
-/// A `Cookie` header longer than this is not sent: no honest site builds one.
+/// The maximum size of a `Cookie` header, in bytes. A longer one is not sent.
 const MAX_COOKIE_BYTES: usize = 8 * 1024;
 
-/// The module's headers, with the service's own where the module has none.
+/// Returns the module's headers, and default headers that the module does not set.
 pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<HeaderMap, ProbeError> {
     let mut headers = HeaderMap::with_capacity(request.headers.len() + 8);
     for (name, value) in &request.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
-        if NOT_THE_MODULES.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
+        if RESERVED.contains(&name.as_str()) || name.as_str().starts_with(SANDBOX_PREFIX) {
             continue;
         }
         headers.append(name, HeaderValue::from_str(value).map_err(|_| unsendable())?);
@@ -57,41 +57,41 @@ pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<
 }
 
 fn unsendable() -> ProbeError {
-    ProbeError::Protocol("a header of the request cannot be sent".into())
+    ProbeError::Protocol("invalid request header".into())
 }
 
-/// Adds the cookies of the jar to those that the module wrote.
+/// Adds the cookies of the jar to those that the module sets.
 pub(super) fn add_cookies(headers: &mut HeaderMap, from_jar: &str) {
     let mut joined = headers.get(COOKIE).map_or_else(Vec::new, |own| [own.as_bytes(), b"; "].concat());
     joined.extend_from_slice(from_jar.as_bytes());
     if joined.len() > MAX_COOKIE_BYTES {
         return;
     }
-    // A cookie may hold bytes that no header takes: then the jar's are left out.
+    // If a cookie contains bytes that are not allowed in a header, the cookies of the jar are not sent.
     if let Ok(value) = HeaderValue::from_bytes(&joined) {
         headers.insert(COOKIE, value);
     }
 }
 
-/// Takes away what only the first host may see.
+/// Removes headers with credentials, which only the first host may receive.
 pub(super) fn drop_credentials(headers: &mut HeaderMap) {
-    const TELLING: [&str; 6] = ["auth", "cookie", "key", "secret", "session", "token"];
-    remove_where(headers, |name| TELLING.iter().any(|part| name.contains(part)));
+    const CREDENTIALS: [&str; 6] = ["auth", "cookie", "key", "secret", "session", "token"];
+    remove_where(headers, |name| CREDENTIALS.iter().any(|part| name.contains(part)));
 }
 
-/// Takes away what describes a body, for a hop that has none.
+/// Removes the headers that describe a body, for a hop without a body.
 pub(super) fn drop_body_headers(headers: &mut HeaderMap) {
     remove_where(headers, |name| name.starts_with("content-"));
 }
 
-fn remove_where(headers: &mut HeaderMap, mut is_gone: impl FnMut(&str) -> bool) {
-    let names: Vec<HeaderName> = headers.keys().filter(|name| is_gone(name.as_str())).cloned().collect();
+fn remove_where(headers: &mut HeaderMap, mut is_removed: impl FnMut(&str) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| is_removed(name.as_str())).cloned().collect();
     for name in names {
         headers.remove(name);
     }
 }
 
-/// Tells the sandbox who asks for what.
+/// Adds the headers that tell the sandbox the module, the query and the URL of a request.
 pub(super) fn add_sandbox_marks(
     headers: &mut HeaderMap,
     request: &Request,
@@ -119,7 +119,7 @@ pub(super) fn add_sandbox_marks(
     Ok(())
 }
 
-/// Everything but RFC 3986's unreserved characters as `%XX`, byte by byte of UTF-8.
+/// Percent-encodes all bytes except the unreserved characters of RFC 3986, section 2.3.
 fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

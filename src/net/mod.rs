@@ -1,38 +1,51 @@
-//! Sockets out: the guarding resolver, the HTTP prober over ureq, and the browsers.
+//! Outgoing requests: the resolver, the address guard, the HTTP prober on ureq, and the browser prober.
 //!
-//! A hop of a request goes this way: [`prober`] asks the resolver for addresses, holds them against the
-//! [`guard`], and hands exactly those to ureq, which connects to nothing else. The answer's head comes back;
-//! a redirect starts the next hop, anything else is read up to the request's limit.
+//! For each hop of a request [`prober`] resolves the host, checks the addresses with [`guard`], and gives exactly those
+//! addresses to ureq, which connects to no others, or uses an idle connection to them. A redirect starts the next hop.
+//! Any other answer is read up to the request's limit.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`config`] | settings, the outbound proxy |
+//! | [`config`] | the configuration, the outbound proxy |
 //! | [`prober`] | the main loop: hops, cookies, timing |
-//! | [`guard`] | which addresses may be asked |
+//! | [`guard`] | the addresses that requests may go to |
 //! | `approve` | resolver and guard together |
-//! | `resolver` | bounded threads around `getaddrinfo`, a small cache |
-//! | `dial` | ureq's connector: TCP or proxy, then TLS; phases |
-//! | `headers` | what is sent along |
-//! | `redirect` | what the next hop is |
-//! | `body` | capped, decompressed bodies |
-//! | `failure` | ureq's errors in our words |
-//! | [`browser`] | pages rendered by real browsers, and the guard of their traffic |
-//! | [`carrier`] | who carries which request |
+//! | `resolver` | `getaddrinfo` on bounded threads, with a cache |
+//! | `allowance` | a limit on the bytes that a request receives |
+//! | `client` | a ureq agent with one connection |
+//! | `idle` | idle connections |
+//! | `dial` | ureq's connector: TCP or proxy, then TLS |
+//! | `tls` | certificate authorities, TLS handshakes and sessions |
+//! | `transport`, `buffers` | a connection as ureq sees it |
+//! | `progress` | how far a request has come on its connection |
+//! | `headers` | request headers |
+//! | `redirect` | redirects |
+//! | `body` | decompressed bodies of limited size |
+//! | `failure` | conversion of errors |
+//! | [`browser`] | pages rendered by real browsers, and the egress proxy for their traffic |
+//! | [`by_transport`] | chooses between HTTP and the browser |
 
+mod allowance;
 mod approve;
 mod body;
 pub mod browser;
-pub mod carrier;
+mod buffers;
+pub mod by_transport;
+mod client;
 pub mod config;
 mod dial;
 mod failure;
 pub mod guard;
 mod headers;
+mod idle;
 pub mod prober;
+mod progress;
 mod redirect;
 mod resolver;
+mod tls;
+mod transport;
 
 pub use browser::{BrowserConfig, BrowserError, BrowserLoad, RealBrowsers};
-pub use carrier::Carriers;
+pub use by_transport::ByTransport;
 pub use config::{NetConfig, NetError};
 pub use prober::HttpProber;

@@ -1,62 +1,61 @@
-//! Sends probes over HTTP.
+//! The prober that sends requests over HTTP.
 
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
-use ureq::tls::{RootCerts, TlsConfig};
-use ureq::unversioned::transport::RustlsConnector;
-use ureq::{Agent, Body, Proxy};
+use ureq::{Body, Error};
 use url::Url;
 
+use super::allowance::{Allowance, HOP_BYTES};
 use super::approve::{Approver, as_str};
-use super::config::{NetConfig, NetError, OutboundProxy, ProxyKind, root_certs};
-use super::dial::{Approved, Connected, HopConnector, address_list, socks_setting};
-use super::failure::probe_error;
+use super::client::{Dialing, HopClient};
+use super::config::{NetConfig, NetError, OutboundProxy, ProxyKind};
+use super::dial::socks_setting;
+use super::failure::{connect_error, out_of_resources, probe_error};
+use super::idle::{IdleConnections, Target};
+use super::progress::Stage;
 use super::redirect::{Hop, MAX_URL_BYTES};
+use super::tls::Tls;
 use super::{body, headers, redirect};
+use crate::base::certificates::read_certificates;
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
 
-/// The most bytes of an answer's head.
-const MAX_HEAD_BYTES: usize = 32 * 1024;
+/// The most bytes of a redirect's body that are read, so that the next hop can use the connection.
+const DRAIN_BYTES: u64 = 16 * 1024;
 
-/// More than a head, else a head that is too large would look like a connection that broke.
-const INPUT_BUFFER_BYTES: usize = MAX_HEAD_BYTES + 4 * 1024;
+/// The longest time for reading the body of a redirect.
+const DRAIN_TIME: Duration = Duration::from_millis(100);
 
-/// Holds the longest header that is sent: an address for the sandbox.
-const OUTPUT_BUFFER_BYTES: usize = 16 * 1024;
-
-/// The HTTP prober. One serves all check workers.
+/// The HTTP prober, which all check workers share.
 ///
-/// An agent of ureq is made for each hop, from shared parts: that costs microseconds, gives each hop its
-/// own deadline and approved addresses, and leaves no connection pool to queue for. Connections are not
-/// reused: a run asks hundreds of hosts once.
+/// Each hop has its own approved addresses and deadline. It uses an idle connection if there is one to exactly these
+/// addresses: the control check of a hit usually finds one, and so does a redirect within a host.
 pub struct HttpProber {
     user_agent: HeaderValue,
-    connect_timeout: Duration,
     sandbox: Option<SocketAddr>,
-    proxy: Option<Arc<OutboundProxy>>,
-    socks: Option<Proxy>,
-    roots: RootCerts,
-    tls: Arc<RustlsConnector>,
+    dialing: Dialing,
+    idle: IdleConnections<HopClient>,
     approver: Approver,
 }
 
-/// The head of an answer, its body unread.
+/// An answer whose head has been read and whose body has not.
 struct Answer {
+    client: HopClient,
     response: HttpResponse<Body>,
     head_at: Instant,
 }
 
 impl HttpProber {
-    /// A prober with these settings.
+    /// Creates a prober.
     ///
     /// # Errors
-    /// When a setting is of no use; says which and what is allowed.
+    /// Returns an error if a setting is invalid. Its message names the setting and the allowed values.
     pub fn new(config: NetConfig) -> Result<Self, NetError> {
-        let roots = root_certs(&config)?;
+        let tls = tls(&config)?;
         let NetConfig { user_agent, connect_timeout, allow_private_targets, outbound_proxy, sandbox, .. } =
             config;
         let is_visible = |text: &str| text.bytes().all(|b| (0x20..0x7f).contains(&b));
@@ -73,23 +72,25 @@ impl HttpProber {
         };
         Ok(Self {
             user_agent,
-            connect_timeout,
             sandbox,
-            // The sandbox is in this process: no proxy on the way.
-            proxy: proxy.filter(|_| sandbox.is_none()),
-            socks: socks.filter(|_| sandbox.is_none()),
-            roots,
-            tls: Arc::default(),
+            dialing: Dialing {
+                connect_timeout,
+                // The sandbox is in this process, so it needs no proxy.
+                proxy: proxy.filter(|_| sandbox.is_none()),
+                socks: socks.filter(|_| sandbox.is_none()),
+                tls,
+            },
+            idle: IdleConnections::new(),
             approver: Approver::new(allow_private_targets),
         })
     }
 
     fn first_hop(&self, request: &Request) -> Result<Hop, ProbeError> {
         let mut url = request.url.clone();
-        redirect::tidy(&mut url);
+        redirect::remove_unsent_parts(&mut url);
         if !matches!(url.scheme(), "http" | "https") || url.as_str().len() > MAX_URL_BYTES {
             return Err(ProbeError::Protocol(format!(
-                "the request's address is not one of http or https of at most {MAX_URL_BYTES} bytes"
+                "the URL of a request must be http or https, and at most {MAX_URL_BYTES} bytes long"
             )));
         }
         Ok(Hop {
@@ -97,63 +98,122 @@ impl HttpProber {
             method: request.method,
             url,
             headers: headers::of_request(request, &self.user_agent)?,
-            // POST and PUT have a body, be it an empty one.
+            // POST and PUT have a body, which may be empty.
             has_body: request.body.is_some() || matches!(request.method, Method::Post | Method::Put),
             is_downgraded: false,
         })
     }
 
-    /// Sends one hop and takes the head of its answer.
+    /// Sends one hop and reads the head of its answer.
     fn exchange(
         &self,
         hop: &Hop,
         request: &Request,
         jar: &CookieJar,
         deadline: Instant,
+        allowance: &Allowance,
         timing: &mut Timing,
     ) -> Result<Answer, ProbeError> {
         let started = Instant::now();
-        let approved = self.approve(&hop.url, deadline)?;
+        let target = self.approve(&hop.url, deadline)?;
         let resolved_at = Instant::now();
         timing.resolve += resolved_at - started;
         let message = self.message(hop, request, jar)?;
-        let remaining = deadline.saturating_duration_since(resolved_at);
-        if remaining.is_zero() {
-            return Err(ProbeError::Timeout(Phase::Connect));
+        let body = request.body.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+        let body = hop.has_body.then_some(body);
+        allowance.grant(HOP_BYTES);
+        let mut client = self.client(hop, target, allowance);
+        let mut result = run(&client, &message, body, deadline);
+        if self.may_repeat(&result, &client) {
+            client = HopClient::new(&self.dialing, client.target, allowance.clone());
+            result = run(&client, &message, body, deadline);
         }
-        let connected = Connected::default();
-        let agent = self.agent(approved, remaining, connected.clone());
-        let body = request.body.as_ref().filter(|_| hop.has_body).map_or(&[][..], |(_, bytes)| bytes);
-        let result = match hop.has_body {
-            true => agent.run(message.map(|()| body)),
-            false => agent.run(message),
-        };
         let head_at = Instant::now();
-        let connected_at = connected.at();
-        timing.connect += connected_at.unwrap_or(head_at) - resolved_at;
-        timing.first_byte += head_at - connected_at.unwrap_or(head_at);
-        let phase = if connected_at.is_some() { Phase::FirstByte } else { Phase::Connect };
-        let response = result.map_err(|e| probe_error(e, phase))?;
-        Ok(Answer { response, head_at })
+        let connected_at = match client.progress.stage() {
+            Stage::Reused => resolved_at,
+            Stage::Connecting => head_at,
+            Stage::Connected(at) => at,
+        };
+        timing.connect += connected_at - resolved_at;
+        timing.first_byte += head_at - connected_at;
+        let response = result.map_err(|error| self.hop_error(error, &client))?;
+        Ok(Answer { client, response, head_at })
     }
 
-    /// Where the socket may connect to: the addresses of the host that pass the guard.
-    fn approve(&self, url: &Url, deadline: Instant) -> Result<Approved, ProbeError> {
-        if let Some(sandbox) = self.sandbox {
-            return Ok(Approved { target: address_list([sandbox]), proxy: address_list([]) });
+    /// Returns whether the request can be sent again on a new connection: the server closed the idle connection before it
+    /// answered, or no connection could be established because idle ones held the last file descriptors.
+    fn may_repeat<T>(&self, result: &Result<T, Error>, client: &HopClient) -> bool {
+        let Err(Error::Io(error)) = result else { return false };
+        let is_connecting = client.progress.stage() == Stage::Connecting;
+        client.progress.went_unanswered()
+            || (is_connecting && out_of_resources(error).is_some() && self.idle.close_all())
+    }
+
+    /// Returns an idle client for the target, or a new one. A request that must not be sent twice always gets a new
+    /// connection, because a server may close an idle one without saying whether it has seen the request.
+    fn client(&self, hop: &Hop, target: Target, allowance: &Allowance) -> HopClient {
+        let is_repeatable = matches!(hop.method, Method::Get | Method::Head);
+        let idle = if is_repeatable { self.idle.take(&target, Instant::now()) } else { None };
+        match idle {
+            Some(client) => {
+                client.progress.restart(allowance.clone());
+                client
+            }
+            None => HopClient::new(&self.dialing, target, allowance.clone()),
         }
-        let proxy = match self.proxy.as_deref() {
+    }
+
+    fn hop_error(&self, error: Error, client: &HopClient) -> ProbeError {
+        if client.progress.stage() != Stage::Connecting {
+            return probe_error(error, Phase::FirstByte);
+        }
+        let is_proxied = self.dialing.proxy.is_some();
+        let dialled = if is_proxied { &client.target.proxy } else { &client.target.addresses };
+        connect_error(error, dialled)
+    }
+
+    /// Keeps the client if its connection can be used again.
+    fn keep(&self, client: HopClient) {
+        if client.progress.is_open() {
+            self.idle.put(client.target.clone(), client, Instant::now());
+        }
+    }
+
+    /// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
+    fn drain(&self, answer: Answer) {
+        let Answer { client, response, .. } = answer;
+        client.progress.read_until(Instant::now() + DRAIN_TIME);
+        let mut body = response.into_body().into_reader().take(DRAIN_BYTES);
+        // After an error or a longer body, the connection is closed.
+        let _ = io::copy(&mut body, &mut io::sink());
+        drop(body);
+        self.keep(client);
+    }
+
+    /// Resolves the host of a URL and keeps the addresses that pass the guard.
+    fn approve(&self, url: &Url, deadline: Instant) -> Result<Target, ProbeError> {
+        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
+            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
+        };
+        let name = host.to_string();
+        if let Some(sandbox) = self.sandbox {
+            return Ok(Target {
+                is_tls: false,
+                host: name,
+                port,
+                addresses: vec![sandbox],
+                proxy: Vec::new(),
+            });
+        }
+        let proxy = match self.dialing.proxy.as_deref() {
             Some(proxy) => self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?,
             None => Vec::new(),
         };
-        let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(ProbeError::Protocol("the request's address has no host".into()));
-        };
-        let target = self.approver.approve(&host, port, deadline)?;
-        Ok(Approved { target: address_list(target), proxy: address_list(proxy) })
+        let addresses = self.approver.approve(&host, port, deadline)?;
+        Ok(Target { is_tls: url.scheme() == "https", host: name, port, addresses, proxy })
     }
 
-    /// The hop's request as ureq takes it.
+    /// Builds the request of a hop for ureq.
     fn message(
         &self,
         hop: &Hop,
@@ -169,7 +229,7 @@ impl HttpProber {
         }
         if self.sandbox.is_some() {
             headers::add_sandbox_marks(&mut headers, request, &hop.url, hop.index)?;
-            // The default port goes with its scheme, so `Host` stays the bare name.
+            // The default port of https is not written out, so that `Host` stays the bare name.
             let _ = url.set_scheme("http");
         }
         let mut message = ureq::http::Request::builder()
@@ -180,29 +240,23 @@ impl HttpProber {
         *message.headers_mut() = headers;
         Ok(message)
     }
+}
 
-    fn agent(&self, approved: Approved, remaining: Duration, connected: Connected) -> Agent {
-        let config = Agent::config_builder()
-            // Else ureq would take one from the environment, and the guard would be passed by.
-            .proxy(self.socks.clone())
-            .tls_config(TlsConfig::builder().root_certs(self.roots.clone()).build())
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .max_idle_connections(0)
-            .max_response_header_size(MAX_HEAD_BYTES)
-            .input_buffer_size(INPUT_BUFFER_BYTES)
-            .output_buffer_size(OUTPUT_BUFFER_BYTES)
-            .timeout_global(Some(remaining))
-            .timeout_connect(Some(self.connect_timeout.min(remaining)))
-            .build();
-        let connector = HopConnector {
-            proxy: self.proxy.clone(),
-            approved: approved.clone(),
-            tls: Arc::clone(&self.tls),
-            connected,
-        };
-        Agent::with_parts(config, connector, approved)
+/// Sends a request, with a body if it has one, and reads the head of its answer.
+fn run(
+    client: &HopClient,
+    message: &ureq::http::Request<()>,
+    body: Option<&[u8]>,
+    deadline: Instant,
+) -> Result<HttpResponse<Body>, Error> {
+    let remaining = deadline.saturating_duration_since(Instant::now());
+    if remaining.is_zero() {
+        return Err(Error::Timeout(ureq::Timeout::Global));
+    }
+    let message = message.clone();
+    match body {
+        Some(body) => client.run(message.map(|()| body), remaining),
+        None => client.run(message, remaining),
     }
 }
 
@@ -213,26 +267,48 @@ impl Prober for HttpProber {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        // The simulated web hands over its pages as a browser would, once they are drawn.
+        // The simulated web returns rendered pages, as a browser would.
         if request.via == Via::Browser && self.sandbox.is_none() {
             return Err(ProbeError::Unavailable("no browser is configured".into()));
         }
         let mut timing = Timing::default();
+        let allowance = Allowance::for_body(request.body_limit);
         let mut hop = self.first_hop(request)?;
         loop {
-            let answer = self.exchange(&hop, request, jar, deadline, &mut timing)?;
+            let answer = self.exchange(&hop, request, jar, deadline, &allowance, &mut timing);
+            let answer =
+                answer.map_err(|error| if hop.index > 0 { error.after_redirect() } else { error })?;
             keep_cookies(jar, &hop.url, answer.response.headers());
             let status = answer.response.status().as_u16();
             match redirect::next(&hop, status, answer.response.headers(), request.max_redirects)? {
-                Some(next) => hop = next,
-                None => return read_answer(answer, hop.url, request.body_limit, timing),
+                Some(next) => {
+                    if next.url.origin() == hop.url.origin() {
+                        self.drain(answer);
+                    }
+                    hop = next;
+                }
+                None => {
+                    let Answer { client, response, head_at } = answer;
+                    let answer = read_answer(response, head_at, hop.url, request.body_limit, timing)?;
+                    self.keep(client);
+                    return Ok(answer);
+                }
             }
         }
     }
 
-    fn keep_house(&self, now: Instant) {
+    fn evict_expired(&self, now: Instant) {
         self.approver.sweep(now);
+        self.idle.close_expired(now);
     }
+}
+
+fn tls(config: &NetConfig) -> Result<Tls, NetError> {
+    let extra = match &config.ca_file {
+        Some(path) => read_certificates(path).map_err(|why| NetError::CaFile(path.clone(), why))?,
+        None => Vec::new(),
+    };
+    Ok(Tls::new(extra))
 }
 
 fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {
@@ -243,18 +319,19 @@ fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {
 }
 
 fn read_answer(
-    answer: Answer,
+    response: HttpResponse<Body>,
+    head_at: Instant,
     final_url: Url,
     limit: usize,
     mut timing: Timing,
 ) -> Result<Response, ProbeError> {
-    let (parts, body) = answer.response.into_parts();
+    let (parts, body) = response.into_parts();
     let (body, truncated) = match limit {
-        // Whoever wants nothing of the body does not wait for it.
+        // A request that does not read the body does not wait for it.
         0 => (Vec::new(), body.content_length() != Some(0)),
         _ => body::read(&parts.headers, body, limit)?,
     };
-    timing.body = answer.head_at.elapsed();
+    timing.body = head_at.elapsed();
     let headers = parts
         .headers
         .iter()

@@ -1,4 +1,4 @@
-//! What the next hop is.
+//! Follows redirects.
 
 use ureq::http::{HeaderMap, header::LOCATION};
 use url::Url;
@@ -7,23 +7,23 @@ use super::headers;
 use crate::modules::definition::Method;
 use crate::modules::probe::ProbeError;
 
-/// The most bytes of an address.
+/// The maximum size of a URL, in bytes.
 pub(super) const MAX_URL_BYTES: usize = 8 * 1024;
 
-/// One request of a chain.
+/// One request of a chain of redirects.
 #[derive(Debug, Clone)]
 pub(super) struct Hop {
-    /// 0 is the request itself.
+    /// The number of redirects before this request.
     pub(super) index: u8,
     pub(super) method: Method,
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
     pub(super) has_body: bool,
-    /// The chain came from `https` to `http`: cookies and credentials stay behind.
+    /// Whether the chain has gone from `https` to `http`. From then on no cookies or credentials are sent.
     pub(super) is_downgraded: bool,
 }
 
-/// The hop that an answer asks for. `None`: the answer is the last one.
+/// Returns the hop that an answer redirects to, or `None` if the answer is the last one.
 pub(super) fn next(
     hop: &Hop,
     status: u16,
@@ -53,11 +53,11 @@ pub(super) fn next(
         headers::drop_body_headers(&mut next.headers);
     }
     if next.is_downgraded || !is_same_site(&hop.url, &next.url) {
-        // Nobody knows what of a body is secret.
+        // The body may contain a secret.
         if next.has_body {
             let whereto = if next.is_downgraded { "plain http" } else { "another host" };
             return Err(ProbeError::Redirect(format!(
-                "with status {status} to {whereto}, which must not get the request's body"
+                "with status {status} to {whereto}, which must not get the body of the request"
             )));
         }
         headers::drop_credentials(&mut next.headers);
@@ -67,29 +67,29 @@ pub(super) fn next(
 
 fn target(base: &Url, location: &str) -> Result<Url, ProbeError> {
     if location.len() > MAX_URL_BYTES {
-        return Err(ProbeError::Redirect(format!("to an address of more than {MAX_URL_BYTES} bytes")));
+        return Err(ProbeError::Redirect(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
     }
-    let mut url =
-        base.join(location).map_err(|_| ProbeError::Redirect("to something that is no address".into()))?;
+    let mut url = base.join(location).map_err(|_| ProbeError::Redirect("to an invalid URL".into()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(ProbeError::Redirect("to something that is neither http nor https".into()));
+        return Err(ProbeError::Redirect("to a URL that is neither http nor https".into()));
     }
-    tidy(&mut url);
+    remove_unsent_parts(&mut url);
     if url.as_str().len() > MAX_URL_BYTES {
-        return Err(ProbeError::Redirect(format!("to an address of more than {MAX_URL_BYTES} bytes")));
+        return Err(ProbeError::Redirect(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
     }
     Ok(url)
 }
 
-/// User and fragment off: neither is sent.
-pub(super) fn tidy(url: &mut Url) {
-    // These fail only for addresses that have no host.
+/// Removes the user information and the fragment, which are not sent.
+pub(super) fn remove_unsent_parts(url: &mut Url) {
+    // These fail only for URLs without a host.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
 }
 
-/// As the Fetch standard has it.
+/// Returns the method after a redirect, as the Fetch standard defines it
+/// (<https://fetch.spec.whatwg.org/#http-redirect-fetch>).
 fn method_after(status: u16, method: Method) -> Method {
     match (status, method) {
         (301 | 302, Method::Post) => Method::Get,
@@ -98,7 +98,7 @@ fn method_after(status: u16, method: Method) -> Method {
     }
 }
 
-/// The same origin, or the same host one step up, from `http` to `https`.
+/// Returns whether both URLs have the same origin, or the redirect goes from `http` to `https` on the same host.
 fn is_same_site(from: &Url, to: &Url) -> bool {
     let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
         && from.host() == to.host()
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_change_as_the_fetch_standard_has_it() {
+    fn methods_change_as_in_the_fetch_standard() {
         use Method::{Get, Head, Post, Put};
         for (status, method, expected, has_body) in [
             (301, Post, Get, false),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_relative_to_the_hop_and_must_be_of_the_web() {
+    fn a_redirect_is_resolved_against_its_hop_and_must_be_a_web_address() {
         let from = hop(Method::Get, "https://a.example/x/y?z#f");
         for (location, expected) in [
             ("/n", "https://a.example/n"),
@@ -220,10 +220,11 @@ mod tests {
                     assert!(next.unwrap().unwrap().has_body, "{from} {to}");
                     continue;
                 };
-                let why = format!("with status {status} to {whereto}, which must not get the request's body");
+                let why =
+                    format!("with status {status} to {whereto}, which must not get the body of the request");
                 assert_eq!(next.unwrap_err(), ProbeError::Redirect(why), "{from} {to}");
             }
-            // What becomes a GET leaves its body behind.
+            // A request that becomes a GET loses its body.
             assert!(!follow(&hop(Method::Post, from), 303, to).unwrap().unwrap().has_body);
         }
     }

@@ -1,6 +1,6 @@
-//! Everything that is kept of an account, as one JSON document.
+//! The export of an account: everything that is stored about it, as one JSON document.
 //!
-//! It is written piece by piece: an account may have more searches than fit into memory.
+//! It is written piece by piece, because an account can have more searches than fit into memory.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::audit::{AuditLine, each_entry};
 use super::body::{ReportBody, RunBody};
 use crate::account::account::Account;
-use crate::account::audit::{Action, AuditFilter, AuditTrail, Deed, Origin};
+use crate::account::audit::{Action, AuditEvent, AuditFilter, AuditTrail, Origin};
 use crate::account::key::KeyRecord;
 use crate::account::ledger::Ledger;
 use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
@@ -25,12 +25,12 @@ use crate::base::text::json;
 use crate::runs::journal::{Journal, ListFilter};
 use crate::runs::run::{ResultRecord, RunSummary};
 
-/// Runs, and results of one run, read from the store at once.
+/// The number of runs, and of results of one run, that are read from the store at once.
 const PAGE: usize = 500;
 
-/// What is read: all of it is one store, asked in its several roles.
+/// The store in all roles that an export needs.
 #[derive(Clone)]
-#[expect(missing_docs, reason = "each field is named after what it keeps")]
+#[expect(missing_docs, reason = "each field is named after its content")]
 pub struct Archive {
     pub ledger: Arc<dyn Ledger>,
     pub sign_ins: Arc<dyn SignInStore>,
@@ -39,14 +39,14 @@ pub struct Archive {
     pub journal: Arc<dyn Journal>,
 }
 
-/// Why a document is not whole.
+/// An error that leaves the document incomplete.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The store failed.
+    /// The store has failed.
     Storage(StorageError),
-    /// It could not be written.
+    /// The document could not be written.
     Io(io::Error),
-    /// Something has no JSON form.
+    /// A value has no JSON form.
     Json(serde_json::Error),
 }
 
@@ -80,11 +80,11 @@ impl From<serde_json::Error> for ExportError {
     }
 }
 
-/// Writes everything that is kept of an account: of keys and sessions what their owner may see, no hashes. Notes first
-/// that it is done: nothing is handed out that is not noted.
+/// Writes everything that is stored about an account. Keys and sessions appear without their hashes. The
+/// export is recorded in the audit before anything is written.
 ///
 /// # Errors
-/// [`ExportError`]; what was written by then is no whole document.
+/// Returns [`ExportError`] if the document is incomplete.
 pub fn write_account(
     archive: &Archive,
     account: &Account,
@@ -92,7 +92,7 @@ pub fn write_account(
     by: &Origin,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    archive.audit.note(&Deed::of_account(Action::AccountExported, account.id), now, by)?;
+    archive.audit.note(&AuditEvent::of_account(Action::AccountExported, account.id), now, by)?;
     Export { archive, account, out }.write(now)
 }
 
@@ -198,7 +198,7 @@ impl<'a> Export<'a> {
         self.end()
     }
 
-    /// Newest first.
+    /// Writes the runs, newest first.
     fn runs(&mut self) -> Result<(), ExportError> {
         let mut list = self.begin("runs")?;
         let mut filter = ListFilter::default();
@@ -242,7 +242,7 @@ impl<'a> Export<'a> {
     }
 }
 
-/// A list that is being written.
+/// A JSON list that is being written.
 struct List {
     is_empty: bool,
 }

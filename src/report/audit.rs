@@ -1,4 +1,4 @@
-//! Entries of the audit, as JSON and page by page.
+//! Entries of the audit as JSON, read page by page.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 
-/// Entries read from the store at once.
+/// The number of entries that are read from the store at once.
 const PAGE: usize = 1000;
 
-/// An entry as JSON shows it.
+/// An entry of the audit in its JSON form.
 #[derive(Serialize)]
 pub struct AuditLine<'a> {
     id: u64,
@@ -43,10 +43,10 @@ impl<'a> From<&'a Entry> for AuditLine<'a> {
     }
 }
 
-/// All entries of a filter, page by page.
+/// Calls `show` with every entry that a filter selects. The entries are read page by page.
 ///
 /// # Errors
-/// The store's failure, and those of `show`.
+/// Returns an error if the store or `show` fails.
 pub fn each_entry<E: From<StorageError>>(
     trail: &dyn AuditTrail,
     mut filter: AuditFilter,

@@ -1,4 +1,4 @@
-//! The Run record: section 2.1 of the contract, and the additive fields that the decisions name.
+//! The JSON form of a run, as the API returns it (`src/manual/api.md`).
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,49 +7,64 @@ use utoipa::ToSchema;
 use crate::base::clock::millis;
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
+use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::runs::run_options::TimeBudget;
 
-/// A run without its results: a row of the list.
+/// A run without its results: an item of the list of searches.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RunSummary)]
 pub struct RunHead<'a> {
-    /// Identifies the run.
+    /// Identifies the search.
     #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
     pub run_id: RunId,
-    /// Where it stands.
+    /// State of the search.
     pub status: Status,
-    /// What is looked up.
+    /// Kind of identifier that is searched.
     #[serde(rename = "type")]
     pub search_type: SearchType,
-    /// The query as the caller sent it.
+    /// Query as the caller sent it.
     #[schema(examples("octocat"))]
     pub query: &'a str,
     /// Number of results so far.
     #[schema(examples(42))]
     pub total_results: u32,
-    /// How far it has come.
+    /// Number of modules that have ended, and of all modules.
     pub progress: Progress,
-    /// When it was accepted: RFC 3339, UTC, milliseconds.
+    /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
-    /// When it ended; null as long as it has not.
+    /// Time at which the search ended; null until then.
     #[serde(with = "millis::option")]
     #[schema(required, examples("2026-05-06T07:09:21.500Z"))]
     pub completed_at: Option<Timestamp>,
-    /// Whether solver-backed platforms take part.
+    /// Whether modules that need a browser take part.
     #[schema(examples(false))]
     pub premium: bool,
-    /// How the modules that ended did end.
+    /// Present only if true: every check had the configured deadline, and no deadline that was learnt.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub patient: bool,
+    /// Present only if it was given: seconds after which the search ends with the answers that it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u8, minimum = 1, maximum = 120, examples(20))]
+    pub time_budget: Option<u8>,
+    /// Outcomes of the modules that have ended.
     pub coverage: Coverage,
-    /// What it cost, in credits; 0 where it failed, for then its credits are given back.
+    /// Cost of the search in credits; 0 if it failed, because its credits are refunded.
     #[schema(examples(1))]
     pub credits_charged: u64,
-    /// Why it failed; null where it did not.
+    /// Cause of the failure; null if the search did not fail.
     #[schema(required)]
     pub error: Option<&'a RunError>,
-    /// Only where it is true: the simulated web answered, nothing is real.
+    /// Present only while the search waits for its turn: its position among all that wait, from 1. Accounts
+    /// take turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, examples(3))]
+    pub queue_position: Option<u32>,
+    /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(examples(true))]
     pub sandbox: bool,
@@ -67,33 +82,36 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             created_at: run.created_at,
             completed_at: run.completed_at,
             premium: run.premium,
+            patient: run.options.patient,
+            time_budget: run.options.time_budget.map(TimeBudget::secs),
             coverage: run.coverage,
             credits_charged: run.credits_charged,
             error: run.error.as_ref(),
+            queue_position: run.queue_position,
             sandbox: run.simulated,
         }
     }
 }
 
-/// A whole run: its summary and the results found so far.
+/// A run with the results found so far.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Run)]
 pub struct RunBody<'a> {
-    /// All but the results.
+    /// The run without its results.
     #[serde(flatten)]
     pub head: RunHead<'a>,
-    /// The results found so far, in the order of their ids.
+    /// Results found so far, in the order of their ids.
     pub results: Vec<&'a ResultRecord>,
 }
 
-/// A whole run, and how each of its modules ended: the JSON file.
+/// A run with the outcome of each of its modules: the content of a JSON report.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Report)]
 pub struct ReportBody<'a> {
     /// The run and its results.
     #[serde(flatten)]
     pub run: RunBody<'a>,
-    /// The modules that ended so far, as `GET /v1/searches/{run_id}/modules` has them.
+    /// Modules that have ended so far, as in `GET /v1/searches/{run_id}/modules`.
     pub modules: &'a [ModuleReport],
 }
 

@@ -1,8 +1,8 @@
-//! One row a result (RFC 4180). No cell runs in a spreadsheet: what would be taken for a formula begins with
-//! `'` there (see [`cell`]), so a telephone number does too, and what would be one after a `;`.
+//! CSV with one row for each result (RFC 4180). A cell that a spreadsheet would run as a formula, also after
+//! a `;`, begins with `'`: see [`cell`]. This applies to telephone numbers that begin with `+`, too.
 //!
-//! The metadata that most profiles have comes in columns of its own, of a result that lacks it empty; the
-//! column `metadata` has all of it, as JSON. `sources` are the ids of the modules that found it.
+//! Metadata that most profiles have are columns of their own, empty for a result without them. The column
+//! `metadata` contains all metadata as JSON. `sources` lists the ids of the modules that found the result.
 
 use std::io::{self, Write};
 
@@ -13,9 +13,9 @@ use crate::base::text::{cell, json, write_csv};
 use crate::runs::entity::merge::SOURCES;
 use crate::runs::run::ResultRecord;
 
-/// Before the columns of [`METADATA`].
+/// The columns before those of [`METADATA`].
 const BEFORE: [&str; 7] = ["id", "type", "platform", "value", "confidence", "source", "created_at"];
-/// Column, and the metadata's member: those that a spreadsheet is sorted and looked through by.
+/// The columns for metadata that are useful for sorting or filtering, each with its metadata member.
 const METADATA: [(&str, &str); 8] = [
     ("profile_url", "profile_url"),
     ("display_name", "display_name"),
@@ -24,15 +24,16 @@ const METADATA: [(&str, &str); 8] = [
     ("location", "location"),
     ("website", "website"),
     ("avatar_url", "avatar_url"),
-    // Not when we found it: when it was made.
+    // The metadata member is the time at which the profile was created. The column `created_at` is the time at which
+    // the result was found.
     ("since", "created_at"),
 ];
 const AFTER: [&str; 2] = ["sources", "metadata"];
 
-/// Writes the head and a row for each result.
+/// Writes the header and a row for each result.
 ///
 /// # Errors
-/// What `out` says.
+/// Returns the errors of `out`.
 pub fn write(out: &mut dyn Write, results: &[ResultRecord]) -> io::Result<()> {
     let head: Vec<&str> = BEFORE.into_iter().chain(METADATA.map(|(column, _)| column)).chain(AFTER).collect();
     write_csv(out, &head)?;
@@ -53,13 +54,14 @@ fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
     cells.push(cell(&sources_of(result)));
     cells.push(match result.metadata.is_empty() {
         true => String::new(),
-        // It stays JSON: what `cell` would do to it after a `;` could not be undone.
+        // The text is escaped inside the JSON. An apostrophe after the `;`, which `cell` would add, would make the
+        // JSON invalid.
         false => cell(&json(&serde_json::to_string(&result.metadata)?).replace(';', "\\u003b")),
     });
     Ok(cells)
 }
 
-/// A member as one cell: of a list the first, which is the one that a site shows first.
+/// Returns a member as the text of one cell. For a list it is the first item, which the site shows first.
 fn text_of(member: Option<&Value>) -> String {
     match member {
         None | Some(Value::Null) => String::new(),
@@ -69,12 +71,12 @@ fn text_of(member: Option<&Value>) -> String {
     }
 }
 
-/// The ids of the modules that found it, separated by spaces.
+/// Returns the ids of the modules that found the result, separated by spaces.
 fn sources_of(result: &ResultRecord) -> String {
     let named = result.metadata.get(SOURCES).and_then(Value::as_array);
     let ids: Vec<&str> =
         named.into_iter().flatten().filter_map(|source| source.get("module")?.as_str()).collect();
-    // Results of old versions name their first source alone.
+    // Results stored by old versions name only their first source.
     if ids.is_empty() { result.source.clone() } else { ids.join(" ") }
 }
 
@@ -83,8 +85,10 @@ pub(super) mod tests {
     use super::*;
     use crate::base::ids::{AccountId, RunId};
     use crate::modules::query::SearchType;
+    use crate::runs::coverage::Coverage;
     use crate::runs::record::RunRecord;
-    use crate::runs::run::{Coverage, ModuleReport, Progress, RunSummary, Status};
+    use crate::runs::run::{ModuleReport, Progress, RunSummary, Status};
+    use crate::runs::run_options::RunOptions;
     use serde_json::json;
 
     pub(crate) fn result(id: u32, value: &str) -> ResultRecord {
@@ -110,7 +114,7 @@ pub(super) mod tests {
         .unwrap()
     }
 
-    /// A completed run with these results, a hit, a miss, a block and a skip.
+    /// Returns a completed run with these results, a hit, a miss, a block and a skip.
     pub(crate) fn run(results: Vec<ResultRecord>) -> RunRecord {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
         let modules = vec![
@@ -127,6 +131,7 @@ pub(super) mod tests {
             search_type: SearchType::Username,
             query: "octocat".into(),
             premium: false,
+            options: RunOptions::default(),
             simulated: false,
             total_results: 2,
             revision: 1,
@@ -136,12 +141,14 @@ pub(super) mod tests {
             created_at: now,
             completed_at: Some(now),
             error: None,
+            waits: false,
+            queue_position: None,
         };
         RunRecord { summary, results, modules, as_of: now }
     }
 
     #[test]
-    fn cells_are_quoted_and_neutralised_and_lose_nothing() {
+    fn cells_are_quoted_and_formulas_neutralised() {
         let mut out = Vec::new();
         write(&mut out, &[result(1, "=HYPERLINK(1)\n"), result(2, "octocat")]).unwrap();
         let shown = String::from_utf8(out).unwrap();

@@ -1,16 +1,17 @@
-//! What the file is called: `sightline-username-octocat-0123456789ab.csv`. One that is not the whole story says
-//! so, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
+//! File names of reports, such as `sightline-username-octocat-0123456789ab.csv`. The name marks an incomplete
+//! or simulated run, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
 
 use super::Format;
 use crate::runs::run::{RunSummary, Status};
 
-/// The most characters of the query: names of files have at most 255 bytes, four of which make a character.
+/// The maximum number of characters of the query in the name. File names have at most 255 bytes, and a character has
+/// up to four.
 const MAX_QUERY: usize = 40;
 
-/// The name: letters, digits, `.`, `_`, `-` and `+` alone, whatever the query.
+/// Returns the file name. For any query it contains only letters, digits, `.`, `_`, `-` and `+`.
 pub fn file_name(run: &RunSummary, format: Format) -> String {
-    let query: String = run.query.trim().chars().map(tame).take(MAX_QUERY).collect();
-    // The end of a version 7 UUID: its beginning is the time, and alike for runs of one minute.
+    let query: String = run.query.trim().chars().map(sanitize).take(MAX_QUERY).collect();
+    // The end of a version 7 UUID is random. Its beginning is the time, which is equal for runs of one minute.
     let id = run.id.to_string();
     let id = id.rsplit('-').next().unwrap_or_default();
     let mut name = format!("sightline-{}-{query}-{id}", run.search_type);
@@ -23,13 +24,13 @@ pub fn file_name(run: &RunSummary, format: Format) -> String {
     format!("{name}.{}", format.as_str())
 }
 
-/// What a shell, a path and a header leave alone.
-fn tame(c: char) -> char {
+/// Replaces a character that has a meaning in a shell, a path or a header.
+fn sanitize(c: char) -> char {
     if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '_' }
 }
 
-/// `Content-Disposition` of a file to be kept (RFC 6266): the name in ASCII for all, and as it is for those
-/// that know RFC 8187.
+/// Returns the `Content-Disposition` of a download (RFC 6266): the name in ASCII, and in UTF-8 for clients
+/// that support RFC 8187.
 pub fn content_disposition(run: &RunSummary, format: Format) -> String {
     let name = file_name(run, format);
     let ascii: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_says_what_it_is_and_what_it_is_not() {
+    fn the_name_has_type_query_and_state() {
         let mut run = summary("octocat");
         assert_eq!(file_name(&run, Format::Csv), "sightline-username-octocat-0123456789ab.csv");
         run.status = Status::Running;
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_query_in_other_letters_is_in_the_second_form() {
+    fn a_query_outside_ascii_is_in_the_utf8_form() {
         assert_eq!(
             content_disposition(&summary("жук/../x"), Format::Csv),
             "attachment; filename=\"sightline-username-____.._x-0123456789ab.csv\"; \
@@ -87,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_makes_another_header_or_path(query in any::<String>()) {
+        fn a_query_cannot_inject_a_header_or_path(query in any::<String>()) {
             let header = content_disposition(&summary(&query), Format::Csv);
             prop_assert!(header.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()));
             prop_assert_eq!(header.matches('"').count(), 2);

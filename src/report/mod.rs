@@ -1,25 +1,27 @@
-//! A run as a file, in the four forms that the API, the web app and the command line offer; an account as one.
+//! Reports: a run as a file in the four formats that the API, the web app and the command line offer, and the
+//! export of an account.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`body`] | the Run record of the contract, as it is written in JSON |
-//! | [`csv`] | one row a result, for spreadsheets |
-//! | [`html`] | one page to read, to print, to keep |
-//! | [`file_name`] | what the file is called |
-//! | [`outcomes`] | outcomes in words |
-//! | [`account`], [`audit`] | everything that is kept of an account |
+//! | [`body`] | the JSON form of a run |
+//! | [`csv`] | one row for each result, for spreadsheets |
+//! | [`html`] | one page to read, print or keep |
+//! | [`file_name`] | names of report files |
+//! | [`account`], [`audit`] | the export of an account |
 //!
-//! | format | what it says | what it leaves out |
+//! | format | content | left out |
 //! |---|---|---|
-//! | `json` | the Run record with all results, and `modules`: how each module ended | nothing |
-//! | `ndjson` | one Result a line and nothing else, so that every line has the same shape | the run, its coverage |
-//! | `csv` | one row a result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
-//! | `html` | results, coverage, and by name what came to no conclusion, and why | misses stand folded up |
+//! | `json` | the run with all results, and `modules`: how each module ended | nothing |
+//! | `ndjson` | one result on each line and nothing else, so that all lines have the same shape | the run, its coverage |
+//! | `csv` | one row for each result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
+//! | `html` | results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
 //!
-//! Results and misses alone would pass a run that is under way, or that half of all sites blocked, for a
-//! whole one: the JSON and the page say so in them, the others in their name ([`file_name`]).
+//! A list of results alone would present a running search, or one that half of all sites blocked, as
+//! complete. Therefore the JSON and the page state it, and the other formats mark it in the file name
+//! ([`file_name`]).
 //!
-//! To add a form: a variant of [`Format`], its writer beside the others, its line in the table above.
+//! To add a format: add a variant of [`Format`], its writer beside the others, and its line in the table
+//! above.
 
 pub mod account;
 pub mod audit;
@@ -27,7 +29,6 @@ pub mod body;
 pub mod csv;
 pub mod file_name;
 pub mod html;
-pub mod outcomes;
 
 use std::io::{self, Write};
 
@@ -38,27 +39,27 @@ use crate::base::text::{json, write_json};
 use crate::runs::record::RunRecord;
 use body::ReportBody;
 
-/// A form of the file: `json` (the whole run in one document), `ndjson` (one result a line), `csv` (one row a
-/// result) or `html` (one page to read).
+/// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
+/// (one row for each result) or `html` (one page to read).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReportFormat)]
 pub enum Format {
     /// One indented document.
     Json,
-    /// One Result a line.
+    /// One result on each line.
     Ndjson,
-    /// RFC 4180, with a head.
+    /// RFC 4180 with a header.
     Csv,
     /// One self-contained page.
     Html,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Html];
 
-    /// `json`, `ndjson`, `csv` or `html`: its name, and the ending of the file's.
+    /// Returns `json`, `ndjson`, `csv` or `html`: the name of the format and the extension of its files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -68,12 +69,13 @@ impl Format {
         }
     }
 
-    /// The form of that name.
+    /// Returns the format with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
     }
 
-    /// `Content-Type`. (`application/x-ndjson` is what tools know; none is registered.)
+    /// Returns the `Content-Type`. `application/x-ndjson` is not registered, but it is the type that tools
+    /// know.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -83,7 +85,7 @@ impl Format {
         }
     }
 
-    /// What the file may load and run, as a `Content-Security-Policy`, where it is one that a browser opens.
+    /// Returns the `Content-Security-Policy` of a format that browsers open.
     pub fn content_security_policy(self) -> Option<String> {
         (self == Self::Html).then(html::content_security_policy)
     }
@@ -91,7 +93,7 @@ impl Format {
     /// Writes the run.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Returns the errors of `out`.
     pub fn write(self, out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
         match self {
             Self::Json => write_json(out, &ReportBody::from(run)),
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn ndjson_is_one_result_a_line_and_means_the_same() {
+    fn ndjson_has_one_result_on_each_line() {
         let shown = written(Format::Ndjson);
         assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
         let back: Vec<ResultRecord> = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_the_whole_run_and_how_each_module_ended() {
+    fn json_contains_the_run_and_the_outcome_of_each_module() {
         let document: serde_json::Value = serde_json::from_str(&written(Format::Json)).unwrap();
         assert_eq!(document["query"], "octocat");
         assert_eq!(document["results"].as_array().unwrap().len(), 2);
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart_to_the_letter() {
+    fn names_of_formats_are_exact() {
         for format in Format::ALL {
             assert_eq!(Format::from_name(format.as_str()), Some(format));
         }

@@ -1,5 +1,5 @@
-//! Checks in browsers: few at once, over all runs, in workers of their own, so that no other check waits for a
-//! page to be drawn.
+//! Checks in browsers. All runs share a few workers that are used only for these checks, so that no other check waits
+//! for a page to be rendered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,33 +10,33 @@ use parking_lot::Mutex;
 use super::pool::CheckPool;
 use crate::modules::probe::Browsers;
 
-/// How long it is believed that a browser answers, or does not.
+/// The time for which the answer of the browsers is cached.
 const BELIEVED: Duration = Duration::from_secs(1);
 
-/// Workers for checks in browsers, as many as pages can be open, and who shares them.
+/// The workers for checks in browsers, one for each page that can be open, and the number of runs that share them.
 pub struct Browsing {
     browsers: Arc<dyn Browsers>,
     pool: CheckPool,
-    /// Runs with such checks left.
+    /// The number of runs that have checks in browsers left.
     runs: AtomicUsize,
-    /// When it was last asked whether a browser answers, and what was said.
+    /// The time and the answer of the last question to the browsers, whether one is available.
     answered: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Browsing {
-    /// Starts a worker for each session.
+    /// Starts a worker for each browser session.
     pub fn new(browsers: Arc<dyn Browsers>) -> Self {
         let pool = CheckPool::of("browser", browsers.sessions());
         Self { browsers, pool, runs: AtomicUsize::new(0), answered: Mutex::default() }
     }
 
-    /// Whether there are browsers at all.
+    /// Returns whether any browsers are configured.
     pub fn is_configured(&self) -> bool {
         self.browsers.sessions() > 0
     }
 
-    /// Whether a premium search can be taken on now. Asks the browsers once a second at the most, one caller at
-    /// a time: anybody may want to know.
+    /// Returns whether a browser is available for a premium search. Asks the browsers at most once a second, with one
+    /// caller at a time.
     pub fn is_available(&self) -> bool {
         if !self.is_configured() {
             return false;
@@ -52,30 +52,30 @@ impl Browsing {
         }
     }
 
-    /// Checks that are under way, and how many can be at once.
+    /// Returns the number of checks that are running, and the maximum number.
     pub fn load(&self) -> (usize, usize) {
         (self.pool.busy(), self.browsers.sessions())
     }
 
-    /// How many checks in browsers a run may have handed over: its fair share, at least one. Runs that hand over
-    /// one each take turns, for the pool takes them in the order in which they came.
+    /// Returns the number of checks in browsers that a run may have submitted: its fair share, at least one. Runs
+    /// that submit one check each take turns, because the pool is first in, first out.
     pub fn window(&self) -> usize {
         (self.browsers.sessions() / self.runs.load(Ordering::Relaxed).max(1)).max(1)
     }
 
-    /// Hands a check over; it starts when a worker is free.
+    /// Submits a check. It starts when a worker is free.
     pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
         self.pool.execute(job);
     }
 
-    /// A run begins to share, until the share is dropped.
+    /// Registers a run that shares the workers, until the returned value is dropped.
     pub fn share(&self) -> Share<'_> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         Share(&self.runs)
     }
 }
 
-/// A run's claim to its share.
+/// The registration of a run that shares the workers.
 pub struct Share<'b>(&'b AtomicUsize);
 
 impl Drop for Share<'_> {

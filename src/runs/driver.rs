@@ -1,43 +1,55 @@
-//! The thread that takes one run from its start to its end: dispatch checks, receive what they come to,
-//! store results, publish them, checkpoint, finish.
+//! The thread that drives a run from start to end: it dispatches checks, receives their outcomes, stores results,
+//! publishes them, writes checkpoints, and ends the run.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use log::{error, warn};
+use log::{error, log, warn};
 
+use super::adaptive_limit::Feedback;
 use super::browsing::Share;
-use super::courtesy::{Admission, Permit, Waker};
+use super::checking::{bare_report, check_guarded, denied_report};
+use super::context::RunContext;
+use super::coverage::Cut;
 use super::ending::{self, Retry};
 use super::findings::Findings;
-use super::health::Lessons;
+use super::health::HealthUpdates;
+use super::health::circuits::OnOpenCircuit;
+use super::host_limiter::{Admission, Permit, Waker};
+use super::job::Job;
 use super::journal::{Batch, Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
 use super::run::{ModuleReport, Status};
-use super::scheduler::Job;
-use super::workshop::Workshop;
+use super::shared_answers::Checked;
+use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Outcome, RETRY_AFTER, Report};
+use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
-use crate::modules::terms::Terms;
+use crate::modules::reason::Reason;
 
-/// How often a driver checkpoints, renews its lease and tells readers which results have changed.
+/// The interval at which a driver writes a checkpoint, renews its lease and publishes changed results.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
-/// Why a module was not asked any more, or not to the end: the run's ceiling had come.
-pub(super) const RUN_DEADLINE: &str = "run_deadline";
-/// Why a module was not asked: no browser is configured.
-const NO_BROWSER: &str = "unavailable";
-/// How long checks may outlive the run's ceiling before they are given up.
-const CEILING_GRACE: Duration = Duration::from_secs(5);
-/// Drives a run to its end, or until it is stopped.
-pub fn drive(workshop: &Arc<Workshop>, job: &Job) {
+
+/// Drives a run until it ends or is stopped. A panic ends it as failed.
+pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
+    context.driving.fetch_add(1, Ordering::Relaxed);
+    if catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, job))).is_err() {
+        error!("run {}: its driver panicked", job.run.id());
+        let ending = ending::failed(context, "internal_error", "the search broke");
+        ending::store(context, &job.run, ending);
+    }
+    context.driving.fetch_sub(1, Ordering::Relaxed);
+}
+
+fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
     let run = &job.run;
-    let mut driver = Driver::new(workshop, job);
+    let mut driver = Driver::new(context, job);
     driver.skip_unsuitable(&job.gone);
     while run.stopped().is_none() && !driver.is_finished() && !driver.store_refuses() {
         driver.dispatch();
@@ -53,38 +65,35 @@ pub fn drive(workshop: &Arc<Workshop>, job: &Job) {
     }
 }
 
-/// Ends a run that cannot be driven; its readers are told, its credits come back.
-pub fn fail(workshop: &Workshop, run: &LiveRun, message: &str) {
-    ending::store(workshop, run, ending::failed(workshop, "internal_error", message));
-}
-
 struct Driver<'a> {
-    workshop: &'a Arc<Workshop>,
+    context: &'a Arc<RunContext>,
     run: &'a Arc<LiveRun>,
     query: Arc<Query>,
     lanes: Lanes,
-    under_way: HashMap<usize, UnderWay>,
+    running: HashMap<usize, RunningCheck>,
     in_tail: usize,
     in_browser: usize,
-    /// This run's share of the browsers, as long as it has checks for them.
+    /// The run's share of the browsers. It has one as long as it has checks for them.
     share: Option<Share<'a>>,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
     waker: Waker,
     not_before: Option<Instant>,
-    ceiling: Instant,
-    /// When the newest check ended: results are dated by it, so that their dates follow their ids.
+    limit: TimeLimit,
+    /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
+    /// their ids.
     newest: Timestamp,
     found: Findings,
-    lessons: Lessons,
-    /// Whether a module that asks sites, not lists alone, came to nothing.
+    health_updates: HealthUpdates,
+    on_open_circuit: OnOpenCircuit,
+    /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
     site_failed: bool,
     reports: Vec<ModuleReport>,
     retry: Retry,
     checkpoint_at: Instant,
 }
 
-struct UnderWay {
+struct RunningCheck {
     module: Arc<Module>,
     lane: Lane,
     since: Instant,
@@ -94,40 +103,42 @@ enum Message {
     Ended {
         place: usize,
         report: Box<Report>,
+        is_shared: bool,
         took: Duration,
         at: Timestamp,
     },
-    /// A host may have a place, or the run was stopped: look again.
+    /// A message that a host may be free, or that the run was stopped.
     Wake,
 }
 
 impl<'a> Driver<'a> {
-    fn new(workshop: &'a Arc<Workshop>, job: &'a Job) -> Self {
+    fn new(context: &'a Arc<RunContext>, job: &'a Job) -> Self {
         let run = &job.run;
         let (sender, receiver) = channel();
         let wake = sender.clone();
-        // A driver that has ended needs no waking.
+        // A driver that has ended needs no wake-up.
         let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
         run.set_driver(Arc::clone(&waker));
         let now = Instant::now();
-        let lanes = Lanes::new(job.modules.clone(), &workshop.health);
+        let lanes = Lanes::new(job.modules.clone(), &context.health);
         Self {
-            workshop,
+            context,
             run,
             query: Arc::new(job.query.clone()),
-            share: lanes.has_browser().then(|| workshop.browsing.share()),
+            share: lanes.has_browser().then(|| context.browsing.share()),
             lanes,
-            under_way: HashMap::new(),
+            running: HashMap::new(),
             in_tail: 0,
             in_browser: 0,
             sender,
             receiver,
             waker,
             not_before: None,
-            ceiling: now + workshop.limits.run_timeout,
-            newest: workshop.clock.now(),
+            limit: TimeLimit::of(run, context.limits.run_timeout),
+            newest: context.clock.now(),
             found: Findings::of(run),
-            lessons: Lessons::new(job.earlier.site_concluded),
+            health_updates: HealthUpdates::new(run.id(), job.earlier.site_concluded),
+            on_open_circuit: if run.options().named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip },
             site_failed: job.earlier.site_failed,
             reports: Vec::new(),
             retry: Retry::default(),
@@ -136,21 +147,19 @@ impl<'a> Driver<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        self.lanes.left() == 0
-            && self.under_way.is_empty()
-            && self.found.is_empty()
-            && self.reports.is_empty()
+        self.lanes.left() == 0 && self.running.is_empty() && self.found.is_empty() && self.reports.is_empty()
     }
 
-    /// Modules that this query cannot be asked of end at once, without a worker.
+    /// Ends the modules that do not accept this query at once, without a worker.
     fn skip_unsuitable(&mut self, gone: &[String]) {
         self.reports.extend(gone.iter().map(|module| ModuleReport {
             module: module.clone(),
             platform: module.clone(),
             status: Outcome::Skipped,
-            reason: Some("disabled".to_owned()),
+            reason: Some(Reason::Disabled),
             http_status: None,
             elapsed_ms: 0,
+            circuit: None,
         }));
         for (place, module) in self.lanes.all() {
             if let Some(reason) = self.why_skipped(&module) {
@@ -161,31 +170,31 @@ impl<'a> Driver<'a> {
         self.record();
     }
 
-    fn why_skipped(&self, module: &Module) -> Option<&'static str> {
-        let reason = module.why_skipped(&self.query, self.workshop.checker.keys());
-        let lacks_browser = module.is_premium() && !self.workshop.browsing.is_configured();
-        reason.or_else(|| lacks_browser.then_some(NO_BROWSER))
+    fn why_skipped(&self, module: &Module) -> Option<Reason> {
+        let reason = module.why_skipped(&self.query, self.context.checker.keys());
+        let lacks_browser = module.is_premium() && !self.context.browsing.is_configured();
+        reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
     fn dispatch(&mut self) {
         self.not_before = None;
-        if Instant::now() >= self.ceiling {
+        if Instant::now() >= self.limit.at {
             for module in self.lanes.drain() {
-                self.note(&module, bare_report(Outcome::Timeout, RUN_DEADLINE), Duration::ZERO);
+                self.note(&module, bare_report(Outcome::Timeout, self.limit.reason), Duration::ZERO);
             }
             return;
         }
-        let window = self.workshop.window();
+        let window = self.context.window();
         self.fill(Lane::Tail, window, window / 4);
         self.fill(Lane::Front, window, window);
-        self.fill(Lane::Browser, window, self.workshop.browsing.window());
+        self.fill(Lane::Browser, window, self.context.browsing.window());
         if self.in_browser == 0 && !self.lanes.has_browser() {
             self.share = None;
         }
     }
 
     fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
-        let in_window = self.under_way.len() - self.in_browser;
+        let in_window = self.running.len() - self.in_browser;
         match lane {
             Lane::Front => in_window >= window,
             Lane::Tail => in_window >= window || self.in_tail >= share,
@@ -198,14 +207,20 @@ impl<'a> Driver<'a> {
             return;
         }
         for (place, module) in self.lanes.waiting(lane) {
+            if let Some(report) = self.context.shared_answers.get(self.run, &module, &self.query) {
+                self.share(place, &module, report);
+                continue;
+            }
             match self.admit(&module) {
                 Admission::Granted(permit) => self.start(place, module, lane, permit),
                 Admission::HostBusy => {}
                 Admission::NotBefore(at) => {
                     self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
                 }
-                Admission::DailyLimit => self.pass_over(place, &module, Outcome::Skipped, "daily_limit"),
-                Admission::Paused => self.pass_over(place, &module, Outcome::RateLimited, RETRY_AFTER),
+                Admission::DailyLimit => {
+                    self.pass_over(place, &module, bare_report(Outcome::Skipped, Reason::DailyLimit));
+                }
+                Admission::Denied(denial) => self.pass_over(place, &module, denied_report(denial)),
             }
             if self.is_full(lane, window, share) {
                 return;
@@ -213,57 +228,80 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn pass_over(&mut self, place: usize, module: &Module, outcome: Outcome, reason: &str) {
+    fn pass_over(&mut self, place: usize, module: &Module, report: Report) {
         self.lanes.take(place);
-        self.note(module, bare_report(outcome, reason), Duration::ZERO);
+        self.note(module, report, Duration::ZERO);
+    }
+
+    /// Ends a module with the answer to an earlier check.
+    fn share(&mut self, place: usize, module: &Module, report: Report) {
+        self.lanes.take(place);
+        self.newest = self.newest.max(self.context.clock.now());
+        self.note_shared(module, &report);
+        self.note(module, report, Duration::ZERO);
+    }
+
+    fn note_shared(&mut self, module: &Module, report: &Report) {
+        if report.outcome.is_conclusive() {
+            self.context.figures.shared_answers.one();
+            if !module.reads_only_feeds() {
+                self.health_updates.note_conclusion();
+            }
+        }
     }
 
     fn admit(&self, module: &Module) -> Admission {
-        self.workshop.courtesy.admit_check(&self.workshop.checker, module, &self.query, &self.waker)
+        let Self { context, query, on_open_circuit, waker, .. } = self;
+        context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, waker)
     }
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
         self.lanes.take(place);
         self.in_tail += usize::from(lane == Lane::Tail);
         self.in_browser += usize::from(lane == Lane::Browser);
-        self.under_way.insert(place, UnderWay { module: Arc::clone(&module), lane, since: Instant::now() });
-        let (workshop, query) = (Arc::clone(self.workshop), Arc::clone(&self.query));
-        let (sender, ceiling, run) = (self.sender.clone(), self.ceiling, Arc::clone(self.run));
+        self.running.insert(place, RunningCheck { module: Arc::clone(&module), lane, since: Instant::now() });
+        let (context, query) = (Arc::clone(self.context), Arc::clone(&self.query));
+        let (sender, limit, run) = (self.sender.clone(), self.limit, Arc::clone(self.run));
         let job = move || {
             if run.stopped().is_some() {
-                // It waited for a worker meanwhile; nobody wants to know any more.
+                // The driver has abandoned the check while it waited for a worker.
                 return;
             }
             let began = Instant::now();
-            let report = Box::new(check_guarded(&workshop, &module, &query, ceiling));
-            if !workshop.simulated {
-                workshop.courtesy.pause(&report.pauses, Instant::now());
+            let Checked { report, is_shared } =
+                check_guarded(&context, &run, &module, &query, &permit, limit);
+            if !is_shared {
+                permit.note_contacts(&report.evidence.contacts);
             }
-            // The host is free for others before the driver gets round to the answer.
-            drop(permit);
-            // The driver may have given the check up.
-            let (took, at) = (began.elapsed(), workshop.clock.now());
-            let _ = sender.send(Message::Ended { place, report, took, at });
+            if !context.simulated {
+                context.host_limiter.pause(&report.pauses, Instant::now());
+            }
+            // The host becomes free before the driver handles the report.
+            permit.end(if is_shared { Feedback::Neutral } else { Feedback::of(&report) });
+            // The driver may have abandoned the check.
+            let (took, at) = (began.elapsed(), context.clock.now());
+            let report = Box::new(report);
+            let _ = sender.send(Message::Ended { place, report, is_shared, took, at });
         };
         match lane {
-            Lane::Browser => self.workshop.browsing.execute(job),
-            Lane::Front | Lane::Tail => self.workshop.pool.execute(job),
+            Lane::Browser => self.context.browsing.execute(job),
+            Lane::Front | Lane::Tail => self.context.pool.execute(job),
         }
     }
 
-    /// Waits for something to do, then takes all that has come.
+    /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
-        if self.lanes.left() == 0 && self.under_way.is_empty() && self.found.is_empty() {
+        if self.lanes.left() == 0 && self.running.is_empty() && self.found.is_empty() {
             return;
         }
         let mut until = self.checkpoint_at;
-        let ceiling = if self.lanes.left() > 0 {
-            Some(self.ceiling)
+        let end = if self.lanes.left() > 0 {
+            Some(self.limit.at)
         } else {
-            (!self.under_way.is_empty()).then_some(self.ceiling + CEILING_GRACE)
+            (!self.running.is_empty()).then_some(self.limit.abandon_at)
         };
         let retry = (!self.found.is_empty()).then(|| self.retry.at()).flatten();
-        for moment in [ceiling, self.not_before, retry].into_iter().flatten() {
+        for moment in [end, self.not_before, retry].into_iter().flatten() {
             until = until.min(moment);
         }
         let wait = until.saturating_duration_since(Instant::now());
@@ -277,38 +315,47 @@ impl<'a> Driver<'a> {
     }
 
     fn take(&mut self, message: Message) {
-        let Message::Ended { place, report, took, at } = message else { return };
+        let Message::Ended { place, report, is_shared, took, at } = message else { return };
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
-            self.lessons.take(&self.workshop.health, check.module.id(), &report, took, at);
+            match is_shared {
+                true => self.note_shared(&check.module, &report),
+                false => self.health_updates.take(&self.context.health, check.module.id(), &report, took, at),
+            }
             self.note(&check.module, *report, took);
         }
     }
 
-    fn end_of(&mut self, place: usize) -> Option<UnderWay> {
-        let check = self.under_way.remove(&place)?;
+    fn end_of(&mut self, place: usize) -> Option<RunningCheck> {
+        let check = self.running.remove(&place)?;
         self.in_tail -= usize::from(check.lane == Lane::Tail);
         self.in_browser -= usize::from(check.lane == Lane::Browser);
         Some(check)
     }
 
-    /// Checks end by their own deadline. One that does not must not hold up the run.
+    /// Abandons checks that exceed their deadlines, which must not block the run.
     fn give_up_late(&mut self) {
-        if self.under_way.is_empty() || Instant::now() < self.ceiling + CEILING_GRACE {
+        if self.running.is_empty() || Instant::now() < self.limit.abandon_at {
             return;
         }
-        let places: Vec<usize> = self.under_way.keys().copied().collect();
+        let places: Vec<usize> = self.running.keys().copied().collect();
         for place in places {
             if let Some(check) = self.end_of(place) {
-                warn!("run {}: module {} outlived its deadline", self.run.id(), check.module.id());
-                self.note(&check.module, bare_report(Outcome::Timeout, RUN_DEADLINE), check.since.elapsed());
+                if self.limit.reason == Reason::RunDeadline {
+                    let (run, module) = (self.run.id(), check.module.id());
+                    warn!("run {run}: module {module} exceeded its deadline and is abandoned");
+                }
+                let report = bare_report(Outcome::Timeout, self.limit.reason);
+                self.note(&check.module, report, check.since.elapsed());
             }
         }
     }
 
-    /// Numbers and merges the findings, and keeps everything for [`Self::record`].
+    /// Numbers and merges the findings of a module, and keeps them for [`Self::record`].
     fn note(&mut self, module: &Module, report: Report, took: Duration) {
-        self.site_failed |= report.outcome.is_failure() && !module.reads_lists_alone();
+        let came_to_nothing =
+            report.outcome.is_failure() || report.reason.is_some_and(Reason::is_local_fault);
+        self.site_failed |= came_to_nothing && !module.reads_only_feeds();
         self.reports.push(ModuleReport {
             module: module.id().to_string(),
             platform: module.platform().to_owned(),
@@ -316,15 +363,18 @@ impl<'a> Driver<'a> {
             reason: report.reason,
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            circuit: report.evidence.circuit.filter(|_| report.reason == Some(Reason::CircuitOpen)),
         });
-        self.workshop.figures.note_check(self.query.search_type(), report.outcome, took);
+        if let Some(cut) = report.reason.and_then(Cut::of) {
+            self.context.figures.note_cut(cut);
+        }
+        self.context.figures.note_check(self.query.search_type(), report.outcome, took);
         for finding in report.findings {
             self.found.take(self.run, module.id(), finding, self.newest);
         }
     }
 
-    /// Stores what has been noted, then publishes it. While the store does not take results, they are
-    /// kept, and nobody sees them.
+    /// Stores the noted results, then publishes them. While the store fails they are kept, and no reader sees them.
     fn record(&mut self) {
         if !self.found.is_empty() {
             if !self.retry.is_due() {
@@ -332,10 +382,10 @@ impl<'a> Driver<'a> {
             }
             let batch = self.found.next_try();
             let added = batch.added.len() as u64;
-            match self.workshop.journal.add_results(self.run.id(), self.run.lease(), batch) {
+            match self.context.journal.add_results(self.run.id(), self.run.lease(), batch) {
                 Ok(Write::Done) => {
                     self.retry = Retry::default();
-                    self.workshop.figures.results.add(added);
+                    self.context.figures.results.add(added);
                 }
                 Ok(Write::LeaseLost) => return self.run.lose(),
                 Err(error) => return self.retry.again(self.run, &error),
@@ -353,68 +403,37 @@ impl<'a> Driver<'a> {
     }
 
     fn checkpoint(&self) {
-        let workshop = self.workshop;
+        let context = self.context;
         let checkpoint = self.run.checkpoint();
-        let holds = workshop.limits.lease;
-        match workshop.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
+        let holds = context.limits.lease;
+        match context.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
             Ok(Write::Done) => {}
             Ok(Write::LeaseLost) => self.run.lose(),
-            Err(error) => warn!("run {}: no checkpoint: {error}", self.run.id()),
+            Err(error) => {
+                log!(error.log_level(), "run {}: cannot write a checkpoint: {error}", self.run.id());
+            }
         }
     }
 
-    /// Whether what was found can no longer be stored: then the run ends as failed.
+    /// Returns whether the results can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
-        let is_idle = self.under_way.is_empty() && self.lanes.left() == 0;
-        let patience = if is_idle { self.workshop.limits.store_patience } else { Duration::MAX };
+        let is_idle = self.running.is_empty() && self.lanes.left() == 0;
+        let patience = if is_idle { self.context.limits.store_patience } else { Duration::MAX };
         self.retry.is_hopeless(patience)
     }
 
     fn finish(mut self) {
         let ending = if self.store_refuses() {
             self.run.publish(Batch::default(), std::mem::take(&mut self.reports));
-            ending::not_stored(self.workshop)
-        } else if self.run.summary().coverage.conclusive == 0 {
-            ending::failed(self.workshop, "no_conclusion", "not one module came to a conclusion")
-        } else if self.site_failed && !self.lessons.has_conclusion() {
-            // What lists at hand say is shown, and not worth the price of a search.
-            ending::failed(self.workshop, "no_conclusion", "not one site that was asked gave a conclusion")
+            ending::not_stored(self.context)
+        } else if self.run.summary().coverage.conclusive() == 0 {
+            ending::failed(self.context, "no_conclusion", "no module came to a conclusion")
+        } else if self.site_failed && !self.health_updates.has_conclusion() {
+            // Results from local lists are shown, but they alone do not justify the price of a search.
+            ending::failed(self.context, "no_conclusion", "no site that was asked gave a conclusion")
         } else {
-            Ending { status: Status::Completed, error: None, completed_at: self.workshop.clock.now() }
+            Ending { status: Status::Completed, error: None, completed_at: self.context.clock.now() }
         };
-        ending::store(self.workshop, self.run, ending);
-    }
-}
-
-fn check_guarded(workshop: &Workshop, module: &Module, query: &Query, ceiling: Instant) -> Report {
-    let now = Instant::now();
-    if now >= ceiling {
-        return bare_report(Outcome::Timeout, RUN_DEADLINE);
-    }
-    let own_deadline = now + workshop.limits.check_timeout;
-    let deadline = ceiling.min(own_deadline);
-    let terms = Terms { deadline, ceiling, paused: &workshop.courtesy };
-    // A panic is that module's error and nothing more. What a check shares with others (the checker's
-    // caches) is behind locks that do not poison.
-    let check = AssertUnwindSafe(|| workshop.checker.check(module, query, terms));
-    let mut report = catch_unwind(check).unwrap_or_else(|_| {
-        error!("module {} panicked", module.id());
-        bare_report(Outcome::Error, "panic")
-    });
-    // With its whole time the site might have answered.
-    if report.outcome == Outcome::Timeout && deadline < own_deadline {
-        report.reason = Some(RUN_DEADLINE.to_owned());
-    }
-    report
-}
-
-/// A report on a check that was not made, or came to nothing.
-pub(super) fn bare_report(outcome: Outcome, reason: &str) -> Report {
-    Report {
-        outcome,
-        reason: Some(reason.to_owned()),
-        evidence: Evidence::default(),
-        findings: Vec::new(),
-        pauses: Vec::new(),
+        ending::store(self.context, self.run, ending);
     }
 }

@@ -1,20 +1,20 @@
-//! The end of a run, stored: tried until the store takes it, or another instance has the run.
+//! Stores the end of a run, with retries until the store accepts it or another instance has the run.
 
 use std::time::{Duration, Instant};
 
-use log::warn;
+use log::log;
 
+use super::context::RunContext;
 use super::journal::{Ending, Write};
 use super::live::LiveRun;
 use super::run::{RunError, Status};
-use super::workshop::Workshop;
 use crate::base::storage::StorageError;
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
-/// Results are stored so long after the store is back, at the latest.
+/// The longest pause between retries, and therefore the longest delay of results after the store is available again.
 const LONGEST_RETRY: Duration = Duration::from_secs(2);
 
-/// When a store that failed is tried again.
+/// The schedule of retries after a failure of the store.
 #[derive(Default)]
 pub(super) struct Retry {
     pause: Duration,
@@ -24,7 +24,7 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    /// The moment of the next try, if one failed.
+    /// Returns the time of the next try, if the last one failed.
     pub(super) fn at(&self) -> Option<Instant> {
         self.at
     }
@@ -33,15 +33,16 @@ impl Retry {
         self.at.is_none_or(|at| Instant::now() >= at)
     }
 
-    /// Whether the store refuses for another reason than being away, or has been away for that long.
+    /// Returns whether the store fails for another reason than being unavailable, or has been unavailable for
+    /// `patience`.
     pub(super) fn is_hopeless(&self, patience: Duration) -> bool {
         self.is_broken || self.since.is_some_and(|since| since.elapsed() >= patience)
     }
 
-    /// Notes a failure.
+    /// Records a failure.
     pub(super) fn again(&mut self, run: &LiveRun, error: &StorageError) {
         if self.since.is_none() {
-            warn!("run {}: what it found waits for the store: {error}", run.id());
+            log!(error.log_level(), "run {}: cannot store results, will retry: {error}", run.id());
         }
         let now = Instant::now();
         self.since.get_or_insert(now);
@@ -51,32 +52,32 @@ impl Retry {
     }
 }
 
-/// The ending of a run that failed.
-pub(super) fn failed(workshop: &Workshop, code: &str, message: &str) -> Ending {
+/// Creates the ending of a failed run.
+pub(super) fn failed(context: &RunContext, code: &str, message: &str) -> Ending {
     Ending {
         status: Status::Failed,
         error: Some(RunError { code: code.to_owned(), message: message.to_owned() }),
-        completed_at: workshop.clock.now(),
+        completed_at: context.clock.now(),
     }
 }
 
-/// The ending of a run whose results the store does not take.
-pub(super) fn not_stored(workshop: &Workshop) -> Ending {
-    failed(workshop, "store_failed", "the results could not be stored")
+/// Creates the ending of a run whose results could not be stored.
+pub(super) fn not_stored(context: &RunContext) -> Ending {
+    failed(context, "store_failed", "the results could not be stored")
 }
 
-/// Stores the ending, then tells the readers. While the store is away it is tried again and again, so that
-/// no other process takes an ended run for an interrupted one; readers are told of the failure when the
-/// patience is over. A process that ends before the store is back leaves the run to the next one.
-pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
+/// Stores the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
+/// other process treats the ended run as an interrupted one. After `store_patience`, readers are notified of the
+/// failure. If the process ends before the store is available again, another one takes the run over.
+pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
     let mut retry = Retry::default();
     loop {
-        match store_once(workshop, run, &ending) {
+        match store_once(context, run, &ending) {
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
-        if retry.is_hopeless(workshop.limits.store_patience) && run.ended_at().is_none() {
-            ending = not_stored(workshop);
+        if retry.is_hopeless(context.limits.store_patience) && run.ended_at().is_none() {
+            ending = not_stored(context);
             run.end(ending.clone(), false);
         }
         if run.stopped().is_some() {
@@ -86,16 +87,17 @@ pub(super) fn store(workshop: &Workshop, run: &LiveRun, mut ending: Ending) {
     }
 }
 
-/// The same, tried once. Where the store does not take it, the lease ends by itself, and whoever takes the run over then
-/// tries again.
-pub(super) fn store_once(workshop: &Workshop, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
+/// Stores the ending with a single try. If the write fails, the lease expires, and the instance that takes the run
+/// over tries again.
+pub(super) fn store_once(context: &RunContext, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
     let credits = run.summary().credits_charged;
-    match workshop.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
+    match context.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
         Write::Done => {
             match ending.status {
-                Status::Failed => workshop.figures.note_failure(credits),
-                _ => workshop.figures.completed.one(),
+                Status::Failed => context.figures.note_failure(credits),
+                _ => context.figures.completed.one(),
             }
+            context.figures.run_durations.note(run.ran_for());
             run.end(ending.clone(), true);
         }
         Write::LeaseLost => run.lose(),

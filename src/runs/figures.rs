@@ -1,72 +1,86 @@
-//! What this process has done since its start, counted: searches, checks, results, what was charged and given back.
+//! [`Figures`]: the totals of this process since its start: searches, checks, results, charges and refunds.
 
 use std::time::Duration;
 
-use crate::base::count::{Counter, Durations};
-use crate::modules::outcome::Outcome;
+use super::coverage::Cut;
+use crate::base::count::{Counter, DurationHistogram};
+use crate::modules::outcome::{ByOutcome, Outcome};
 use crate::modules::query::SearchType;
 
-/// All of it.
+/// The totals of this process since its start.
 #[derive(Default)]
 pub struct Figures {
     started: [Counter; SearchType::ALL.len()],
-    /// Searches that came to their end here.
+    /// The number of searches that were completed by this process.
     pub completed: Counter,
-    /// Searches that ended as failed here.
+    /// The number of searches that failed in this process.
     pub failed: Counter,
-    /// Interrupted searches that were taken over.
+    /// The number of interrupted searches that were taken over.
     pub taken_over: Counter,
-    /// Results that were stored.
+    /// The durations of the searches that ended in this process, from their first start.
+    pub run_durations: DurationHistogram,
+    /// The times that searches waited for their first driver, if that driver was in this process.
+    pub queue_durations: DurationHistogram,
+    /// The number of results that were stored.
     pub results: Counter,
-    checks: [[Counter; Outcome::ALL.len()]; SearchType::ALL.len()],
-    /// How long checks took, those alone that asked something.
-    pub check_durations: Durations,
-    /// Charges booked.
+    checks: [ByOutcome<Counter>; SearchType::ALL.len()],
+    /// The number of modules that ended with an answer to another search.
+    pub shared_answers: Counter,
+    cuts: [Counter; Cut::ALL.len()],
+    /// The durations of the checks that sent a request.
+    pub check_durations: DurationHistogram,
+    /// The number of charges.
     pub charges: Counter,
-    /// Credits that they cost.
+    /// The credits charged.
     pub credits_charged: Counter,
-    /// Refunds booked.
+    /// The number of refunds.
     pub refunds: Counter,
-    /// Credits that they gave back.
+    /// The credits refunded.
     pub credits_refunded: Counter,
 }
 
 impl Figures {
-    /// A search was charged and started.
+    /// Records that a search was charged and started.
     pub(super) fn note_start(&self, search_type: SearchType, credits: u64) {
         self.started[place(search_type)].one();
         self.charges.one();
         self.credits_charged.add(credits);
     }
 
-    /// A search ended as failed, which gave its credits back.
+    /// Records that a search failed and its credits were refunded.
     pub(super) fn note_failure(&self, credits: u64) {
         self.failed.one();
         self.refunds.one();
         self.credits_refunded.add(credits);
     }
 
-    /// A module ended; [`Duration::ZERO`]: it was not asked.
+    /// Records that a module ended. A duration of zero means that the module was not queried.
     pub(super) fn note_check(&self, search_type: SearchType, outcome: Outcome, took: Duration) {
-        let outcomes = &self.checks[place(search_type)];
-        if let Some(at) = Outcome::ALL.iter().position(|known| *known == outcome) {
-            outcomes[at].one();
-        }
+        self.checks[place(search_type)][outcome].one();
         if !took.is_zero() {
             self.check_durations.note(took);
         }
     }
 
-    /// Searches that were charged and started, by type.
+    /// Records that a module was cut.
+    pub(super) fn note_cut(&self, cut: Cut) {
+        self.cuts[cut as usize].one();
+    }
+
+    /// Returns the number of modules that were cut, by reason.
+    pub fn cuts(&self) -> impl Iterator<Item = (Cut, u64)> {
+        Cut::ALL.into_iter().zip(self.cuts.iter().map(Counter::get))
+    }
+
+    /// Returns the number of started searches by type.
     pub fn started(&self) -> impl Iterator<Item = (SearchType, u64)> {
         SearchType::ALL.into_iter().zip(self.started.iter().map(Counter::get))
     }
 
-    /// Modules that ended, by type of search and outcome.
+    /// Returns the number of modules that ended, by type of search and outcome.
     pub fn checks(&self) -> impl Iterator<Item = (SearchType, Outcome, u64)> {
         SearchType::ALL.into_iter().zip(&self.checks).flat_map(|(search_type, outcomes)| {
-            let cells = Outcome::ALL.into_iter().zip(outcomes);
-            cells.map(move |(outcome, count)| (search_type, outcome, count.get()))
+            outcomes.iter().map(move |(outcome, count)| (search_type, outcome, count.get()))
         })
     }
 }

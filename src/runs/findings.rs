@@ -1,4 +1,4 @@
-//! What a run has found and the store does not have yet: numbered, each entity once.
+//! [`Findings`]: the results of a run that are numbered and merged, but not stored yet.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::live::LiveRun;
 use super::run::ResultRecord;
 use crate::modules::outcome::Finding;
 
-/// The entities of a run, and what has to be stored of them. Of the driver alone.
+/// The entities of a run, and those of them that must be stored. Only the driver uses this type.
 pub(super) struct Findings {
     known: HashMap<EntityKey, u32>,
     next_id: u32,
@@ -18,12 +18,12 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Goes on after what the run has published.
+    /// Creates findings from the results that the run has published.
     pub(super) fn of(run: &LiveRun) -> Self {
         let (summary, results, _) = run.snapshot();
         let mut known = HashMap::with_capacity(results.len());
         for result in &results {
-            // An earlier version kept equal entities apart: the first one takes what is found from now on.
+            // An earlier version stored equal entities as separate results. The first of them gets later sources.
             known.entry(EntityKey::of(&result.record)).or_insert(result.record.id);
         }
         Self {
@@ -33,7 +33,7 @@ impl Findings {
         }
     }
 
-    /// Takes what a module found at `at`: a new result, or one more source of a known one.
+    /// Adds a finding of a module at the moment `at`, either as a new result or as a source of a known one.
     pub(super) fn take(&mut self, run: &LiveRun, module: &str, finding: Finding, at: Timestamp) {
         let mut record = number(finding, self.next_id, module, at);
         merge::name_source(&mut record);
@@ -67,19 +67,19 @@ impl Findings {
         }
     }
 
-    /// Whether the store has everything.
+    /// Returns whether all findings are stored.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.added.is_empty() && self.pending.changed.is_empty()
     }
 
-    /// What the store does not have, for one try. Each try has a revision of its own: one whose answer was
-    /// lost may have been taken and seen.
+    /// Returns the results that the next try must store. Each try has its own revision, because a try whose answer
+    /// was lost may have been stored and read.
     pub(super) fn next_try(&mut self) -> &Batch {
         self.pending.revision += 1;
         &self.pending
     }
 
-    /// The store has it: hands it on.
+    /// Records that the last try was stored. Returns its results for publication.
     pub(super) fn stored(&mut self) -> Batch {
         let next = Batch { revision: self.pending.revision, ..Batch::default() };
         std::mem::replace(&mut self.pending, next)

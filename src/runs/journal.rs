@@ -1,10 +1,10 @@
-//! What this room asks of storage. `store` implements it, once for each database.
+//! [`Journal`]: storage of runs, results, charges and the health of modules.
 //!
-//! Every call is one transaction. An instance names itself by an [`InstanceId`]; whoever drives a run
-//! holds its [`Lease`], and every write of a driver is fenced by it: where the lease was lost, nothing is
-//! written and the answer is [`Write::LeaseLost`].
+//! Every call is one transaction. An instance identifies itself by an [`InstanceId`]. The driver of a run holds its
+//! [`Lease`], which protects each of its writes: if the lease was lost, nothing is written and the result is
+//! [`Write::LeaseLost`].
 //!
-//! Leases are dated by the database's clock alone: those of two instances may differ.
+//! Leases are dated only by the database's clock, because the clocks of two instances may differ.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -12,68 +12,102 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::coverage::Coverage;
 use super::health::Tallies;
-use super::news::Ear;
-use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use super::health::circuit::CircuitRecord;
+use super::notification::Subscriber;
+use super::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, count};
+use super::run_options::RunOptions;
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
 
-/// One process: a new value at every start.
+/// The identifier of a process. It has a new value at every start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceId(pub Uuid);
 
 impl InstanceId {
-    /// Its hold of a run that was taken over so many times.
+    /// Returns the lease of this instance on a run that has been taken over `epoch` times.
     pub fn lease(self, epoch: u64) -> Lease {
         Lease { owner: self, epoch }
     }
 }
 
-/// The right to drive one run.
+/// The right of an instance to drive one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Who drives.
+    /// The instance that drives the run.
     pub owner: InstanceId,
-    /// How many times the run was taken over. An instance that lost a run and gets it back holds another
-    /// lease: what it sent before, however late it arrives, is refused.
+    /// The number of times that the run was taken over. An instance that loses a run and takes it over again holds
+    /// another lease, so its earlier writes are refused even if they arrive late.
     pub epoch: u64,
 }
 
 /// A run to be created.
 #[derive(Debug, Clone)]
 pub struct NewRun {
-    /// `run_id`.
+    /// The id of the run, which the API calls `run_id`.
     pub id: RunId,
-    /// Owner.
+    /// The account that owns the run.
     pub account: AccountId,
-    /// What kind of search.
+    /// The type of the search.
     pub search_type: SearchType,
-    /// What the caller sent.
+    /// The query as the caller sent it.
     pub query: String,
-    /// Whether browser modules take part.
+    /// Whether the search is a premium search.
     pub premium: bool,
-    /// Whether the simulated web is asked.
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// Whether checks query the simulated web.
     pub simulated: bool,
-    /// Ids of the modules that will be asked, in catalogue order.
+    /// The ids of the run's modules, in the order of the catalogue.
     pub modules: Vec<String>,
-    /// When it was accepted.
+    /// The time at which the search was accepted.
     pub created_at: Timestamp,
-    /// Who will drive it.
-    pub owner: InstanceId,
-    /// How long the lease holds without a renewal.
+    /// The instance that drives the run from the start. If it is `None`, the run waits until an instance takes it
+    /// over.
+    pub owner: Option<InstanceId>,
+    /// The time for which the owner's lease is valid without a renewal.
     pub holds: Duration,
-    /// The caller's `Idempotency-Key`, if any.
+    /// The maximum number of waiting runs of all accounts. It does not apply to an account without a waiting run.
+    pub max_waiting: usize,
+    /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
-    /// Who asked for it.
+    /// The origin of the request, for the audit.
     pub origin: Origin,
+}
+
+impl NewRun {
+    /// Returns the run in its initial state, with the given cost.
+    pub fn opening(&self, credits: u64) -> RunSummary {
+        RunSummary {
+            id: self.id,
+            account: self.account,
+            status: Status::Running,
+            search_type: self.search_type,
+            query: self.query.clone(),
+            premium: self.premium,
+            options: self.options,
+            simulated: self.simulated,
+            total_results: 0,
+            revision: 0,
+            progress: Progress { modules_total: count(self.modules.len()), ..Progress::default() },
+            coverage: Coverage::default(),
+            credits_charged: credits,
+            created_at: self.created_at,
+            completed_at: None,
+            error: None,
+            waits: self.owner.is_none(),
+            queue_position: None,
+        }
+    }
 }
 
 #[cfg(test)]
 impl NewRun {
-    /// Somebody's search for a username.
+    /// Returns a search for a username.
     pub(crate) fn example() -> Self {
         Self {
             id: RunId::new(),
@@ -81,164 +115,173 @@ impl NewRun {
             search_type: SearchType::Username,
             query: "alice".into(),
             premium: false,
+            options: RunOptions::default(),
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
-            owner: InstanceId(Uuid::new_v4()),
+            owner: Some(InstanceId(Uuid::new_v4())),
             holds: Duration::ZERO,
+            max_waiting: 0,
             idempotency: None,
             origin: Origin::SYSTEM,
         }
     }
 }
 
-/// An `Idempotency-Key` and what it stands for.
+/// An `Idempotency-Key` and the request for which it was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    /// Up to 255 printable ASCII characters.
+    /// The key. It has up to 255 printable ASCII characters.
     pub key: String,
-    /// SHA-256 of the request's canonical body.
+    /// The SHA-256 of the canonical body of the request.
     pub body_hash: [u8; 32],
-    /// Keys noted before this moment are forgotten (24 hours ago).
+    /// The time, 24 hours ago, before which recorded keys are expired.
     pub valid_since: Timestamp,
 }
 
-/// What became of [`Journal::start`].
+/// The result of [`Journal::start`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
-    /// Charged and created.
+    /// The run was charged and created.
     Created,
-    /// The idempotency key is known, with the same body: this run, nothing charged.
+    /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
     Repeated(RunId),
-    /// The idempotency key is known, with another body: nothing charged.
+    /// The idempotency key was used before with another body. Nothing was charged.
     Mismatch,
-    /// The account was deleted a moment ago: nothing charged, nothing created.
+    /// The account was deleted just before. Nothing was charged or created.
     UnknownAccount,
-    /// Not enough credits: nothing charged, nothing created.
+    /// The run would have to wait, and the queue is full. Nothing was charged or created.
+    Overloaded,
+    /// The account does not have enough credits. Nothing was charged or created.
     InsufficientCredits {
-        /// Used in the cycle so far.
+        /// The credits that were used in the current cycle.
         used: u64,
     },
 }
 
-/// Whether a driver's write was taken.
+/// The result of a driver's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
-    /// It was.
+    /// The write was done.
     Done,
-    /// The run is driven by another instance now, has ended, or was deleted: nothing was written.
+    /// Nothing was written. Another instance drives the run, or the run has ended or was deleted.
     LeaseLost,
 }
 
-/// Results for one write.
+/// The results of one write.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Batch {
-    /// Counts the writes of a run from 1, each try anew, over all its drivers: whoever has seen a run up to
-    /// one revision asks for what came after.
+    /// The number of the write, counted from 1 over all drivers of the run. Each try has a new number. A reader
+    /// requests the changes after the last revision that it has seen.
     pub revision: u64,
-    /// New ones, by id.
+    /// The new results in the order of their ids.
     pub added: Vec<ResultRecord>,
-    /// Ones that the store has and that have more sources now, by id.
+    /// The stored results that have more sources now, in the order of their ids.
     pub changed: Vec<ResultRecord>,
 }
 
-/// Which changes of a run's results are asked for.
+/// A selection of the changes of a run's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Changes {
-    /// Only what was written after this revision; `None`: everything.
+    /// Selects only results that were written after this revision. `None` selects all results.
     pub since: Option<u64>,
-    /// And whatever has an id above this one: an instance of an earlier version adds results and counts no
-    /// revisions.
+    /// Selects all results with an id above this one, at any revision, because they are new to the reader. A result
+    /// that changes at the same time must not leave a gap, and instances of an earlier version count no revisions.
     pub known: u32,
-    /// Only what was last written up to this revision.
+    /// Of the results that the reader has, selects only those that were last written up to this revision.
     pub until: u64,
-    /// Only ids above this one.
+    /// Selects only ids above this one.
     pub after: u32,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
     /// `Completed` or `Failed`.
     pub status: Status,
-    /// Why it failed. A failed run gives its credits back, once.
+    /// The error of a failed run. A failed run is refunded only once.
     pub error: Option<RunError>,
-    /// When.
+    /// The time at which the run ended.
     pub completed_at: Timestamp,
 }
 
-/// What a driver knows of the modules that ended.
+/// The state of the modules of a run, as its driver stores it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checkpoint {
-    /// Progress block.
+    /// The progress of the run.
     pub progress: Progress,
-    /// Outcome counts.
+    /// The number of modules by outcome.
     pub coverage: Coverage,
-    /// Every module that ended so far.
+    /// The reports of the modules that have ended.
     pub modules: Vec<ModuleReport>,
 }
 
-/// An interrupted run, taken over with a new lease.
+/// A run that was taken over with a new lease. It was waiting or was interrupted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resumable {
-    /// The new lease.
+    /// The new lease. Its epoch is 0 if the run was not driven before.
     pub lease: Lease,
-    /// As stored.
+    /// The time since the run was first driven, by the database's clock. It is zero if the run was not driven before.
+    pub ran_for: Duration,
+    /// The stored summary of the run.
     pub summary: RunSummary,
-    /// Modules that were to be asked.
+    /// The ids of all modules of the run.
     pub modules: Vec<String>,
-    /// Modules that ended before the interruption.
+    /// The reports of the modules that ended before the interruption.
     pub done: Vec<ModuleReport>,
-    /// Results that were stored; their ids stay.
+    /// The stored results, whose ids do not change.
     pub results: Vec<ResultRecord>,
 }
 
-/// Which interrupted runs are asked for.
+/// A selection of runs without a driver that an instance takes over.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// Who will drive them.
+    /// The instance that will drive the runs.
     pub owner: InstanceId,
-    /// Only those that asked the web that `owner` asks, simulated or real.
+    /// Selects only runs of the web that `owner` queries, simulated or real.
     pub simulated: bool,
-    /// Not these: they are driven here, their lease was only renewed too late.
+    /// Excludes these runs, which `owner` drives. Their leases were only renewed too late.
     pub except: &'a [RunId],
-    /// How long the new lease holds without a renewal.
+    /// Whether to include runs with an expired lease besides those without a lease.
+    pub expired: bool,
+    /// The time for which the new leases are valid without a renewal.
     pub holds: Duration,
-    /// The most at once.
+    /// The maximum number of runs to take over.
     pub limit: usize,
 }
 
-/// Which runs a list shows.
+/// A selection of runs for a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListFilter {
-    /// Only this type.
+    /// Selects only runs of this type.
     pub search_type: Option<SearchType>,
-    /// Only this status.
+    /// Selects only runs with this status.
     pub status: Option<Status>,
-    /// Only those whose query holds this text, whatever its case (on SQLite: the case of ASCII letters).
+    /// Selects only runs whose query contains this text, ignoring case. On SQLite, only the case of ASCII letters is
+    /// ignored.
     pub text: Option<String>,
-    /// Only runs older than this one (the last of the previous page), by `(created_at, id)`.
+    /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
     pub before: Option<(Timestamp, RunId)>,
 }
 
-/// Keeps runs, results and charges, and the health of modules. What a person starts or deletes is noted in
-/// the audit.
+/// The storage of runs, results, charges and the health of modules. Starts and deletions by users are recorded in the
+/// audit.
 pub trait Journal: Send + Sync {
-    /// Notes the idempotency key, books the charge and creates the run: all or nothing.
+    /// Records the idempotency key, books the charge and creates the run, in one transaction.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
 
-    /// What an idempotency key that is still valid stands for: [`Started::Repeated`] or
-    /// [`Started::Mismatch`]. `None`: it is free, as far as is known now.
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Started::Mismatch`] if the body
+    /// differs. Returns `None` if the key is not known.
     fn known_request(
         &self,
         account: AccountId,
         idempotency: &Idempotency,
     ) -> Result<Option<Started>, StorageError>;
 
-    /// Adds new results and replaces changed ones, all or nothing. A result is unique in its run by its
-    /// [`EntityKey`](super::entity::EntityKey): a new one whose entity is known under its very id (an
-    /// earlier try was taken after all) replaces it, one that is known under another id is left out. A new
-    /// entity under a taken id is an error.
+    /// Adds new results and replaces changed ones, in one transaction. A result is unique in its run by its
+    /// [`EntityKey`](super::entity::EntityKey). If the entity of a new result is stored under the same id, an earlier
+    /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
+    /// result is ignored. A new entity with a used id is an error.
     fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError>;
 
     /// Replaces the checkpoint and renews the lease.
@@ -250,11 +293,8 @@ pub trait Journal: Send + Sync {
         holds: Duration,
     ) -> Result<Write, StorageError>;
 
-    /// Renews leases of runs that wait for their driver. Gives the runs whose lease was lost.
-    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError>;
-
-    /// Stores the last checkpoint, ends the run, releases the lease; a failed run gives its credits
-    /// back to the cycle that paid, once. All or nothing.
+    /// Stores the last checkpoint, ends the run and releases the lease, in one transaction. A failed run is refunded
+    /// once, to the cycle that paid.
     fn finish(
         &self,
         run: RunId,
@@ -263,26 +303,35 @@ pub trait Journal: Send + Sync {
         ending: &Ending,
     ) -> Result<Write, StorageError>;
 
-    /// Lets go of the runs that `owner` drives, so that anyone may take them over at once.
+    /// Releases the runs that `owner` drives, so that any instance can take them over at once.
     fn release(&self, owner: InstanceId) -> Result<(), StorageError>;
 
-    /// Takes over running runs whose lease is over, oldest first, each with a lease of the next epoch.
+    /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
+    /// then waiting ones in the order of [`Self::queue`].
     fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError>;
 
-    /// A run of that account. `None`: unknown, foreign or deleted.
+    /// Returns the runs of the simulated or the real web that wait for their first driver, in the order in which they
+    /// will be taken over. Accounts alternate: first the oldest waiting run of each account, then the second of each.
+    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError>;
+
+    /// Ends a running run as failed and refunds it, even if another instance drives it, because its caller was told
+    /// that it could not be started. Returns [`Write::LeaseLost`] if the run has ended or was deleted.
+    fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError>;
+
+    /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError>;
 
-    /// Results of a run with an id above `after`, in order, at most `limit`.
+    /// Returns at most `limit` results of a run with ids above `after`, in order.
     fn results(&self, id: RunId, after: u32, limit: usize) -> Result<Vec<ResultRecord>, StorageError>;
 
-    /// Results of a run that were added or changed, as they are now, in the order of their ids, at most
-    /// `limit`.
+    /// Returns at most `limit` results of a run that were added or changed, in their current state and in the order
+    /// of their ids.
     fn changes(&self, id: RunId, changes: Changes, limit: usize) -> Result<Vec<ResultRecord>, StorageError>;
 
-    /// The modules of a run that ended so far.
+    /// Returns the modules of a run that have ended.
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError>;
 
-    /// Newest first, at most `limit`.
+    /// Returns at most `limit` runs of an account, the newest first.
     fn list(
         &self,
         account: AccountId,
@@ -290,20 +339,46 @@ pub trait Journal: Send + Sync {
         limit: usize,
     ) -> Result<Vec<RunSummary>, StorageError>;
 
-    /// Removes a run's query, results and modules; what was charged stays booked. `false`: unknown,
-    /// foreign or deleted before.
+    /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
+    /// another account, or already deleted.
     fn delete(&self, id: RunId, account: AccountId, at: Timestamp, by: &Origin)
     -> Result<bool, StorageError>;
 
-    /// Adds what a process has learnt of modules, by module id, to what all have, and gives that: of the web
-    /// that is named, the simulated or the real one. All or nothing.
+    /// Adds the tallies of a process, by module id, to those of all processes in one transaction. Returns the totals
+    /// of the simulated or the real web.
     fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError>;
 
-    /// Forgets idempotency keys noted before `before`.
+    /// Stores changes of circuits unless the store has newer ones, in one transaction. Returns the circuits of the
+    /// simulated or the real web.
+    fn share_circuits(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord],
+    ) -> Result<Vec<CircuitRecord>, StorageError>;
+
+    /// Closes the open circuit of a host, or of all hosts, on the real and the simulated web. Running processes learn of
+    /// it within seconds. Returns the hosts, sorted.
+    fn reset_circuits(
+        &self,
+        host: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError>;
+
+    /// Removes the durations from which the deadline of a module, or of all modules, was learnt, on the real and the
+    /// simulated web. Running processes learn of it within seconds. Returns the modules that had durations, sorted.
+    fn reset_deadlines(
+        &self,
+        module: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError>;
+
+    /// Removes the idempotency keys that were recorded before `before`.
     fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError>;
 
-    /// Tells `ear` from now on, as long as it lives, what happens in this and in other processes; its first
-    /// news is [`News::Hearing`](super::news::News::Hearing), once it is true. `false`: this store serves one
-    /// process, and there is nothing to hear.
-    fn listen(&self, ear: Weak<dyn Ear>) -> Result<bool, StorageError>;
+    /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
+    /// [`Notification::Connected`](super::notification::Notification::Connected), which is sent when the subscription
+    /// is established. Returns `false` if the store serves only one process and sends no notifications.
+    fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError>;
 }

@@ -1,9 +1,9 @@
-//! In which order a run asks its modules.
+//! The order in which a run starts its modules.
 //!
-//! Two lanes: a quarter of the window starts from the expected-slowest end, since the tail decides how
-//! long the run takes; the rest takes popular and fast platforms first, so that hits come early. Modules that need
-//! a browser have a lane of their own, beside the window: there are few browsers, and none of the others waits for
-//! them.
+//! There are two lanes. A quarter of the window starts with the modules that are expected to be slowest, because they
+//! determine the duration of the run. The rest starts with popular and fast platforms, so that hits come early.
+//! Modules that need a browser have their own lane outside the window, because there are few browsers and no other
+//! module must wait for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use std::time::Duration;
 use super::health::HealthTable;
 use crate::modules::module::Module;
 
-/// Which end of the queue a module was taken from.
+/// The lane from which a module was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
-    /// Popular and fast first.
+    /// Popular and fast modules come first.
     Front,
-    /// Expected slowest first.
+    /// Modules that are expected to be slow come first.
     Tail,
-    /// Those that need a browser, popular and fast first.
+    /// Only modules that need a browser. Popular and fast ones come first.
     Browser,
 }
 
-/// The modules of a run that have not been started, in both orders.
+/// The modules of a run that have not been started, in the order of each lane.
 pub struct Lanes {
     modules: Vec<Arc<Module>>,
     waiting: Vec<bool>,
@@ -33,11 +33,11 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Orders modules by what is known of them now.
+    /// Orders modules by their current health.
     pub fn new(modules: Vec<Arc<Module>>, health: &HealthTable) -> Self {
         let expected: Vec<Duration> = modules.iter().map(|module| health.expected(module.id())).collect();
         let mut front: Vec<usize> = (0..modules.len()).collect();
-        // Fast ones first, in steps of half a second; within a step by popularity.
+        // Fast modules come first, in steps of half a second. Within a step, modules are ordered by popularity.
         front.sort_by_key(|&at| {
             (expected[at].as_millis() / 500, modules[at].entry().rank.unwrap_or(u32::MAX))
         });
@@ -48,22 +48,22 @@ impl Lanes {
         Self { waiting: vec![true; modules.len()], left: modules.len(), modules, front, tail, browser }
     }
 
-    /// How many have not been started.
+    /// Returns the number of modules that have not been started.
     pub fn left(&self) -> usize {
         self.left
     }
 
-    /// Whether there are some that need a browser.
+    /// Returns whether some of the remaining modules need a browser.
     pub fn has_browser(&self) -> bool {
         self.browser.iter().any(|&at| self.waiting[at])
     }
 
-    /// All that have not been started.
+    /// Returns all modules that have not been started.
     pub fn all(&self) -> Vec<(usize, Arc<Module>)> {
         [Lane::Front, Lane::Browser].into_iter().flat_map(|lane| self.waiting(lane)).collect()
     }
 
-    /// The modules that have not been started, in the order of a lane, with their places.
+    /// Returns the modules that have not been started in the order of a lane, with their indexes.
     pub fn waiting(&self, lane: Lane) -> Vec<(usize, Arc<Module>)> {
         let order = match lane {
             Lane::Front => &self.front,
@@ -73,14 +73,14 @@ impl Lanes {
         order.iter().filter(|&&at| self.waiting[at]).map(|&at| (at, Arc::clone(&self.modules[at]))).collect()
     }
 
-    /// Takes a module out of both lanes.
+    /// Removes a module from its lanes.
     pub fn take(&mut self, place: usize) {
         if std::mem::replace(&mut self.waiting[place], false) {
             self.left -= 1;
         }
     }
 
-    /// Takes out all that are left.
+    /// Removes all remaining modules and returns them.
     pub fn drain(&mut self) -> Vec<Arc<Module>> {
         let rest = self.all();
         for (place, _) in &rest {

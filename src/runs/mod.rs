@@ -1,48 +1,69 @@
-//! DOING it: runs, their events, their threads.
+//! Runs: their lifecycle, events and driver threads.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`run`] | status, progress, coverage, results: what is known of one search |
-//! | [`record`] | a run with all that is known of it, at one moment |
-//! | [`journal`] | what this room asks of storage |
-//! | [`news`] | what the processes on one database tell each other |
-//! | [`entity`] | when two findings are the same entity, and what becomes of the second one |
-//! | `findings` | what a run has found and the store does not have yet |
-//! | [`event`] | what a stream carries: frames, serialized once, shared by all readers |
+//! | [`run`] | status, progress, coverage and results of a search |
+//! | [`coverage`] | the number of modules by outcome |
+//! | [`record`] | all of a run at one moment |
+//! | [`journal`] | the storage trait of this layer |
+//! | [`notification`] | notifications between the processes on one database |
+//! | [`entity`] | equality and merging of results |
+//! | `findings` | results that are not stored yet |
+//! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
-//! | [`live`] | a run in memory: its state, and readers that wait on it |
-//! | [`follow`] | readers of a run, live or stored |
-//! | [`stream`] | a run told to one reader, frame by frame |
-//! | `holding` | the runs that this process holds in memory |
-//! | `hearing` | what the news of other processes change here |
-//! | [`courtesy`] | how often a host and a module may be asked |
-//! | [`health`] | what real runs teach about each module |
-//! | [`figures`] | what a process has done, counted |
-//! | [`lanes`] | in which order a run asks its modules |
-//! | [`browsing`] | checks in browsers: workers of their own, shared fairly |
+//! | [`live`] | runs in memory, and the readers that wait for them |
+//! | [`follow`] | reading a run frame by frame, live or stored |
+//! | [`stream`] | sending a run to one reader |
+//! | `registry` | the runs that this process holds in memory |
+//! | `watch` | readers of runs that other instances drive |
+//! | `shared_read` | reads of the store that those readers share |
+//! | [`host_limiter`] | limits on checks of a host and of a module |
+//! | [`pace`] | the rates of modules that have one of their own |
+//! | [`adaptive_limit`] | the number of concurrent checks of a host, which follows its answers |
+//! | [`shared_answers`] | the answers that searches for the same query share |
+//! | [`health`] | the health of each module, measured by real runs |
+//! | [`figures`] | the totals of this process |
+//! | [`lanes`] | the order in which a run starts its modules |
+//! | [`browsing`] | checks in browsers, with workers of their own |
 //! | [`pool`] | the check workers that all runs share |
-//! | [`workshop`] | what all drivers share |
-//! | [`driver`] | the thread that takes one run from its start to its end |
-//! | [`earlier`] | what came of a run before it was interrupted |
-//! | `ending` | the end of a run, stored |
-//! | `doubt` | orders whose commit's answer was lost |
-//! | [`proof`] | a catalogue that proves itself: known names hit, made-up ones miss |
-//! | [`retention`] | old runs are removed |
+//! | [`context`] | what all drivers share |
+//! | `checking` | one check of a run, with its deadlines |
+//! | [`driver`] | the thread that takes a run from start to end |
+//! | [`earlier`] | the conclusions of a run before it was interrupted |
+//! | `ending` | storing the end of a run |
+//! | `unconfirmed` | orders whose commit was not confirmed |
+//! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
+//! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
-//! | [`scheduler`] | which runs are driven now, which wait |
-//! | [`unrecorded`] | a journal that keeps nothing, for a search on a terminal |
-//! | [`order`] | an order for a search, and what became of it |
-//! | [`page`] | the list of runs, page by page |
-//! | [`service`] | the use cases: start, read, wait, follow, delete |
-//! | `upkeep` | leases, runs without a driver, memory, the shutdown |
+//! | `job` | a run and what its driver needs |
+//! | `drivers` | the limit on driver threads |
+//! | `queue` | the last known state of the queue |
+//! | `dispatcher` | takes runs from the queue and gives each a driver |
+//! | `checking` | one check in a worker |
+//! | `lifecycle` | the shutdown, and the wake-up of the maintenance thread |
+//! | [`unrecorded`] | a journal that stores nothing, for a search in a terminal |
+//! | [`start_request`] | a request for a search, and its result |
+//! | [`run_options`] | the options of a search that decide how long its checks may take |
+//! | `time_limit` | the end of a run's time |
+//! | [`page`] | the list of runs in pages |
+//! | `starter` | starts a search, or queues it |
+//! | `reader` | finds, lists and follows runs |
+//! | `maintenance` | the periodic tasks, and the shutdown |
+//! | [`activity`] | counters and gauges for operators |
+//! | [`service`] | these parts, put together |
 //!
-//! A driver is the only writer of its run: it numbers results, stores them, and only then publishes
-//! them, so that an id once shown never changes. A result may be shown again, with more sources.
+//! A driver is the only writer of its run: it numbers results, stores them, and only then publishes them, so that an id
+//! never changes after it was shown. A result may be shown again with more sources.
 
+pub mod activity;
+pub mod adaptive_limit;
 pub mod browsing;
-pub mod courtesy;
-mod doubt;
+mod checking;
+pub mod context;
+pub mod coverage;
+mod dispatcher;
 pub mod driver;
+mod drivers;
 pub mod earlier;
 mod ending;
 pub mod entity;
@@ -51,24 +72,34 @@ pub mod figures;
 mod findings;
 pub mod follow;
 pub mod health;
-mod hearing;
-mod holding;
+pub mod host_limiter;
+mod job;
 pub mod journal;
 pub mod lanes;
+mod lifecycle;
 pub mod live;
-pub mod news;
-pub mod order;
+mod maintenance;
+pub mod notification;
+pub mod pace;
 pub mod page;
 pub mod pool;
 pub mod proof;
+mod queue;
+mod reader;
 pub mod record;
+mod registry;
 pub mod retention;
 pub mod ring;
 pub mod run;
-pub mod scheduler;
+pub mod run_options;
 pub mod service;
+pub mod shared_answers;
+mod shared_read;
+pub mod start_request;
+mod starter;
 pub mod stream;
 pub mod suppression;
+mod time_limit;
+mod unconfirmed;
 pub mod unrecorded;
-mod upkeep;
-pub mod workshop;
+mod watch;

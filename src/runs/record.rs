@@ -1,29 +1,27 @@
-//! A run with all that is known of it at one moment: what a report is made of.
+//! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
 use jiff::Timestamp;
 
-use super::run::{Coverage, ModuleReport, Progress, ResultRecord, RunSummary, count};
-use super::service::{Found, Runs};
-use crate::base::storage::StorageError;
+use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 use crate::modules::outcome::Outcome;
 
-/// A run, its results, and how its modules ended, as of one moment.
+/// A run, its results, and the outcomes of its modules at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRecord {
-    /// The run; its counts are those of what stands beside it.
+    /// The run. Its counts are those of the results and modules below.
     pub summary: RunSummary,
-    /// All results so far, by id.
+    /// All results so far in the order of their ids.
     pub results: Vec<ResultRecord>,
-    /// The modules that ended so far.
+    /// The modules that have ended.
     pub modules: Vec<ModuleReport>,
-    /// When it was like that.
+    /// The moment of this record.
     pub as_of: Timestamp,
 }
 
 impl RunRecord {
-    /// What the store gave in three reads: a run that is driven elsewhere may have gone on in between, so
-    /// its counts are made anew.
-    fn of_reads(
+    /// Combines three reads of the store. A run that another instance drives may have changed in between, so its counts
+    /// are computed again.
+    pub(super) fn of_reads(
         mut summary: RunSummary,
         results: Vec<ResultRecord>,
         modules: Vec<ModuleReport>,
@@ -31,38 +29,21 @@ impl RunRecord {
     ) -> Self {
         summary.total_results = count(results.len());
         if !summary.status.is_terminal() {
-            summary.coverage = Coverage::of(modules.iter().map(|module| module.status));
+            summary.coverage = ModuleReport::coverage_of(&modules);
             summary.progress = Progress {
                 modules_completed: count(modules.len()),
-                modules_with_hits: summary.coverage.hit,
+                modules_with_hits: summary.coverage.count_of(Outcome::Hit),
                 ..summary.progress
             };
         }
         Self { summary, results, modules, as_of }
     }
 
-    /// The modules that ended so, by platform and id.
+    /// Returns the modules with that outcome, ordered by platform and id.
     pub fn modules_that(&self, outcome: Outcome) -> Vec<&ModuleReport> {
         let mut modules: Vec<&ModuleReport> =
             self.modules.iter().filter(|module| module.status == outcome).collect();
         modules.sort_by_cached_key(|module| (module.platform.to_lowercase(), module.module.clone()));
         modules
-    }
-}
-
-impl Runs {
-    /// All of a run.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub fn record(&self, found: &Found) -> Result<RunRecord, StorageError> {
-        let as_of = self.workshop.clock.now();
-        match found {
-            Found::Live(run) => Ok(run.record(as_of)),
-            Found::Stored(summary) => {
-                let results = self.stored_results(summary.id)?;
-                Ok(RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, as_of))
-            }
-        }
     }
 }

@@ -1,89 +1,140 @@
-//! Old runs are removed: their queries, results and modules. What was charged stays booked.
+//! Retention: removes the queries, results and modules of old runs. Their charges stay booked.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::{Timestamp, ToSpan};
-use log::{info, warn};
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use log::{info, log, warn};
 use parking_lot::Mutex;
 
 use crate::account::audit::Origin;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
 
-/// How often old runs are looked for when there were none left.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How long one round may take: the housekeeper has leases to renew too.
+/// The interval of searches for old runs when none is left.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// The longest duration of one round. The maintenance thread has to renew leases too.
 const ROUND: Duration = Duration::from_millis(250);
-/// The most that one transaction removes: other writers wait for it, on SQLite all of them.
+/// The maximum size of one transaction. Other writers wait for it. On SQLite, all of them do.
 pub const BATCH: BatchSize = BatchSize { runs: 50, results: 1000 };
 
-/// How much one transaction removes.
+/// The size of a batch that one transaction removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchSize {
-    /// At most so many runs.
+    /// The maximum number of runs.
     pub runs: usize,
-    /// At most so many results together, unless one run alone has more.
+    /// The maximum number of results of all runs together, unless a single run has more.
     pub results: u64,
 }
 
-/// What became of a batch.
+/// The time for which nothing is removed after a long pause.
+pub const HELD_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// The longest pause that counts as usual.
+const SHORT_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The interval at which it is recorded that the server runs, unless its clock was set meanwhile.
+const NOTE_EVERY: Duration = Duration::from_secs(60 * 60);
+/// The maximum difference between the clock and the elapsed time that does not count as a change of the clock.
+const CLOCK_DRIFT: SignedDuration = SignedDuration::from_secs(60);
+
+/// The last record of the fact that the server runs.
+#[derive(Debug, Clone, Copy)]
+struct RunningRecord {
+    since: Timestamp,
+    noted: Timestamp,
+    noted_at: Instant,
+}
+
+impl RunningRecord {
+    /// Returns whether the record is recent enough by the clock.
+    fn holds(&self, now: Timestamp) -> bool {
+        let passed = self.noted_at.elapsed();
+        let drift = now.duration_since(self.noted) - SignedDuration::try_from(passed).unwrap_or_default();
+        passed < NOTE_EVERY && drift.abs() < CLOCK_DRIFT
+    }
+}
+
+/// The result of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swept {
-    /// So many runs were removed; 0: none was old enough.
+pub enum RemovalResult {
+    /// The number of removed runs. It is 0 if none was old enough.
     Runs(u64),
-    /// Another instance is at it.
+    /// Another instance is removing runs.
     Busy,
 }
 
-/// Removes old runs from storage.
+/// Storage from which old runs are removed. `store` is the only implementation: the trait keeps SQL out of this
+/// layer.
 pub trait Retention: Send + Sync {
-    /// Removes the runs that ended longest ago, before `ended_before`: a batch of them. Never two instances
-    /// at once. Notes it in the audit unless there was nothing to do.
+    /// Records that a server runs at that moment. Returns the time since which servers have run without a pause
+    /// longer than `pause`, by their clocks. Returns 1970 if there was no such record.
+    fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError>;
+
+    /// Removes a batch of the runs that ended before `ended_before`, the oldest first. Only one instance at a time
+    /// does so. Records the removal in the audit unless there was nothing to remove.
     fn sweep(
         &self,
         ended_before: Timestamp,
         most: BatchSize,
         at: Timestamp,
         by: &Origin,
-    ) -> Result<Swept, StorageError>;
+    ) -> Result<RemovalResult, StorageError>;
 
-    /// Removes what was deleted from wherever the store itself has noted it beside its tables, without holding others up
-    /// for more than a moment. `false`: somebody was in the way; it is to be tried again. (A PostgreSQL server looks after
-    /// its own log.)
+    /// Removes deleted data from other places of the store, such as a log, without blocking others for more than a
+    /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
+    /// its own log.
     fn wipe(&self) -> Result<bool, StorageError>;
 }
 
-/// Removes runs that ended so many days ago, bit by bit.
-pub struct Sweeper {
+/// A task that removes runs that ended a number of days ago, in small steps.
+///
+/// A clock that jumps ahead makes all runs old at once. The jump looks like a long pause in which no server ran.
+/// Therefore, after a pause longer than half the retention time, nothing is removed for [`HELD_FOR`], and a warning
+/// is logged. An operator can correct the clock meanwhile. After a real pause, removal continues by itself.
+pub struct RetentionTask {
     store: Arc<dyn Retention>,
     clock: Arc<dyn Clock>,
     days: u32,
+    trusts_clock: bool,
+    running: Mutex<Option<RunningRecord>>,
     due: Mutex<Instant>,
     wipe_due: Mutex<Instant>,
 }
 
-impl Sweeper {
-    /// Keeps runs for so many days after their end; 0: for ever.
-    pub fn new(store: Arc<dyn Retention>, clock: Arc<dyn Clock>, days: u32) -> Self {
-        Self { store, clock, days, due: Mutex::new(Instant::now()), wipe_due: Mutex::new(Instant::now()) }
+impl RetentionTask {
+    /// Creates a task that keeps runs for `days` days after their end, or without limit if `days` is 0. With
+    /// `trusts_clock`, removal continues even after a long pause.
+    pub fn new(store: Arc<dyn Retention>, clock: Arc<dyn Clock>, days: u32, trusts_clock: bool) -> Self {
+        let (due, wipe_due) = (Mutex::new(Instant::now()), Mutex::new(Instant::now()));
+        Self { store, clock, days, trusts_clock, running: Mutex::new(None), due, wipe_due }
     }
 
-    /// Removes what is due, for a moment; the housekeeper calls it about once a second. Gives the number of
-    /// runs removed.
-    pub fn keep_house(&self) -> u64 {
+    /// Removes runs that are due, for a short time. The maintenance thread calls this about once a second. Returns
+    /// the number of removed runs.
+    pub fn sweep(&self) -> u64 {
         let mut due = self.due.lock();
         if self.days == 0 || Instant::now() < *due {
             return 0;
+        }
+        match self.is_held() {
+            Ok(false) => {}
+            Ok(true) => {
+                *due = Instant::now() + POLL_INTERVAL;
+                return 0;
+            }
+            Err(error) => {
+                log!(error.log_level(), "cannot remove old runs: {error}");
+                *due = Instant::now() + POLL_INTERVAL;
+                return 0;
+            }
         }
         let until = Instant::now() + ROUND;
         let mut removed = 0;
         let is_clean = loop {
             match self.sweep_once() {
-                Ok(Swept::Runs(0) | Swept::Busy) => break true,
-                Ok(Swept::Runs(runs)) => removed += runs,
+                Ok(RemovalResult::Runs(0) | RemovalResult::Busy) => break true,
+                Ok(RemovalResult::Runs(runs)) => removed += runs,
                 Err(error) => {
-                    warn!("old runs were not removed: {error}");
+                    log!(error.log_level(), "cannot remove old runs: {error}");
                     break true;
                 }
             }
@@ -92,7 +143,7 @@ impl Sweeper {
             }
         };
         if is_clean {
-            *due = Instant::now() + LOOK_EVERY;
+            *due = Instant::now() + POLL_INTERVAL;
         }
         if removed > 0 {
             info!("removed {removed} runs that ended more than {} days ago", self.days);
@@ -100,23 +151,59 @@ impl Sweeper {
         removed
     }
 
-    /// Wipes out what is left of deleted runs, whoever deleted them; the housekeeper calls it about once a second. Where
-    /// somebody is in the way, it is tried again each time.
+    /// Removes the data of deleted runs from other places of the store. The maintenance thread calls this about once
+    /// a second.
     pub fn wipe(&self) {
         let mut due = self.wipe_due.lock();
         if Instant::now() < *due {
             return;
         }
         if let Err(error) = self.store.wipe() {
-            warn!("what was deleted still stands in the database's log: {error}");
-            *due = Instant::now() + LOOK_EVERY;
+            log!(error.log_level(), "cannot wipe deleted data from the database's log: {error}");
+            *due = Instant::now() + POLL_INTERVAL;
         }
     }
 
-    fn sweep_once(&self) -> Result<Swept, StorageError> {
+    /// Returns whether removal is suspended.
+    fn is_held(&self) -> Result<bool, StorageError> {
         let now = self.clock.now();
-        // A timestamp takes hours, not days: a day here is always 24 of them.
+        let mut running = self.running.lock();
+        let known = running.filter(|known| known.holds(now));
+        let since = match known {
+            Some(known) => known.since,
+            None => {
+                let kept = Duration::from_secs(u64::from(self.days) * 24 * 60 * 60);
+                let since = self.store.note_running(now, (kept / 2).max(SHORT_PAUSE))?;
+                let was_held = running.is_some_and(|before| before.since == since);
+                *running = Some(RunningRecord { since, noted: now, noted_at: Instant::now() });
+                if !was_held && !self.trusts_clock && is_young(since, now) {
+                    self.tell_held(since);
+                }
+                since
+            }
+        };
+        Ok(!self.trusts_clock && is_young(since, now))
+    }
+
+    fn tell_held(&self, since: Timestamp) {
+        let until = since.checked_add(HELD_FOR).unwrap_or(Timestamp::MAX);
+        warn!(
+            "the clock leapt ahead, or no server ran for long: searches that ended more than {} days ago are kept until \
+             {}. Set the clock if it is wrong; to remove them now start with --trust-clock",
+            self.days,
+            rfc3339_millis(until)
+        );
+    }
+
+    fn sweep_once(&self) -> Result<RemovalResult, StorageError> {
+        let now = self.clock.now();
+        // `Timestamp` arithmetic uses hours rather than days. A day always has 24 of them here.
         let before = now.checked_sub((i64::from(self.days) * 24).hours()).unwrap_or(Timestamp::MIN);
         self.store.sweep(before, BATCH, now, &Origin::SYSTEM)
     }
+}
+
+/// Returns whether servers have run for less than [`HELD_FOR`] since then.
+fn is_young(since: Timestamp, now: Timestamp) -> bool {
+    now.duration_since(since) < HELD_FOR
 }

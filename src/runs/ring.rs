@@ -1,4 +1,4 @@
-//! A bounded queue of numbered events: the newest are kept, each reader holds a cursor of its own.
+//! [`Ring`]: a bounded queue that keeps the newest of its numbered events. Each reader holds its own cursor.
 
 use std::collections::VecDeque;
 
@@ -10,17 +10,17 @@ pub struct Ring<T> {
     capacity: usize,
 }
 
-/// The ring has passed a reader by: some events that it has not read are gone.
+/// The error for a reader that has fallen behind: some events that it has not read were removed.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lagged;
 
 impl<T: Clone> Ring<T> {
-    /// An empty ring that keeps the last `capacity` events (at least one).
+    /// Creates an empty ring that keeps the last `capacity` events, at least one.
     pub fn new(capacity: usize) -> Self {
         Self { events: VecDeque::new(), first: 0, capacity: capacity.max(1) }
     }
 
-    /// Adds an event; the oldest one gives way when the ring is full.
+    /// Adds an event. Removes the oldest event if the ring is full.
     pub fn push(&mut self, event: T) {
         if self.events.len() == self.capacity {
             self.events.pop_front();
@@ -29,14 +29,14 @@ impl<T: Clone> Ring<T> {
         self.events.push_back(event);
     }
 
-    /// The number that the next event will have.
+    /// Returns the number of the next event.
     pub fn next_number(&self) -> u64 {
         self.first + self.events.len() as u64
     }
 
-    /// The events from number `cursor` on, at most `limit`.
+    /// Returns at most `limit` events, starting with number `cursor`.
     ///
-    /// # Errors
+    /// Returns [`Lagged`] if the event with that number was removed.
     /// [`Lagged`] when the event with that number is gone.
     pub fn read(&self, cursor: u64, limit: usize) -> Result<Vec<T>, Lagged> {
         let skip = cursor.checked_sub(self.first).ok_or(Lagged)?;
@@ -51,9 +51,10 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Readers of any pace see every event in order, or learn that they lag; never a wrong one.
+        /// Checks that readers of any speed get every event in order, or detect that they lag. They never get a wrong
+        /// event.
         #[test]
-        fn a_reader_misses_nothing_unknowingly(
+        fn a_reader_misses_no_event_without_an_error(
             capacity in 1usize..20,
             steps in prop::collection::vec((0u64..12, 1usize..8), 1..60),
         ) {

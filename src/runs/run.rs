@@ -1,4 +1,4 @@
-//! The state of one search: status, progress, coverage, numbered results.
+//! The state of one search: status, progress, coverage and numbered results.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::journal::NewRun;
+use super::coverage::Coverage;
+use super::run_options::RunOptions;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId};
-use crate::modules::outcome::Outcome;
+use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
+use crate::modules::reason::Reason;
 
-/// Where a run stands: `running` (under way, or waiting for its turn), `completed` (all modules finished) or
-/// `failed` (it could not go on). The last two are terminal.
+/// The status of a run: `running` (in progress, or waiting for its turn), `completed` (all modules have ended) or
+/// `failed` (it could not continue). The last two are terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = RunStatus)]
 pub enum Status {
-    /// Under way, or waiting for its turn.
+    /// In progress, or waiting for its turn.
     Running,
-    /// All modules finished. Terminal.
+    /// All modules have ended. Terminal.
     Completed,
-    /// It could not go on. Terminal.
+    /// The run could not continue. Terminal.
     Failed,
 }
 
 impl Status {
-    /// `running`, `completed` or `failed`.
+    /// Returns `running`, `completed` or `failed`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -37,39 +39,39 @@ impl Status {
         }
     }
 
-    /// The status of that name.
+    /// Returns the status with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Running, Self::Completed, Self::Failed].into_iter().find(|status| status.as_str() == name)
     }
 
-    /// Whether nothing more can happen.
+    /// Returns whether the status is final.
     pub fn is_terminal(self) -> bool {
         self != Self::Running
     }
 }
 
-/// Why a run failed.
+/// The error of a failed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// `no_conclusion` (not one module came to a conclusion: no network, say), `store_failed` (the results
+    /// `no_conclusion` (no module came to a conclusion, for example without a network), `store_failed` (the results
     /// could not be stored) or `internal_error`. Others may be added.
     #[schema(pattern = "^[a-z_]+$", examples("no_conclusion"))]
     pub code: String,
-    /// For a person.
-    #[schema(examples("not one module came to a conclusion"))]
+    /// A message for people.
+    #[schema(examples("no module came to a conclusion"))]
     pub message: String,
 }
 
-// In the contract's own shape (2.2). The name `sources` is `entity::merge::SOURCES`.
-/// One entity that was found. An id once shown never changes; the same result may be shown again, with more
-/// sources and a higher confidence.
+// The form is that of the API (`src/manual/api.md`). The name `sources` is `entity::merge::SOURCES`.
+/// One entity that was found. Its id never changes after it was shown; the result may be shown again with more sources
+/// and a higher confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Result)]
 pub struct ResultRecord {
-    /// Number of the result in its run, from 1 on, without gaps.
+    /// The number of the result in its run: from 1, without gaps.
     #[schema(minimum = 1, examples(1))]
     pub id: u32,
-    /// What it is, such as `account`, `profile`, `email` or `dns_record`.
+    /// Kind of entity, such as `account`, `profile`, `email` or `dns_record`.
     #[serde(rename = "type")]
     #[schema(pattern = "^[a-z_]+$", examples("account"))]
     pub result_type: String,
@@ -82,25 +84,25 @@ pub struct ResultRecord {
     /// Primary value, such as a username or an address; null where there is none.
     #[schema(required, examples("octocat"))]
     pub value: Option<String>,
-    /// How sure it is, from 0.0 to 1.0: computed from the evidence.
+    /// The confidence from 0.0 to 1.0, computed from the evidence.
     #[schema(minimum = 0, maximum = 1, examples(0.95))]
     pub confidence: f64,
-    /// Id of the module that found it first: see `GET /v1/modules`.
+    /// The id of the module that found it first: see `GET /v1/modules`.
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub source: String,
-    /// What the module read beside the value: names and values differ from module to module. `sources` names
-    /// every module that found it.
+    /// Further values that the module extracted; names and values differ between modules. `sources` lists every module
+    /// that found the result.
     #[schema(value_type = std::collections::HashMap<String, Value>,
         examples(json!({"display_name": "The Octocat", "sources": [{"module": "github", "platform": "GitHub", "confidence": 0.95}]})))]
     pub metadata: Map<String, Value>,
-    /// When it was recorded: RFC 3339, UTC, milliseconds.
+    /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
 }
 
-// As `…/modules` shows it and as the journal keeps it.
-/// How one module of a run ended.
+// The form is that of the API, and of the journal.
+/// The outcome of one module of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ModuleReport {
     /// Module id: see `GET /v1/modules`.
@@ -109,28 +111,43 @@ pub struct ModuleReport {
     /// Name of the platform.
     #[schema(examples("GitHub"))]
     pub platform: String,
-    /// How it ended.
+    /// The outcome of the module.
     pub status: Outcome,
-    /// A machine-readable word, such as `captcha`, `dns` or `timeout_connect`; null where the outcome says it
-    /// all. Others may be added.
-    #[schema(required, examples("captcha"))]
-    pub reason: Option<String>,
+    /// A machine-readable word, such as `captcha`, `dns` or `timeout_connect`; null where the outcome needs none. With
+    /// `skipped` and `local_resources`, `no_network` or `no_resolver`, the machine of the service could not send the
+    /// check. Others may be added.
+    #[schema(value_type = Option<String>, required, examples("captcha"))]
+    pub reason: Option<Reason>,
     /// The last HTTP status that the site sent; null where it sent none.
     #[schema(required, minimum = 100, maximum = 999, examples(200))]
     pub http_status: Option<u16>,
     /// Milliseconds from the start of the check to its end, without the time in the queue.
     #[schema(examples(412))]
     pub elapsed_ms: u64,
+    /// Present only with the reason `circuit_open`: the site was not asked, because it gave no answer to the last
+    /// checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub circuit: Option<OpenCircuit>,
 }
 
-// Section 2.3 of the contract.
-/// How far a run has come.
+impl ModuleReport {
+    /// Returns the coverage of the modules that have ended.
+    pub fn coverage_of(reports: &[Self]) -> Coverage {
+        let mut coverage = Coverage::default();
+        reports.iter().for_each(|report| coverage.add(report.status, report.reason, report.circuit));
+        coverage
+    }
+}
+
+// The form is that of the API (`src/manual/api.md`).
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Modules of the run.
     #[schema(examples(500))]
     pub modules_total: u32,
-    /// Modules that ended, in whatever way.
+    /// Modules that ended, with any outcome.
     #[schema(examples(231))]
     pub modules_completed: u32,
     /// Modules that ended as a hit.
@@ -138,165 +155,52 @@ pub struct Progress {
     pub modules_with_hits: u32,
 }
 
-/// How the modules that ended did end: one count for each outcome.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Coverage {
-    /// Modules that ended: the sum of the eight outcomes.
-    #[schema(examples(231))]
-    pub checked: u32,
-    /// Of these, those that came to a conclusion: `hit` and `miss`.
-    #[schema(examples(209))]
-    pub conclusive: u32,
-    /// It is there.
-    #[schema(examples(17))]
-    pub hit: u32,
-    /// It is not there.
-    #[schema(examples(192))]
-    pub miss: u32,
-    /// A captcha, a challenge or a login wall stood in the way.
-    #[schema(examples(9))]
-    pub blocked: u32,
-    /// The site asked us to slow down.
-    #[schema(examples(2))]
-    pub rate_limited: u32,
-    /// The deadline passed.
-    #[schema(examples(4))]
-    pub timeout: u32,
-    /// DNS, TLS, connection, or an answer that the module's rules do not know.
-    #[schema(examples(3))]
-    pub error: u32,
-    /// The site says yes to a made-up name too.
-    #[schema(examples(1))]
-    pub unreliable: u32,
-    /// Not asked: the query cannot be a name there, or a key or a browser is not configured.
-    #[schema(examples(3))]
-    pub skipped: u32,
-    /// `conclusive` over `checked` minus `skipped`, from 0.0 to 1.0, three decimals; 0.0 where that is nothing
-    /// over nothing.
-    #[schema(minimum = 0, maximum = 1, examples(0.917))]
-    pub ratio: f64,
-}
-
-impl Coverage {
-    /// Counts outcomes.
-    pub fn of(outcomes: impl IntoIterator<Item = Outcome>) -> Self {
-        let mut coverage = Self::default();
-        for outcome in outcomes {
-            coverage.add(outcome);
-        }
-        coverage
-    }
-
-    /// Counts one more.
-    pub fn add(&mut self, outcome: Outcome) {
-        *self.count_mut(outcome) += 1;
-        self.checked += 1;
-        self.conclusive = self.hit + self.miss;
-        let asked = self.checked - self.skipped;
-        // Three decimals: more would only look exact.
-        self.ratio = if asked == 0 {
-            0.0
-        } else {
-            (f64::from(self.conclusive) / f64::from(asked) * 1000.0).round() / 1000.0
-        };
-    }
-
-    /// How many ended so.
-    pub fn count_of(mut self, outcome: Outcome) -> u32 {
-        *self.count_mut(outcome)
-    }
-
-    fn count_mut(&mut self, outcome: Outcome) -> &mut u32 {
-        match outcome {
-            Outcome::Hit => &mut self.hit,
-            Outcome::Miss => &mut self.miss,
-            Outcome::Blocked => &mut self.blocked,
-            Outcome::RateLimited => &mut self.rate_limited,
-            Outcome::Timeout => &mut self.timeout,
-            Outcome::Error => &mut self.error,
-            Outcome::Unreliable => &mut self.unreliable,
-            Outcome::Skipped => &mut self.skipped,
-        }
-    }
-}
-
-/// Everything about a run but its results and module outcomes.
+/// The state of a run, without its results and module outcomes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// `run_id`.
+    /// The id of the run, which the API calls `run_id`.
     pub id: RunId,
-    /// Owner.
+    /// The account that owns the run.
     pub account: AccountId,
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// What kind of search.
+    /// The type of the search.
     pub search_type: SearchType,
-    /// What the caller sent.
+    /// The query as the caller sent it.
     pub query: String,
-    /// Whether browser modules take part.
+    /// Whether the search is a premium search.
     pub premium: bool,
-    /// The simulated web was asked: nothing of it is real.
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// Whether checks query the simulated web, whose results are not real.
     pub simulated: bool,
-    /// Results so far.
+    /// The number of results so far.
     pub total_results: u32,
-    /// The newest write of results that is seen in them; 0: none, or one of an earlier version.
+    /// The revision of the last write of results; 0 if there was none, or one by an earlier version.
     pub revision: u64,
-    /// Progress block.
+    /// The progress of the run.
     pub progress: Progress,
-    /// Outcome counts.
+    /// The number of modules by outcome.
     pub coverage: Coverage,
-    /// What it cost; 0 after a refund.
+    /// The cost in credits; 0 after a refund.
     pub credits_charged: u64,
-    /// When it was accepted.
+    /// The time at which the search was accepted.
     pub created_at: Timestamp,
-    /// When it ended.
+    /// The time at which the run ended.
     pub completed_at: Option<Timestamp>,
-    /// Why it failed.
+    /// The error of a failed run.
     pub error: Option<RunError>,
+    /// Whether the run waits for its first driver.
+    pub waits: bool,
+    /// The last known position in the queue, from 1. It is `None` if the run is not waiting or the position was not
+    /// read.
+    pub queue_position: Option<u32>,
 }
 
-impl RunSummary {
-    /// A run that is about to start.
-    pub fn opening(new: &NewRun, credits: u64) -> Self {
-        Self {
-            id: new.id,
-            account: new.account,
-            status: Status::Running,
-            search_type: new.search_type,
-            query: new.query.clone(),
-            premium: new.premium,
-            simulated: new.simulated,
-            total_results: 0,
-            revision: 0,
-            progress: Progress { modules_total: count(new.modules.len()), ..Progress::default() },
-            coverage: Coverage::default(),
-            credits_charged: credits,
-            created_at: new.created_at,
-            completed_at: None,
-            error: None,
-        }
-    }
-}
-
-/// A length as the contract counts it. Results and modules of one run are capped far below the bound.
+/// Converts a length to the type of the API. A run has far fewer results and modules than that type can count.
 pub fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
-/// Module id to outcome, for progress frames.
+/// Outcomes by module id, for progress frames.
 pub type ModuleStatus = BTreeMap<String, Outcome>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_ratio_leaves_out_skipped_modules() {
-        use Outcome::{Blocked, Hit, Miss, Skipped};
-        assert_eq!(Coverage::of([]).ratio.to_bits(), 0f64.to_bits());
-        assert_eq!(Coverage::of([Skipped]).ratio.to_bits(), 0f64.to_bits());
-        let coverage = Coverage::of([Hit, Miss, Blocked, Skipped]);
-        assert_eq!((coverage.checked, coverage.conclusive), (4, 2));
-        assert!((coverage.ratio - 0.667).abs() < 1e-9);
-    }
-}

@@ -1,149 +1,174 @@
-//! A run told to one reader, frame by frame: `run` first, results and progress as they come, `done` last; a comment
-//! in the silence, `reconnect` at the ceiling, `error` where the server breaks or goes away.
+//! [`Stream`]: sends a run to one reader, frame by frame. The first frame is `run`, then results and progress follow,
+//! and the last is `done`. If nothing happens for a while, it sends a comment. At the longest duration it sends
+//! `reconnect`, and if the server fails or shuts down, `error`.
 
-use std::io;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use log::warn;
 
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
 use super::follow::{Follower, Step};
+use super::run::Status;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 
-/// Frames are sent together up to this size: a replay of thousands costs few writes, and none that a
-/// slow reader could not take within the write timeout.
+/// The maximum size of frames that are sent together, in bytes. A replay of thousands of results then needs few
+/// writes, and each write is small enough for a slow reader to receive within the write timeout.
 const WRITE_BYTES: usize = 32 * 1024;
-/// How often a reader's right to read is looked at.
-const LEAVE_PERIOD: Duration = Duration::from_secs(2);
-
-/// How long a stream may last and be silent.
+/// The limits of a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamLimits {
-    /// Stream ceiling.
+    /// The longest duration of a stream.
     pub ceiling: Duration,
-    /// Silence after which a comment is sent.
+    /// The time without a frame after which a comment is sent.
     pub keep_alive: Duration,
 }
 
-/// Whether the reader may go on reading.
-pub type Leave = Box<dyn FnMut() -> Result<bool, StorageError> + Send>;
+/// The permission of a reader, which may end before the stream does.
+pub struct Permission {
+    /// A function that returns whether the reader may continue to read.
+    pub holds: Box<dyn FnMut() -> Result<bool, StorageError> + Send>,
+    /// The interval at which the permission is checked.
+    pub every: Duration,
+    /// The code of the `error` frame that ends the stream when the permission ends.
+    pub error: &'static str,
+    /// The message of that frame.
+    pub message: &'static str,
+}
 
-/// What takes the bytes. It fails where the reader is gone.
-pub type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;
-
-/// A run on its way to one reader.
+/// A stream that sends a run to one reader.
 pub struct Stream {
     follower: Follower,
     limits: StreamLimits,
     request_id: RequestId,
-    leave: Option<Leave>,
+    permission: Option<Permission>,
 }
 
 impl Stream {
-    /// Tells what `follower` reads; `request_id` is that of the request which asked.
+    /// Creates a stream of the frames of `follower`. `request_id` is the id of the request that opened it.
     pub fn new(follower: Follower, limits: StreamLimits, request_id: RequestId) -> Self {
-        Self { follower, limits, request_id, leave: None }
+        Self { follower, limits, request_id, permission: None }
     }
 
-    /// The same for as long as `leave` says so, which is asked every other second: then it ends with an `error`
-    /// frame that says `unauthorized`.
+    /// Makes the stream end with an `error` frame as soon as the permission ends.
     #[must_use]
-    pub fn as_long_as(mut self, leave: Leave) -> Self {
-        self.leave = Some(leave);
+    pub fn with_permission(mut self, permission: Permission) -> Self {
+        self.permission = Some(permission);
         self
     }
 
-    /// Tells all of it, to the end.
+    /// Writes the run to `out` until its end.
     ///
     /// # Errors
-    /// What `send` says.
-    pub fn run(mut self, send: Sink<'_>) -> io::Result<()> {
+    /// Returns the error of a write, which means that the reader has disconnected.
+    pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.limits.ceiling;
         let mut asked_at = Instant::now();
-        send(&self.follower.run_frame())?;
+        out.write_all(&self.follower.run_frame())?;
         let mut quiet_until = Instant::now() + self.limits.keep_alive;
         loop {
             let mut until = quiet_until.min(ends_at);
-            if self.leave.is_some() {
-                until = until.min(asked_at + LEAVE_PERIOD);
+            if let Some(permission) = &self.permission {
+                until = until.min(asked_at + permission.every);
             }
             match self.follower.next(until) {
                 Ok(Step::Frames(frames)) => {
-                    send_all(send, &frames)?;
+                    send_all(out, &frames)?;
                     quiet_until = Instant::now() + self.limits.keep_alive;
                 }
                 Ok(Step::End) => return Ok(()),
                 Ok(Step::Quiet) => {
                     let now = Instant::now();
                     if now >= quiet_until && now < ends_at {
-                        send(KEEP_ALIVE)?;
+                        out.write_all(KEEP_ALIVE)?;
                         quiet_until = Instant::now() + self.limits.keep_alive;
                     }
                 }
                 Ok(Step::Shutdown) => {
                     return self.send_error(
-                        send,
+                        out,
                         "server_shutdown",
-                        "the server shuts down; the run goes on",
+                        "the server is shutting down; the run continues",
                     );
                 }
-                Ok(Step::Gone) => return self.send_error(send, "not_found", "the run was deleted"),
-                Err(error) => return self.send_unavailable(send, &error),
+                Ok(Step::Gone) => return self.send_deleted(out),
+                Err(error) => return self.send_unavailable(out, &error),
             }
-            if asked_at.elapsed() >= LEAVE_PERIOD {
-                match self.leave.as_mut().map_or(Ok(true), |leave| leave()) {
+            if let Some(permission) =
+                self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every)
+            {
+                let (error, message) = (permission.error, permission.message);
+                match (permission.holds)() {
                     Ok(true) => asked_at = Instant::now(),
-                    Ok(false) => return self.send_error(send, "unauthorized", "the session has ended"),
-                    Err(error) => return self.send_unavailable(send, &error),
+                    Ok(false) => return self.send_refused(out, error, message),
+                    Err(error) => return self.send_unavailable(out, &error),
                 }
             }
             if Instant::now() >= ends_at {
-                return self.send_reconnect(send);
+                return self.send_reconnect(out);
             }
         }
     }
 
-    /// At the ceiling: what is ready still goes out, so that a run that ended just now ends with `done`.
-    fn send_reconnect(&mut self, send: Sink<'_>) -> io::Result<()> {
+    /// Sends available frames before the `reconnect` frame, so that a run that has just ended ends with `done`.
+    fn send_reconnect(&mut self, out: &mut dyn Write) -> io::Result<()> {
         loop {
             match self.follower.next(Instant::now()) {
-                Ok(Step::Frames(frames)) => send_all(send, &frames)?,
+                Ok(Step::Frames(frames)) => send_all(out, &frames)?,
                 Ok(Step::End) => return Ok(()),
-                _ => return send(&event::reconnect_frame(self.follower.summary().id)),
+                _ => return out.write_all(&event::reconnect_frame(self.follower.summary().id)),
             }
         }
     }
 
-    fn send_unavailable(&self, send: Sink<'_>, error: &StorageError) -> io::Result<()> {
-        warn!(request_id = self.request_id.as_str(); "a stream broke: {error}");
-        self.send_error(send, "unavailable", "the service cannot reach its database")
+    fn send_unavailable(&self, out: &mut dyn Write, error: &StorageError) -> io::Result<()> {
+        warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
+        self.send_error(out, "unavailable", "the service cannot reach its database")
     }
 
-    fn send_error(&self, send: Sink<'_>, code: &'static str, message: &'static str) -> io::Result<()> {
+    /// Sends an `error` frame with a `retry_after`, after which a new attachment may succeed.
+    fn send_error(&self, out: &mut dyn Write, code: &'static str, message: &'static str) -> io::Result<()> {
+        out.write_all(&event::error_frame(&ErrorData {
+            retry_after: Some(1),
+            ..self.error_data(code, message)
+        }))
+    }
+
+    fn send_refused(&self, out: &mut dyn Write, code: &'static str, message: &'static str) -> io::Result<()> {
+        out.write_all(&event::error_frame(&self.error_data(code, message)))
+    }
+
+    fn send_deleted(&self, out: &mut dyn Write) -> io::Result<()> {
+        let data = self.error_data("not_found", "the run was deleted");
+        out.write_all(&event::error_frame(&ErrorData { status: Status::Failed, ..data }))
+    }
+
+    fn error_data(&self, error: &'static str, message: &'static str) -> ErrorData<'_> {
         let summary = self.follower.summary();
-        send(&event::error_frame(&ErrorData {
+        let request_id = self.request_id.as_str();
+        ErrorData {
             run_id: summary.id,
             status: summary.status,
-            error: code,
+            error,
             message,
-            retry_after: 1,
-            request_id: self.request_id.as_str(),
-        }))
+            retry_after: None,
+            request_id,
+        }
     }
 }
 
-fn send_all(send: Sink<'_>, frames: &[Frame]) -> io::Result<()> {
+fn send_all(out: &mut dyn Write, frames: &[Frame]) -> io::Result<()> {
     if let [frame] = frames {
-        return send(frame);
+        return out.write_all(frame);
     }
     let mut buffer = Vec::with_capacity(WRITE_BYTES);
     for frame in frames {
         if !buffer.is_empty() && buffer.len() + frame.len() > WRITE_BYTES {
-            send(&buffer)?;
+            out.write_all(&buffer)?;
             buffer.clear();
         }
         buffer.extend_from_slice(frame);
     }
-    if buffer.is_empty() { Ok(()) } else { send(&buffer) }
+    if buffer.is_empty() { Ok(()) } else { out.write_all(&buffer) }
 }

@@ -1,4 +1,4 @@
-//! Identifiers that are never searched, known by their keyed hashes alone.
+//! Identifiers that are never searched, of which only keyed hashes are known.
 //!
 //! A list is a text file. Each line is a type, the id of the key, and a hash:
 //!
@@ -7,20 +7,21 @@
 //! email 5f1d0c3a 8c1f…64 hexadecimal digits
 //! ```
 //!
-//! The hash is HMAC-SHA-256 under the operator's key, of `sightline-suppress-1`, a zero byte, the type, a
-//! zero byte, and the identifier's folded normal form: the normal form that is searched (see
-//! [`crate::modules::query`]) in Unicode's NFKC form, each character lower-cased, upper-cased and lower-cased
-//! again. So neither case, width, IDNA, a leading `@`, blanks nor an address around a domain pass by.
-//! Exactly that identifier is meant: no other address at its domain, no subdomain, no plus-tag.
+//! The hash is an HMAC-SHA-256 with the operator's key of `sightline-suppress-1`, a zero byte, the type, a zero byte,
+//! and the folded normal form of the identifier. That is the normal form that is searched (see
+//! [`crate::modules::query`]) in Unicode's NFKC form, with each character lower-cased, upper-cased and lower-cased
+//! again. Therefore case, width, IDNA, a leading `@`, blanks or an address around a domain do not evade the list.
+//! Exactly that identifier is suppressed, and no other address at its domain, no subdomain and no plus-tag.
 //!
-//! The key's id is the first four bytes of the same HMAC of `sightline-suppress-key-id`: a list that was
-//! made with another key is refused instead of suppressing nothing. Without the key the file does not even
-//! let anyone try out guesses.
+//! The key's id is the first four bytes of the same HMAC of `sightline-suppress-key-id`, so a list that was made with
+//! another key is refused instead of suppressing nothing. Without the key, guesses cannot be compared with the file.
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::RwLock;
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
@@ -30,17 +31,34 @@ use crate::modules::query::{Query, SearchType};
 const ENTRY: &[u8] = b"sightline-suppress-1\0";
 const KEY_ID: &[u8] = b"sightline-suppress-key-id";
 
+/// The list that is in force, which can be replaced.
+#[derive(Default)]
+pub(super) struct CurrentSuppression(RwLock<Arc<Suppressed>>);
+
+impl CurrentSuppression {
+    /// Replaces the list.
+    pub(super) fn set(&self, list: Suppressed) {
+        *self.0.write() = Arc::new(list);
+    }
+
+    /// Returns whether the query is on the list.
+    pub(super) fn holds(&self, query: &Query) -> bool {
+        let list = Arc::clone(&self.0.read());
+        list.holds(query)
+    }
+}
+
 /// The operator's key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuppressKey(Secret<String>);
 
 impl SuppressKey {
-    /// Its bytes are used as they are.
+    /// Creates a key from the bytes of a text.
     pub fn new(key: Secret<String>) -> Self {
         Self(key)
     }
 
-    /// The line that suppresses this identifier.
+    /// Returns the line of a list that suppresses this identifier.
     pub fn line(&self, query: &Query) -> String {
         format!("{} {} {}", query.search_type(), self.id(), hex(&self.hash(query)))
     }
@@ -61,9 +79,9 @@ impl SuppressKey {
     }
 }
 
-/// One form for all spellings that may mean the same.
+/// Returns one form for all spellings that may mean the same identifier.
 fn folded(normal: &str) -> String {
-    // By way of capital letters, which bring together what has one of them (ς and σ, ß, ẞ and ss).
+    // Upper-casing gives equal results for characters with the same capital letter: ς and σ, or ß, ẞ and ss.
     let cased = normal.nfkc().flat_map(char::to_lowercase).flat_map(char::to_uppercase);
     cased.flat_map(char::to_lowercase).nfkc().collect()
 }
@@ -72,12 +90,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is wrong with a line. Repeats nothing of it: somebody may have pasted an identifier.
+/// The error for an invalid line. It contains no text of the line, which may include an identifier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     pub line: usize,
-    /// What, and what is allowed.
+    /// The cause, and the allowed form.
     pub why: String,
 }
 
@@ -87,17 +105,17 @@ impl fmt::Display for BadLine {
     }
 }
 
-/// Identifiers that are never searched.
+/// A list of identifiers that are never searched.
 #[derive(Debug, Default)]
 pub struct Suppressed {
     list: Option<(SuppressKey, HashSet<[u8; 32]>)>,
 }
 
 impl Suppressed {
-    /// Reads a list. Blank lines and those that begin with `#` are passed over.
+    /// Parses a list. Blank lines and those that begin with `#` are ignored.
     ///
     /// # Errors
-    /// The first line that is none.
+    /// Returns the first invalid line.
     pub fn parse(text: &str, key: SuppressKey) -> Result<Self, BadLine> {
         let id = key.id();
         let mut hashes = HashSet::new();
@@ -110,17 +128,17 @@ impl Suppressed {
         Ok(Self { list: Some((key, hashes)) })
     }
 
-    /// How many identifiers it holds.
+    /// Returns the number of identifiers.
     pub fn len(&self) -> usize {
         self.list.as_ref().map_or(0, |(_, hashes)| hashes.len())
     }
 
-    /// Whether it holds none.
+    /// Returns whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether this must not be searched.
+    /// Returns whether the query must not be searched.
     pub fn holds(&self, query: &Query) -> bool {
         self.list
             .as_ref()
@@ -172,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_a_suppressed_identifier_is_held() {
+    fn every_spelling_of_a_suppressed_identifier_is_suppressed() {
         use SearchType::{Domain, Email, Username};
         for (kind, listed, spellings) in [
             (Username, "Jane_Doe", &["jane_doe", "@JANE_DOE", "  @jane_doe\n", "ｊａｎｅ_doe"][..]),
@@ -194,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_held() {
+    fn nothing_else_is_suppressed() {
         use SearchType::{Domain, Email, Username};
         let emails = list(Email, "jane@example.com");
         for other in ["jane+x@example.com", "jan@example.com", "jane@www.example.com", "j.ane@example.com"] {
@@ -202,7 +220,7 @@ mod tests {
         }
         assert!(!emails.holds(&query(Username, "jane")));
         assert!(!emails.holds(&query(Domain, "example.com")));
-        // The same text as another type is another identifier.
+        // The hash of the text with another type is different.
         assert!(!list(Domain, "example.com").holds(&query(Username, "example.com")));
         assert!(!Suppressed::default().holds(&query(Username, "jane")));
     }
@@ -218,7 +236,7 @@ mod tests {
         "email db80c10f f85020b874ddf28519ddf2751597788293615fd75c99b6f3195495d523297033";
 
     #[test]
-    fn a_bad_line_is_named_and_not_repeated() {
+    fn an_invalid_line_is_reported_by_its_number_only() {
         let good = key().line(&query(SearchType::Email, "jane@example.com"));
         let other = SuppressKey::new(Secret::new("another-key-0123456789".into()));
         let foreign = other.line(&query(SearchType::Email, "jane@example.com"));
@@ -247,13 +265,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn folding_again_changes_nothing(text in "\\PC{0,20}") {
+        fn folding_is_idempotent(text in "\\PC{0,20}") {
             let once = folded(&text);
             prop_assert_eq!(folded(&once), once);
         }
 
         #[test]
-        fn case_never_passes_by(name in "[a-zA-Zéüñ0-9._-]{1,30}") {
+        fn case_never_evades_suppression(name in "[a-zA-Zéüñ0-9._-]{1,30}") {
             if let Ok(listed) = Query::parse(SearchType::Username, &name) {
                 let list = Suppressed::parse(&key().line(&listed), key()).unwrap();
                 for spelling in [name.to_uppercase(), name.to_lowercase(), format!("@{name}")] {

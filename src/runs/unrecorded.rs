@@ -1,5 +1,5 @@
-//! A journal that keeps nothing: for one search on a terminal, whose only reader sees it live. What a
-//! person searches there leaves no trace on the disk.
+//! [`Unrecorded`]: a journal that stores nothing, for a search in a terminal, whose only reader sees the run live. Such
+//! a search leaves no trace on the disk.
 
 use std::sync::Weak;
 use std::time::Duration;
@@ -7,18 +7,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::health::Tallies;
+use super::health::circuit::CircuitRecord;
 use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, Write,
 };
-use super::news::Ear;
+use super::notification::Subscriber;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 
-/// Takes everything, keeps nothing.
+/// A journal that accepts everything and stores nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unrecorded;
 
@@ -39,10 +40,6 @@ impl Journal for Unrecorded {
         Ok(Write::Done)
     }
 
-    fn renew(&self, _: &[(RunId, Lease)], _: Duration) -> Result<Vec<RunId>, StorageError> {
-        Ok(Vec::new())
-    }
-
     fn finish(&self, _: RunId, _: Lease, _: &Checkpoint, _: &Ending) -> Result<Write, StorageError> {
         Ok(Write::Done)
     }
@@ -53,6 +50,14 @@ impl Journal for Unrecorded {
 
     fn take_over(&self, _: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
         Ok(Vec::new())
+    }
+
+    fn queue(&self, _: bool) -> Result<Vec<RunId>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn undo_start(&self, _: RunId, _: &Ending) -> Result<Write, StorageError> {
+        Ok(Write::Done)
     }
 
     fn run(&self, _: RunId, _: AccountId) -> Result<Option<RunSummary>, StorageError> {
@@ -83,11 +88,28 @@ impl Journal for Unrecorded {
         Ok(Tallies::new())
     }
 
+    fn share_circuits(&self, _: bool, _: &[CircuitRecord]) -> Result<Vec<CircuitRecord>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn reset_circuits(&self, _: Option<&str>, _: Timestamp, _: &Origin) -> Result<Vec<String>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn reset_deadlines(
+        &self,
+        _: Option<&str>,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        Ok(Vec::new())
+    }
+
     fn forget_idempotency(&self, _: Timestamp) -> Result<(), StorageError> {
         Ok(())
     }
 
-    fn listen(&self, _: Weak<dyn Ear>) -> Result<bool, StorageError> {
+    fn listen(&self, _: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
         Ok(false)
     }
 }

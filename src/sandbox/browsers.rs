@@ -1,14 +1,14 @@
-//! Browsers that are simulated along with the web: they draw what its pages would come to.
+//! Simulated browsers. A browser's answer is the page as it is after its scripts have run.
 
 use crate::modules::probe::Browsers;
 
-/// How many pages are open at once, as with real browsers.
+/// The number of pages that are open at once, as with real browsers.
 const SESSIONS: usize = 2;
 
-/// Always there.
+/// Simulated browsers that are always available.
 #[derive(Debug, Clone, Copy)]
 pub struct SimulatedBrowsers {
-    /// How many pages can be open at once.
+    /// The number of pages that can be open at once.
     pub sessions: usize,
 }
 

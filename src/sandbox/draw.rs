@@ -1,10 +1,10 @@
-//! Chance without chance: numbers drawn from names, the same on every machine and in every year.
+//! Deterministic pseudo-random numbers that depend on a seed and some words only.
 
-/// A number drawn from a seed and some words (FNV-1a, then the finalizer of SplitMix64).
+/// Returns a number derived from the seed and the words (FNV-1a, then the finalizer of SplitMix64).
 pub(super) fn draw(seed: u64, words: &[&str]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325 ^ finalize(seed);
     for word in words {
-        // 0xff stands in no UTF-8 text: ("ab", "c") and ("a", "bc") differ.
+        // The byte 0xff occurs in no UTF-8 text, so ("ab", "c") and ("a", "bc") give different numbers.
         for byte in word.bytes().chain([0xff]) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
@@ -12,9 +12,9 @@ pub(super) fn draw(seed: u64, words: &[&str]) -> u64 {
     finalize(hash)
 }
 
-/// The same as a fraction: at least 0.0, below 1.0.
+/// Returns a fraction of at least 0.0 and below 1.0.
 pub(super) fn fraction(seed: u64, words: &[&str]) -> f64 {
-    // 53 bits are what an f64 holds exactly.
+    // An `f64` represents integers of up to 53 bits exactly.
     (draw(seed, words) >> 11) as f64 / (1u64 << 53) as f64
 }
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_are_fixed_for_ever_and_depend_on_every_word() {
+    fn draws_never_change_and_depend_on_every_word() {
         assert_eq!(draw(7, &["a", "b"]), draw(7, &["a", "b"]));
         let others = [draw(8, &["a", "b"]), draw(7, &["ab"]), draw(7, &["a", "b", ""]), draw(7, &["b", "a"])];
         assert!(others.iter().all(|other| *other != draw(7, &["a", "b"])));

@@ -1,27 +1,28 @@
-//! A simulated web that plays every module of the catalogue.
+//! A simulated web with a site for every module of the catalogue.
 //!
-//! A [`Sandbox`] is an HTTP server on a loopback port of its own. A prober in sandbox mode sends every
-//! request to it instead of to the site, in plain HTTP, and says in `X-Sightline-*` headers which module
-//! asks for what. The engine, the prober and the matchers are the real ones; nothing outside is asked.
+//! A [`Sandbox`] is an HTTP server on its own loopback port. In sandbox mode, a prober sends every request to this
+//! server instead of the real site, as plain HTTP. `X-Sightline-*` headers name the module and the original request.
+//! The engine, the prober and the matchers are the real ones. No outside host is contacted.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`options`](self) | what the simulated web is like: seed, delays, shares of sites that misbehave |
-//! | `world` | who exists where, how each site behaves, how long it takes; names to rely on |
-//! | `web` | from a request to what comes of it |
-//! | `stage/` | answers that make a module hit or miss, from its own rules, tried out on them |
-//! | `browsers`, `script` | premium modules: pages as a browser would hand them over, or as it gets them |
-//! | `trouble` | challenge pages, login walls and other trouble |
-//! | `server`, `wire` | the little HTTP server |
+//! | [`options`](self) | the options: seed, delays, shares of sites that misbehave |
+//! | `world` | the existing names, the behaviour and the delay of each site; names to rely on |
+//! | `web` | the reaction to each request |
+//! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
+//! | `browsers`, `script` | premium modules: pages as a browser returns them, or as a real browser gets them |
+//! | `faults` | challenge pages, login pages and other misbehaviour |
+//! | `server`, `wire` | the HTTP server |
 //!
 //! # Names that client developers can rely on
-//! Queries that begin with `nobody` exist nowhere, with `everybody` everywhere; with `blocked`, `limited`,
-//! `silent` or `broken` every site behaves so. In an email address the local part counts, in a domain the
-//! first label. All else is drawn from the seed and the names: the same query has the same results.
+//! Queries that begin with `nobody` exist nowhere, those that begin with `everybody` exist everywhere. With
+//! `blocked`, `limited`, `silent` or `broken`, every site behaves accordingly. Only the local part of an email
+//! address and the first label of a domain count. Everything else is derived from the seed and the names: equal
+//! queries have equal results.
 //!
-//! # To add a way of misbehaving
-//! [`Mood`] and [`Shares`] in `options.rs`, its answer in `trouble.rs`; for client developers a name in
-//! `world.rs`.
+//! # To add a kind of misbehaviour
+//! Add it to [`SiteBehavior`] and [`Shares`] in `options.rs`, and its answer to `faults.rs`. For client developers, add
+//! a name to `world.rs`.
 
 use std::fmt;
 use std::io;
@@ -32,24 +33,24 @@ use crate::modules::module::Module;
 
 mod browsers;
 mod draw;
+mod faults;
 mod options;
+mod pages;
 mod script;
 mod server;
-mod stage;
-mod trouble;
 mod web;
 mod wire;
 mod world;
 
 pub use browsers::SimulatedBrowsers;
-pub use options::{Mood, SandboxOptions, Shares};
-pub use stage::Problem;
+pub use options::{SandboxOptions, Shares, SiteBehavior};
+pub use pages::Problem;
 pub use web::Requests;
 
 use server::{Host, Server};
 use web::Web;
 
-/// The running simulated web; it stops when dropped.
+/// A running simulated web. It stops when it is dropped.
 pub struct Sandbox {
     server: Server,
     web: Arc<Web>,
@@ -62,10 +63,10 @@ impl fmt::Debug for Sandbox {
 }
 
 impl Sandbox {
-    /// Starts to answer for these modules on a free loopback port.
+    /// Starts the simulated web for these modules on a free loopback port.
     ///
     /// # Errors
-    /// `InvalidInput` when the options are impossible; otherwise no port or no threads were to be had.
+    /// Returns `InvalidInput` if the options are impossible, or another error if no port or no threads are available.
     pub fn start(
         modules: impl IntoIterator<Item = Arc<Module>>,
         options: SandboxOptions,
@@ -77,20 +78,21 @@ impl Sandbox {
         Ok(Self { server, web })
     }
 
-    /// Where it listens: `127.0.0.1` and a port.
+    /// Returns the address of its server: `127.0.0.1` and a port.
     pub fn addr(&self) -> SocketAddr {
         self.server.addr()
     }
 
-    /// How often it was asked so far.
+    /// Returns the counts of the requests so far.
     pub fn requests(&self) -> Requests {
         self.web.requests()
     }
 
-    /// The modules for which it cannot give answers that hit and answers that miss, sorted by module;
-    /// their rules cannot tell the two apart. Tries every module out: seconds for a large catalogue.
+    /// Returns the modules for which it cannot make answers that hit and answers that miss, sorted by module. The
+    /// rules of such a module cannot tell the two apart. This tests every module, which takes seconds for a large
+    /// catalogue.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self.web.sites().flat_map(stage::Site::problems).collect();
+        let mut problems: Vec<Problem> = self.web.sites().flat_map(pages::Site::problems).collect();
         problems.sort_by(|one, other| (&one.module, &one.what).cmp(&(&other.module, &other.what)));
         problems
     }

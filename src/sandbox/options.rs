@@ -1,37 +1,38 @@
-//! What the simulated web is like.
+//! The options of the simulated web.
 
 use std::collections::BTreeMap;
 use std::io;
 
-/// How a site behaves today.
+/// The behaviour of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mood {
-    /// Answers as its module expects.
+pub enum SiteBehavior {
+    /// The site answers as its module expects.
     Clear,
-    /// The same, five to ten times as slow.
+    /// The site answers as its module expects, but five to ten times as slowly.
     Slow,
-    /// A challenge page with 403 or 503, whoever asks: `blocked`.
+    /// The site answers every query with a challenge page and status 403 or 503. The outcome is `blocked`.
     Blocked,
-    /// 429 with `Retry-After`, whoever asks: `rate_limited`.
+    /// The site answers every query with status 429 and `Retry-After`. The outcome is `rate_limited`.
     RateLimited,
-    /// Never answers: `timeout`.
+    /// The site never answers. The outcome is `timeout`.
     Silent,
-    /// Resets every connection: `error`.
+    /// The site resets every connection. The outcome is `error`.
     Reset,
-    /// An internal error page: `error`.
+    /// The site answers with an internal error page. The outcome is `error`.
     Broken,
-    /// A redirect to a login page, whoever asks: never a hit, but where the module reads the queried
-    /// domain's own site.
-    Walled,
-    /// 200 with an empty body, whoever asks: `error`.
+    /// The site redirects every query to a login page. The outcome is never a hit, except for a module that reads the
+    /// queried domain's own site.
+    LoginPage,
+    /// The site answers every query with status 200 and an empty body. The outcome is `error`.
     Empty,
-    /// Says yes to every name, made-up ones too: `unreliable`.
+    /// The site reports that every name exists, made-up ones too. The outcome is `unreliable`.
     SaysYes,
 }
 
-/// Shares of the sites in each [`Mood`], each 0.0 to 1.0; what they leave is [`Mood::Clear`].
+/// The shares of the sites in each [`SiteBehavior`], each from 0.0 to 1.0. The remaining sites are
+/// [`SiteBehavior::Clear`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(missing_docs, reason = "one share for each mood, named after it")]
+#[expect(missing_docs, reason = "one share for each behaviour, named after it")]
 pub struct Shares {
     pub slow: f64,
     pub blocked: f64,
@@ -39,14 +40,15 @@ pub struct Shares {
     pub silent: f64,
     pub reset: f64,
     pub broken: f64,
-    pub walled: f64,
+    pub login_page: f64,
     pub empty: f64,
-    /// Taken only from modules whose hits a control check guards: the others could not notice.
+    /// The share of sites that report every name as existing. It applies only to modules whose hits are guarded by a
+    /// control check, because other modules cannot detect such a site.
     pub says_yes: f64,
 }
 
 impl Shares {
-    /// Every site is clear.
+    /// Shares with which every site is [`SiteBehavior::Clear`].
     pub const NONE: Self = Self {
         slow: 0.0,
         blocked: 0.0,
@@ -54,46 +56,46 @@ impl Shares {
         silent: 0.0,
         reset: 0.0,
         broken: 0.0,
-        walled: 0.0,
+        login_page: 0.0,
         empty: 0.0,
         says_yes: 0.0,
     };
 
-    /// Every site in that mood.
-    pub fn only(mood: Mood) -> Self {
+    /// Returns shares with which every site is with the given behaviour.
+    pub fn only(behavior: SiteBehavior) -> Self {
         let mut shares = Self::NONE;
-        *match mood {
-            Mood::Clear => return shares,
-            Mood::Slow => &mut shares.slow,
-            Mood::Blocked => &mut shares.blocked,
-            Mood::RateLimited => &mut shares.rate_limited,
-            Mood::Silent => &mut shares.silent,
-            Mood::Reset => &mut shares.reset,
-            Mood::Broken => &mut shares.broken,
-            Mood::Walled => &mut shares.walled,
-            Mood::Empty => &mut shares.empty,
-            Mood::SaysYes => &mut shares.says_yes,
+        *match behavior {
+            SiteBehavior::Clear => return shares,
+            SiteBehavior::Slow => &mut shares.slow,
+            SiteBehavior::Blocked => &mut shares.blocked,
+            SiteBehavior::RateLimited => &mut shares.rate_limited,
+            SiteBehavior::Silent => &mut shares.silent,
+            SiteBehavior::Reset => &mut shares.reset,
+            SiteBehavior::Broken => &mut shares.broken,
+            SiteBehavior::LoginPage => &mut shares.login_page,
+            SiteBehavior::Empty => &mut shares.empty,
+            SiteBehavior::SaysYes => &mut shares.says_yes,
         } = 1.0;
         shares
     }
 
-    pub(super) fn by_mood(&self) -> [(Mood, f64); 9] {
+    pub(super) fn by_behavior(&self) -> [(SiteBehavior, f64); 9] {
         [
-            (Mood::Slow, self.slow),
-            (Mood::Blocked, self.blocked),
-            (Mood::RateLimited, self.rate_limited),
-            (Mood::Silent, self.silent),
-            (Mood::Reset, self.reset),
-            (Mood::Broken, self.broken),
-            (Mood::Walled, self.walled),
-            (Mood::Empty, self.empty),
-            (Mood::SaysYes, self.says_yes),
+            (SiteBehavior::Slow, self.slow),
+            (SiteBehavior::Blocked, self.blocked),
+            (SiteBehavior::RateLimited, self.rate_limited),
+            (SiteBehavior::Silent, self.silent),
+            (SiteBehavior::Reset, self.reset),
+            (SiteBehavior::Broken, self.broken),
+            (SiteBehavior::LoginPage, self.login_page),
+            (SiteBehavior::Empty, self.empty),
+            (SiteBehavior::SaysYes, self.says_yes),
         ]
     }
 }
 
 impl Default for Shares {
-    /// About what a full search meets on the real web.
+    /// Returns shares that are close to those that a full search meets on the real web.
     fn default() -> Self {
         Self {
             slow: 0.04,
@@ -102,58 +104,58 @@ impl Default for Shares {
             silent: 0.02,
             reset: 0.01,
             broken: 0.01,
-            walled: 0.01,
+            login_page: 0.01,
             empty: 0.005,
             says_yes: 0.02,
         }
     }
 }
 
-/// What the simulated web is like. Equal options give equal answers.
+/// The options of the simulated web. Equal options give equal answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxOptions {
-    /// Another seed is another web: other names exist, other sites misbehave.
+    /// The seed of all random choices. It decides which names exist and which sites misbehave.
     pub seed: u64,
-    /// Factor on every delay: 1.0 is a median of 350 ms, 0.0 is at once.
+    /// The factor by which every delay is multiplied. At 1.0 the median delay is 350 ms, at 0.0 there are no delays.
     pub delay_scale: f64,
-    /// How many sites misbehave.
+    /// The shares of sites that misbehave.
     pub shares: Shares,
-    /// Module id to mood, whatever the shares say.
-    pub moods: BTreeMap<String, Mood>,
+    /// The behaviour of single sites by module id. They take precedence over the shares.
+    pub behaviors: BTreeMap<String, SiteBehavior>,
 }
 
 impl Default for SandboxOptions {
     fn default() -> Self {
-        Self { seed: 1, delay_scale: 1.0, shares: Shares::default(), moods: BTreeMap::new() }
+        Self { seed: 1, delay_scale: 1.0, shares: Shares::default(), behaviors: BTreeMap::new() }
     }
 }
 
 impl SandboxOptions {
-    /// Every site answers as its module expects, at once.
+    /// Returns options with which every site answers at once and as its module expects.
     pub fn perfect() -> Self {
         Self { delay_scale: 0.0, shares: Shares::NONE, ..Self::default() }
     }
 
-    /// The same with another seed.
+    /// Sets the seed.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// The same with one site in that mood.
+    /// Sets the behaviour of one site.
     #[must_use]
-    pub fn with_mood(mut self, module: &str, mood: Mood) -> Self {
-        self.moods.insert(module.to_owned(), mood);
+    pub fn with_behavior(mut self, module: &str, behavior: SiteBehavior) -> Self {
+        self.behaviors.insert(module.to_owned(), behavior);
         self
     }
 
-    /// Says what is wrong and what is allowed.
+    /// Returns an error that names the invalid option and the allowed values, if there is one.
     pub(super) fn validate(&self) -> io::Result<()> {
         let refuse = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, what.to_owned()));
         if !(0.0..=100.0).contains(&self.delay_scale) {
             return refuse("sandbox delay_scale: allowed is 0.0 to 100.0");
         }
-        let shares = self.shares.by_mood().map(|(_, share)| share);
+        let shares = self.shares.by_behavior().map(|(_, share)| share);
         if shares.iter().any(|share| !(0.0..=1.0).contains(share)) {
             return refuse("sandbox shares: allowed is 0.0 to 1.0 each");
         }
@@ -169,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_webs_are_refused() {
+    fn impossible_options_of_the_web_are_refused() {
         assert!(SandboxOptions::default().validate().is_ok());
         assert!(SandboxOptions::perfect().validate().is_ok());
         let with = |shares| SandboxOptions { shares, ..SandboxOptions::perfect() };

@@ -1,16 +1,16 @@
-//! Pages that their own scripts draw, as a real browser gets them.
+//! Pages that are drawn by their own scripts, for real browsers.
 
 use std::time::Duration;
 
 use super::wire::Answer;
 
-/// Draws the document in place of the one that stands here, as single-page applications do: the scripts of what
-/// is drawn do not run again.
+/// A script that replaces the current document with the drawn one, as single-page applications do. Scripts in the
+/// drawn document do not run again.
 const DRAW: &str = "var drawn=new DOMParser().parseFromString(page,'text/html').documentElement;\
     document.replaceChild(document.adoptNode(drawn),document.documentElement);";
 
-/// A page without anything to see, whose script draws the document of `answer` after a while. An answer that is no
-/// page comes as it is.
+/// Returns a page without visible content, whose script draws the document of `answer` after the given time. Returns
+/// an answer that is not a page unchanged.
 pub(super) fn drawn_later(answer: Answer, after: Duration) -> Answer {
     let is_page = answer
         .headers
@@ -30,7 +30,7 @@ pub(super) fn drawn_later(answer: Answer, after: Duration) -> Answer {
     Answer { body: body.into_bytes(), ..answer }
 }
 
-/// Percent-encoding of every byte: what the document says must not stand in the source before it is drawn.
+/// Percent-encodes every byte, so that no text of the document is in the page source before the page is drawn.
 fn encoded(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

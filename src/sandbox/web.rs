@@ -1,4 +1,4 @@
-//! The simulated web: every module's site, answering the prober's requests.
+//! The simulated web: the sites of all modules, which answer the prober's requests.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use std::time::Duration;
 use url::Url;
 
 use super::draw::draw;
-use super::options::{Mood, SandboxOptions};
+use super::faults;
+use super::options::{SandboxOptions, SiteBehavior};
+use super::pages::{Aim, Site};
 use super::script;
-use super::server::{Act, Host, Reaction};
-use super::stage::{Aim, Site};
-use super::trouble;
+use super::server::{Action, Host, Reaction};
 use super::wire::{Answer, Asked};
 use super::world::{Question, World};
 use crate::modules::definition::Via;
 use crate::modules::module::Module;
 use crate::modules::query::Query;
 
-/// How often the simulated web was asked.
+/// Counts of requests to the simulated web.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requests {
-    /// All requests, hops of redirects included.
+    /// The number of all requests, including those that follow redirects.
     pub total: u64,
-    /// Requests that no known module sent.
+    /// The number of requests that belong to no known module.
     pub unknown: u64,
-    /// By module id; modules that were never asked are left out.
+    /// The number of requests by module id. Modules without requests are left out.
     pub by_module: BTreeMap<String, u64>,
 }
 
 pub(super) struct Web {
     world: World,
-    sites: HashMap<String, Asking>,
+    sites: HashMap<String, CountedSite>,
     unknown: AtomicU64,
 }
 
-struct Asking {
+struct CountedSite {
     site: Site,
     count: AtomicU64,
 }
 
-/// What the prober says about a request.
+/// A request, with the prober's description of it.
 struct Call<'a> {
-    asking: &'a Asking,
+    counted: &'a CountedSite,
     probe: usize,
     query: Query,
     control: bool,
@@ -52,14 +52,14 @@ struct Call<'a> {
     page: PageOf,
 }
 
-/// What a page is to its probe.
+/// The way in which a probe gets a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PageOf {
-    /// What the site sends.
+    /// The response of the site.
     Site,
-    /// What a browser hands over once it is drawn: the simulated web is the browser, too.
+    /// The page as a browser returns it after it is drawn. The simulated web plays the browser as well.
     Browser,
-    /// What a real browser gets, and draws itself.
+    /// The page as a real browser gets it. The browser draws it by itself.
     Script,
 }
 
@@ -68,7 +68,7 @@ impl Web {
         let world = World::new(options);
         let sites = modules.into_iter().map(|module| {
             let id = module.entry().id.clone();
-            (id, Asking { site: Site::new(module, world.seed()), count: AtomicU64::new(0) })
+            (id, CountedSite { site: Site::new(module, world.seed()), count: AtomicU64::new(0) })
         });
         let sites = sites.collect();
         Self { world, sites, unknown: AtomicU64::new(0) }
@@ -76,19 +76,20 @@ impl Web {
 
     pub(super) fn requests(&self) -> Requests {
         let unknown = self.unknown.load(Ordering::Relaxed);
-        let counts = self.sites.iter().map(|(id, asking)| (id.clone(), asking.count.load(Ordering::Relaxed)));
+        let counts =
+            self.sites.iter().map(|(id, counted)| (id.clone(), counted.count.load(Ordering::Relaxed)));
         let by_module: BTreeMap<String, u64> = counts.filter(|(_, count)| *count > 0).collect();
         Requests { total: unknown + by_module.values().sum::<u64>(), unknown, by_module }
     }
 
     pub(super) fn sites(&self) -> impl Iterator<Item = &Site> {
-        self.sites.values().map(|asking| &asking.site)
+        self.sites.values().map(|counted| &counted.site)
     }
 
-    /// `None`: not what our prober sends, or for a module that is not loaded.
+    /// Returns the described request. Returns `None` if the prober did not send it, or if its module is not loaded.
     fn call<'a>(&'a self, asked: &'a Asked) -> Option<Call<'a>> {
-        let asking = self.sites.get(asked.header("x-sightline-module")?)?;
-        let entry = asking.site.entry();
+        let counted = self.sites.get(asked.header("x-sightline-module")?)?;
+        let entry = counted.site.entry();
         let probe: usize = asked.header("x-sightline-probe")?.parse().ok()?;
         let text = percent_decoded(asked.header("x-sightline-query")?)?;
         let query = Query::parse(entry.search_type, &text).ok()?;
@@ -100,46 +101,48 @@ impl Web {
             (Via::Browser, Some("browser")) => PageOf::Browser,
             (Via::Browser, _) => PageOf::Script,
         };
-        Some(Call { asking, probe, query, control, hop, url, page })
+        Some(Call { counted, probe, query, control, hop, url, page })
     }
 
-    fn act(&self, call: &Call<'_>, mood: Mood) -> Act {
-        let site = &call.asking.site;
+    fn action(&self, call: &Call<'_>, behavior: SiteBehavior) -> Action {
+        let site = &call.counted.site;
         let question = call.question();
         let dice = draw(self.world.seed(), &["dice", &site.entry().id]);
-        if let Some(act) = trouble::act(mood, call.is_first_hop(), dice) {
-            return act;
+        if let Some(action) = faults::action(behavior, call.is_first_hop(), dice) {
+            return action;
         }
         let listed = site.lists(&call.query);
-        let exists = listed.unwrap_or_else(|| mood == Mood::SaysYes || self.world.exists(question));
+        let exists =
+            listed.unwrap_or_else(|| behavior == SiteBehavior::SaysYes || self.world.exists(question));
         let aim = if exists { Aim::Hit } else { Aim::Miss };
         match site.page(aim, &call.query, call.probe, &call.url) {
-            Some(page) => Act::Answer(match page.moved_to {
+            Some(page) => Action::Answer(match page.moved_to {
                 Some(to) => Answer { status: 302, ..Answer::default() }.with_header("Location", to.as_str()),
                 None if call.page == PageOf::Script => {
-                    script::drawn_later(page.answer, self.world.drawing(question, mood))
+                    script::drawn_later(page.answer, self.world.drawing(question, behavior))
                 }
                 None => page.answer,
             }),
-            // `Sandbox::problems` says why.
-            None => Act::Answer(trouble::unplayable()),
+            // `Sandbox::problems` reports the cause.
+            None => Action::Answer(faults::unplayable()),
         }
     }
 }
 
 impl Call<'_> {
-    /// Whether this is no request that a redirect led to. A browser does not say so: the address does.
+    /// Returns whether the request does not follow a redirect. A browser does not send this information, so its
+    /// address is used.
     fn is_first_hop(&self) -> bool {
         match self.page {
-            PageOf::Script => self.url.path() != trouble::LOGIN_PATH,
+            PageOf::Script => self.url.path() != faults::LOGIN_PATH,
             PageOf::Site | PageOf::Browser => self.hop == "0",
         }
     }
 
     fn question(&self) -> Question<'_> {
-        let entry = self.asking.site.entry();
+        let entry = self.counted.site.entry();
         let is_feed = entry.probes.get(self.probe).is_some_and(|probe| probe.feed.is_some());
-        // A feed is the same for every query: whoever happens to fetch it asks for nobody.
+        // A feed is the same for every query, so it does not depend on the query that fetches it.
         let query = if is_feed { "" } else { self.query.normal() };
         Question { entry, query, control: self.control }
     }
@@ -149,23 +152,25 @@ impl Host for Web {
     fn react(&self, asked: &Asked) -> Reaction {
         let Some(call) = self.call(asked) else {
             self.unknown.fetch_add(1, Ordering::Relaxed);
-            return Reaction { after: Duration::ZERO, act: Act::Answer(trouble::unknown()) };
+            return Reaction { after: Duration::ZERO, action: Action::Answer(faults::unknown()) };
         };
-        call.asking.count.fetch_add(1, Ordering::Relaxed);
-        let mood = self.world.mood(call.question());
-        let after = match (mood, call.page) {
-            // Silence begins at once.
-            (Mood::Silent, _) => Duration::ZERO,
-            // Once for all hops.
-            (_, PageOf::Browser) if call.is_first_hop() => self.world.drawing(call.question(), mood),
+        call.counted.count.fetch_add(1, Ordering::Relaxed);
+        let behavior = self.world.behavior(call.question());
+        let after = match (behavior, call.page) {
+            // A silent site needs no delay.
+            (SiteBehavior::Silent, _) => Duration::ZERO,
+            // The time to draw a page is spent once, on the first request.
+            (_, PageOf::Browser) if call.is_first_hop() => self.world.drawing(call.question(), behavior),
             (_, PageOf::Browser | PageOf::Script) => Duration::ZERO,
-            (_, PageOf::Site) => self.world.delay(call.question(), mood, &call.probe.to_string(), call.hop),
+            (_, PageOf::Site) => {
+                self.world.delay(call.question(), behavior, &call.probe.to_string(), call.hop)
+            }
         };
-        Reaction { after, act: self.act(&call, mood) }
+        Reaction { after, action: self.action(&call, behavior) }
     }
 }
 
-/// `None`: not percent-encoding, or not UTF-8.
+/// Decodes percent-encoded text. Returns `None` if the encoding is malformed or the result is not UTF-8.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

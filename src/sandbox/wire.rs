@@ -1,33 +1,34 @@
-//! HTTP/1.1 by hand: reads one small request, writes one answer, always `Connection: close`.
+//! A minimal HTTP/1.1 implementation: reads one small request, writes one answer, always with `Connection: close`.
 //!
-//! Strict and bounded: the only client is our own prober, so whatever it would not send is refused.
+//! Parsing is strict and all sizes are bounded. The only client is Sightline's prober, so all other syntax is
+//! rejected.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// The most bytes of a request's head.
+/// The maximum size of a request's head, in bytes.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// The most header lines of a request.
+/// The maximum number of header lines of a request.
 const MAX_HEADERS: usize = 100;
-/// The most bytes of a request's body, which is read and forgotten.
+/// The maximum size of a request's body, in bytes. The body is read and ignored.
 const MAX_BODY_BYTES: u64 = 4 * 1024 * 1024;
-/// How long a client may take to send its request.
+/// The time in which a client must send its request.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a client may take nothing of an answer.
+/// The write timeout of an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// One request, its body left out.
+/// A request without its body.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
-    /// Upper-case method, as sent.
+    /// The method in upper case, as it was sent.
     pub(super) method: String,
-    /// Lower-case name and trimmed value, in order.
+    /// The headers in order, with lower-case names and trimmed values.
     headers: Vec<(String, String)>,
 }
 
 impl Asked {
-    /// The value of a header that is there exactly once; `name` in lower case.
+    /// Returns the value of a header that occurs exactly once. `name` is in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter().filter(|(key, _)| key == name);
         let (_, value) = values.next()?;
@@ -35,44 +36,44 @@ impl Asked {
     }
 }
 
-/// One answer. `Content-Length`, `Connection` and `X-Sightline-Sandbox` are added on the way out.
+/// An answer. `Content-Length`, `Connection` and `X-Sightline-Sandbox` are added when it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// HTTP status, 200 to 599.
+    /// The HTTP status, from 200 to 599.
     pub(super) status: u16,
-    /// Name and value, in order.
+    /// The headers in order, as name and value.
     pub(super) headers: Vec<(String, String)>,
-    /// The body.
+    /// The body of the answer.
     pub(super) body: Vec<u8>,
 }
 
 impl Answer {
-    /// An answer with a body of that type.
+    /// Returns an answer with a body of the given content type.
     pub(super) fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers = vec![("Content-Type".to_owned(), content_type.to_owned())];
         Self { status, headers, body: body.into() }
     }
 
-    /// The same with one more header.
+    /// Adds a header to the answer.
     #[must_use]
     pub(super) fn with_header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 
-    /// Whether it can go over the wire and arrive as it is.
+    /// Returns whether the answer can be sent without changes.
     pub(super) fn is_sendable(&self) -> bool {
         (200..=599).contains(&self.status)
             && (self.has_body() || self.body.is_empty())
             && self.headers.iter().all(|(name, value)| is_token(name) && is_plain_value(value))
     }
 
-    /// Statuses that never carry a body.
+    /// Returns whether answers with this status have a body.
     fn has_body(&self) -> bool {
         !matches!(self.status, 204 | 304)
     }
 
-    /// All headers as a client sees them: lower-case names.
+    /// Returns all headers as a client sees them, with lower-case names.
     pub(super) fn wire_headers(&self) -> Vec<(String, String)> {
         let own = self.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone()));
         let length = self.has_body().then(|| ("content-length".to_owned(), self.body.len().to_string()));
@@ -96,12 +97,12 @@ impl Answer {
     }
 }
 
-/// Why a request is not understood.
+/// The reason for which a request was not read.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The client went away, or took too long: nothing to answer.
+    /// The client closed the connection or was too slow. No answer is sent.
     Gone,
-    /// Not what our prober sends; says what.
+    /// The request is malformed. The text names the problem.
     Malformed(&'static str),
 }
 
@@ -111,7 +112,7 @@ impl From<io::Error> for Refusal {
     }
 }
 
-/// Reads one request with its body.
+/// Reads one request, including its body.
 pub(super) fn read(stream: &mut TcpStream) -> Result<Asked, Refusal> {
     let deadline = Instant::now() + READ_TIMEOUT;
     let mut bytes = Vec::with_capacity(1024);
@@ -153,7 +154,7 @@ fn find_head_end(bytes: &[u8]) -> Option<usize> {
     memchr::memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// The request and the length of its body.
+/// Parses the head. Returns the request and the length of its body.
 fn parse_head(head: &[u8]) -> Result<(Asked, u64), Refusal> {
     let head = std::str::from_utf8(head).map_err(|_| Refusal::Malformed("the head is not UTF-8"))?;
     let mut lines = head.trim_end_matches("\r\n").split("\r\n");
@@ -204,7 +205,7 @@ fn body_length(asked: &Asked) -> Result<u64, Refusal> {
     }
 }
 
-/// Writes an answer and closes the sending side.
+/// Writes an answer and closes the sending side of the connection.
 pub(super) fn write(stream: &mut TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
     stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
     stream.write_all(&answer.encode(head_only))?;
@@ -215,7 +216,7 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// Printable ASCII without white space at its ends, which clients would trim off.
+/// Returns whether the value is printable ASCII without surrounding white space, which clients would trim.
 fn is_plain_value(value: &str) -> bool {
     value.bytes().all(|b| b == b' ' || b.is_ascii_graphic()) && value.trim() == value
 }
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_is_understood() {
+    fn a_plain_request_is_parsed() {
         let (asked, length) =
             head("POST /a?b HTTP/1.1\r\nHost: example.org\r\nContent-Length: 12\r\nX-A:  b \r\n\r\n")
                 .unwrap();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_our_prober_never_sends_is_refused() {
+    fn requests_that_no_prober_sends_are_refused() {
         for bad in [
             "",
             "GET /\r\n\r\n",
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_would_arrive_changed_are_not_sendable() {
+    fn an_answer_that_http_would_change_is_not_sendable() {
         assert!(Answer::new(200, "text/plain", "x").is_sendable());
         assert!(!Answer::new(150, "text/plain", "").is_sendable());
         assert!(!Answer::new(204, "text/plain", "x").is_sendable());

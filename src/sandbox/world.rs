@@ -1,70 +1,71 @@
-//! Who exists where, how each site behaves today, how long it takes: all of it drawn from names.
+//! The simulated accounts, the behaviour of each site, and its delays: all of it is derived from the seed and the
+//! names.
 //!
 //! # Names that client developers can rely on
-//! The first part of a query counts: of a username the whole of it, of an email address the local part,
-//! of a domain its first label. It may go on in any way (`nobody42`, `everybody.smith`).
+//! Only the first part of a query matters: the whole of a username, the local part of an email address, the first
+//! label of a domain. It only has to begin with the name (`nobody42`, `everybody.smith`).
 //!
 //! | query begins with | what happens |
 //! |---|---|
-//! | `nobody` | exists nowhere: every site that works says miss |
-//! | `everybody` | exists everywhere: every site that works says hit |
+//! | `nobody` | exists nowhere: every working site reports a miss |
+//! | `everybody` | exists everywhere: every working site reports a hit |
 //! | `blocked` | every site shows a challenge page: `blocked` |
 //! | `limited` | every site answers 429: `rate_limited` |
 //! | `silent` | no site answers: `timeout` |
-//! | `broken` | every site is in trouble: `error` |
+//! | `broken` | every site answers with an error page: `error` |
 //!
-//! A list that is the same for every query (`feed`) knows a module's `known` names, and of those that exist
-//! everywhere a few: `everybody`, `everybody7`, `everybody@example.com`, `everybody.com` and so on for usual
-//! suffixes. It is in trouble when its site is, never for the sake of a query.
+//! A feed, which is a list that is the same for every query, names the `known` names of its module and a few names
+//! that exist everywhere: `everybody`, `everybody7`, `everybody@example.com`, `everybody.com` and so on for common
+//! suffixes. A feed misbehaves when its site does, independently of the query.
 //!
-//! Names in a module's `known` list always exist there (unless the query begins with `nobody`); made-up
-//! names of control checks exist nowhere. Any other name exists on 25 to 35 % of the username sites, and
-//! so on.
+//! Names in a module's `known` list always exist on its site, unless the query begins with `nobody`. The made-up
+//! names of control checks exist nowhere. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
+//! of the email sites and 80 % to 90 % of the domain sites.
 
 use std::time::Duration;
 
 use super::draw::fraction;
-use super::options::{Mood, SandboxOptions};
-use super::stage::decides;
+use super::options::{SandboxOptions, SiteBehavior};
+use super::pages::decides;
 use crate::modules::definition::Entry;
 use crate::modules::query::{Query, SearchType};
 
-/// Median delay of an answer at a scale of 1.0, in milliseconds.
+/// The median delay of an answer at a scale of 1.0, in milliseconds.
 const MEDIAN_DELAY_MS: f64 = 350.0;
-/// Spread of the delays: the standard deviation of their logarithm. 90 % lie between 0.13 s and 0.94 s.
+/// The spread of the delays: the standard deviation of their logarithm. 90 % of them lie between 0.13 s and 0.94 s.
 const DELAY_SIGMA: f64 = 0.6;
-/// No delay is longer at a scale of 1.0, in milliseconds.
+/// The longest delay at a scale of 1.0, in milliseconds.
 const MAX_DELAY_MS: f64 = 8_000.0;
 
-/// How long a page's scripts take to draw it at a scale of 1.0, in milliseconds: on a usual site, on a slow one.
+/// The range of the time that a page's scripts take to draw it on a usual site at a scale of 1.0, in milliseconds.
 const DRAWING_MS: (f64, f64) = (500.0, 3_000.0);
 const SLOW_DRAWING_MS: (f64, f64) = (4_000.0, 7_000.0);
 
-/// What a query's first part asks for.
+/// The behaviour that a query's first part asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Special {
+enum QueryBehavior {
     Nobody,
     Everybody,
-    Mood(Mood),
+    Site(SiteBehavior),
 }
 
-const SPECIAL: [(&str, Special); 6] = [
-    ("nobody", Special::Nobody),
-    ("everybody", Special::Everybody),
-    ("blocked", Special::Mood(Mood::Blocked)),
-    ("limited", Special::Mood(Mood::RateLimited)),
-    ("silent", Special::Mood(Mood::Silent)),
-    ("broken", Special::Mood(Mood::Broken)),
+const QUERY_BEHAVIORS: [(&str, QueryBehavior); 6] = [
+    ("nobody", QueryBehavior::Nobody),
+    ("everybody", QueryBehavior::Everybody),
+    ("blocked", QueryBehavior::Site(SiteBehavior::Blocked)),
+    ("limited", QueryBehavior::Site(SiteBehavior::RateLimited)),
+    ("silent", QueryBehavior::Site(SiteBehavior::Silent)),
+    ("broken", QueryBehavior::Site(SiteBehavior::Broken)),
 ];
 
 /// One question to a site.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question<'a> {
-    /// The module that asks.
+    /// The catalogue entry of the module that sends the probe.
     pub(super) entry: &'a Entry,
-    /// What for, in its normal form.
+    /// The query in its normal form.
     pub(super) query: &'a str,
-    /// With a made-up name.
+    /// Whether the question belongs to a control check with a made-up name.
     pub(super) control: bool,
 }
 
@@ -83,36 +84,36 @@ impl World {
         self.options.seed
     }
 
-    /// How the site behaves towards this question.
-    pub(super) fn mood(&self, question: Question<'_>) -> Mood {
-        match special(question) {
-            Some(Special::Mood(mood)) => mood,
-            _ => self.usual_mood(question.entry),
+    /// Returns the behaviour of the site towards this question.
+    pub(super) fn behavior(&self, question: Question<'_>) -> SiteBehavior {
+        match query_behavior(question) {
+            Some(QueryBehavior::Site(behavior)) => behavior,
+            _ => self.usual_behavior(question.entry),
         }
     }
 
-    fn usual_mood(&self, entry: &Entry) -> Mood {
-        if let Some(mood) = self.options.moods.get(&entry.id) {
-            return *mood;
+    fn usual_behavior(&self, entry: &Entry) -> SiteBehavior {
+        if let Some(behavior) = self.options.behaviors.get(&entry.id) {
+            return *behavior;
         }
         let mut left = fraction(self.options.seed, &["mood", &entry.id]);
-        for (mood, share) in self.options.shares.by_mood() {
+        for (behavior, share) in self.options.shares.by_behavior() {
             if left < share {
-                let unnoticed = mood == Mood::SaysYes && !is_guarded(entry);
-                return if unnoticed { Mood::Clear } else { mood };
+                let unnoticed = behavior == SiteBehavior::SaysYes && !is_guarded(entry);
+                return if unnoticed { SiteBehavior::Clear } else { behavior };
             }
             left -= share;
         }
-        Mood::Clear
+        SiteBehavior::Clear
     }
 
-    /// Whether the name exists on the site.
+    /// Returns whether the name exists on the site.
     pub(super) fn exists(&self, question: Question<'_>) -> bool {
         let Question { entry, query, control } = question;
-        match special(question) {
+        match query_behavior(question) {
             _ if control => false,
-            Some(Special::Nobody) => false,
-            Some(Special::Everybody) => true,
+            Some(QueryBehavior::Nobody) => false,
+            Some(QueryBehavior::Everybody) => true,
             _ if is_known(entry, query) => true,
             _ => {
                 let name = query.to_lowercase();
@@ -128,15 +129,21 @@ impl World {
         }
     }
 
-    /// How long the answer to a probe takes. Hops after the first are cheaper.
-    pub(super) fn delay(&self, question: Question<'_>, mood: Mood, probe: &str, hop: &str) -> Duration {
+    /// Returns the delay of the answer to a probe. Requests that follow a redirect are faster.
+    pub(super) fn delay(
+        &self,
+        question: Question<'_>,
+        behavior: SiteBehavior,
+        probe: &str,
+        hop: &str,
+    ) -> Duration {
         let draw = |what: &str| {
             fraction(self.options.seed, &["delay", what, &question.entry.id, question.query, probe, hop])
         };
-        // Box-Muller: two even draws make a normal one.
+        // The Box-Muller transform makes a normally distributed number from two uniformly distributed ones.
         let normal = (-2.0 * (1.0 - draw("a")).ln()).sqrt() * (std::f64::consts::TAU * draw("b")).cos();
-        let pace = match mood {
-            Mood::Slow => 5.0 + 5.0 * fraction(self.options.seed, &["pace", &question.entry.id]),
+        let pace = match behavior {
+            SiteBehavior::Slow => 5.0 + 5.0 * fraction(self.options.seed, &["pace", &question.entry.id]),
             _ if hop != "0" => 0.3,
             _ => 1.0,
         };
@@ -146,21 +153,22 @@ impl World {
 }
 
 impl World {
-    /// How long the scripts of a page take to draw it, once it has come.
-    pub(super) fn drawing(&self, question: Question<'_>, mood: Mood) -> Duration {
-        let (least, most) = if mood == Mood::Slow { SLOW_DRAWING_MS } else { DRAWING_MS };
+    /// Returns the time that the scripts of a page take to draw it.
+    pub(super) fn drawing(&self, question: Question<'_>, behavior: SiteBehavior) -> Duration {
+        let (least, most) = if behavior == SiteBehavior::Slow { SLOW_DRAWING_MS } else { DRAWING_MS };
         let share = fraction(self.options.seed, &["drawing", &question.entry.id, question.query]);
         Duration::from_secs_f64((least + (most - least) * share) * self.options.delay_scale / 1000.0)
     }
 }
 
-/// Whether a control check guards the hits of a module. No list names every name.
+/// Returns whether a control check guards the hits of a module. If a feed decides its verdict, no check is needed,
+/// because no feed lists every name.
 fn is_guarded(entry: &Entry) -> bool {
     entry.control.unwrap_or(entry.search_type != SearchType::Domain) && !decides(entry)
 }
 
-fn special(question: Question<'_>) -> Option<Special> {
-    // A made-up name has no meaning, whatever it looks like.
+fn query_behavior(question: Question<'_>) -> Option<QueryBehavior> {
+    // A made-up name has no special meaning, even if it begins with one of these names.
     if question.control {
         return None;
     }
@@ -171,7 +179,10 @@ fn special(question: Question<'_>) -> Option<Special> {
         SearchType::Domain => query.split('.').next().unwrap_or(query),
     };
     let first = first.to_lowercase();
-    SPECIAL.iter().find(|(name, _)| first.starts_with(name)).map(|(_, special)| *special)
+    QUERY_BEHAVIORS
+        .iter()
+        .find(|(name, _)| first.starts_with(name))
+        .map(|(_, query_behavior)| *query_behavior)
 }
 
 fn is_known(entry: &Entry, query: &str) -> bool {
@@ -201,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_exists_on_about_a_third_of_the_sites_and_always_on_the_same_ones() {
+    fn a_name_exists_on_a_fixed_third_of_the_sites() {
         let world = World::new(SandboxOptions::perfect());
         let sites: Vec<Entry> = (0..1000).map(|n| entry(&format!("site{n}"), "username")).collect();
         let existing =
@@ -219,35 +230,39 @@ mod tests {
 
     #[test]
     fn special_names_are_found_in_the_first_part() {
-        assert_eq!(special(ask(&entry("a", "email"), "nobody1@example.org")), Some(Special::Nobody));
-        assert_eq!(special(ask(&entry("a", "email"), "a@nobody.org")), None);
         assert_eq!(
-            special(ask(&entry("a", "domain"), "silent.example.org")),
-            Some(Special::Mood(Mood::Silent))
+            query_behavior(ask(&entry("a", "email"), "nobody1@example.org")),
+            Some(QueryBehavior::Nobody)
         );
-        assert_eq!(special(ask(&entry("a", "username"), "xnobody")), None);
+        assert_eq!(query_behavior(ask(&entry("a", "email"), "a@nobody.org")), None);
+        assert_eq!(
+            query_behavior(ask(&entry("a", "domain"), "silent.example.org")),
+            Some(QueryBehavior::Site(SiteBehavior::Silent))
+        );
+        assert_eq!(query_behavior(ask(&entry("a", "username"), "xnobody")), None);
     }
 
     #[test]
-    fn moods_follow_the_shares_the_overrides_and_the_guard() {
+    fn behaviors_follow_the_shares_and_overrides() {
         let all = SandboxOptions { shares: Shares { says_yes: 1.0, ..Shares::NONE }, ..Default::default() };
-        let world = World::new(all.with_mood("b", Mood::Reset));
-        assert_eq!(world.mood(ask(&entry("a", "username"), "x")), Mood::SaysYes);
-        assert_eq!(world.mood(ask(&entry("b", "username"), "x")), Mood::Reset);
-        assert_eq!(world.mood(ask(&entry("a", "domain"), "x.org")), Mood::Clear);
-        assert_eq!(world.mood(ask(&entry("b", "username"), "limited")), Mood::RateLimited);
+        let world = World::new(all.with_behavior("b", SiteBehavior::Reset));
+        assert_eq!(world.behavior(ask(&entry("a", "username"), "x")), SiteBehavior::SaysYes);
+        assert_eq!(world.behavior(ask(&entry("b", "username"), "x")), SiteBehavior::Reset);
+        assert_eq!(world.behavior(ask(&entry("a", "domain"), "x.org")), SiteBehavior::Clear);
+        assert_eq!(world.behavior(ask(&entry("b", "username"), "limited")), SiteBehavior::RateLimited);
     }
 
     #[test]
     fn delays_are_spread_around_the_median_and_scale() {
         let world = World::new(SandboxOptions::default());
         let site = entry("a", "username");
-        let mut delays: Vec<Duration> =
-            (0..999).map(|n| world.delay(ask(&site, &format!("name{n}")), Mood::Clear, "0", "0")).collect();
+        let mut delays: Vec<Duration> = (0..999)
+            .map(|n| world.delay(ask(&site, &format!("name{n}")), SiteBehavior::Clear, "0", "0"))
+            .collect();
         delays.sort();
         assert!((300..400).contains(&delays[499].as_millis()), "{:?}", delays[499]);
         assert!(delays[998] > delays[499] * 2 && delays[998].as_millis() <= 8_000);
         let perfect = World::new(SandboxOptions::perfect());
-        assert_eq!(perfect.delay(ask(&site, "x"), Mood::Slow, "0", "0"), Duration::ZERO);
+        assert_eq!(perfect.delay(ask(&site, "x"), SiteBehavior::Slow, "0", "0"), Duration::ZERO);
     }
 }

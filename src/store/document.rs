@@ -1,31 +1,32 @@
-//! What is kept as JSON text: results, module reports, progress; and the cleaning of hostile text.
+//! JSON documents in text columns (results, module reports, progress), and the cleaning of hostile text.
 //!
-//! What sites answer ends up here, and everything written must be readable again, on both databases:
+//! Documents contain data from sites, and everything that is written must be readable again on both databases:
 //!
-//! - U+0000 in a document is written as the escape `\u0000`, which both databases keep (PostgreSQL in
-//!   `json`, not in `jsonb`): nothing is lost. In a plain text column ([`plain`]: email addresses, labels,
-//!   queries) PostgreSQL refuses it; there it becomes U+FFFD, on both.
-//! - JSON readers stop at 128 levels. In metadata, what nests deeper than [`METADATA_DEPTH`] is kept as the
-//!   text of its JSON.
-//! - A confidence that is no number (JSON has no NaN) is kept as 0.
+//! - In a document, U+0000 is written as the escape `\u0000`, which both databases keep (PostgreSQL in `json`, not in
+//!   `jsonb`). In a plain text column (see [`plain`]: email addresses, labels, queries) PostgreSQL refuses it; there it
+//!   becomes U+FFFD on both databases.
+//! - JSON parsers stop at 128 levels. Values in metadata that nest deeper than [`METADATA_DEPTH`] are stored as JSON
+//!   text.
+//! - A confidence that is not a number is kept as 0, because JSON has no NaN.
 
 use std::borrow::Cow;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
-use crate::modules::outcome::Outcome;
+use crate::modules::outcome::{OpenCircuit, Outcome};
+use crate::modules::reason::Reason;
 use crate::runs::run::{ModuleReport, ResultRecord, RunError};
 
-/// A value as JSON text.
+/// Encodes a value as JSON text.
 pub(super) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<String, StorageError> {
     serde_json::to_string(value).map_err(StorageError::broken)
 }
 
-/// JSON text as a value. The error says where it is wrong, not what stands there.
+/// Decodes JSON text. The error tells the position, and nothing of the text.
 pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, StorageError> {
     serde_json::from_str(text).map_err(|e| {
         StorageError::broken(format!(
@@ -36,7 +37,7 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, StorageError>
     })
 }
 
-/// A result as its row keeps it.
+/// Encodes a result for its row.
 pub(super) fn encode_result(record: &ResultRecord) -> Result<String, StorageError> {
     let too_deep = record.metadata.values().any(|value| is_deeper_than(value, METADATA_DEPTH));
     if !too_deep && record.confidence.is_finite() {
@@ -67,48 +68,59 @@ fn flatten(value: &mut Value, levels: usize) {
     }
 }
 
-/// Why a run fails whose documents cannot be read.
+/// Returns the error of a run whose documents cannot be read.
 pub(super) fn unreadable() -> RunError {
     RunError {
         code: "store_failed".into(),
-        message: "what was stored of this search can no longer be read".into(),
+        message: "the stored data of this search can no longer be read".into(),
     }
 }
 
-/// A module report as an array: 500 of them are rewritten about once a second while a run is live.
-type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Cow<'a, str>>, Option<u16>, u64);
+/// A module report as an array, which is shorter than an object: 500 of them are rewritten about once a second while a
+/// run is live.
+type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);
 
-/// A run's module reports as one document.
+/// A module report as an array, followed by the open circuit of a host that was not asked.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredReport<'a> {
+    Asked(ShortReport<'a>),
+    NotAsked(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, OpenCircuit),
+}
+
+/// Encodes the module reports of a run.
 pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String, StorageError> {
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }
 
-fn shorten(report: &ModuleReport) -> ShortReport<'_> {
-    (
-        Cow::Borrowed(&report.module),
-        Cow::Borrowed(&report.platform),
-        report.status,
-        report.reason.as_deref().map(Cow::Borrowed),
-        report.http_status,
-        report.elapsed_ms,
-    )
+fn shorten(report: &ModuleReport) -> StoredReport<'_> {
+    let ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit } = report;
+    let (module, platform) = (Cow::Borrowed(&**module), Cow::Borrowed(&**platform));
+    match circuit {
+        None => StoredReport::Asked((module, platform, *status, *reason, *http_status, *elapsed_ms)),
+        Some(circuit) => {
+            StoredReport::NotAsked(module, platform, *status, *reason, *http_status, *elapsed_ms, *circuit)
+        }
+    }
 }
 
-/// The reports of a document.
+/// Decodes the module reports of a run.
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageError> {
-    let short: Vec<ShortReport<'_>> = decode(text)?;
-    let whole = |(module, platform, status, reason, http_status, elapsed_ms): ShortReport<'_>| ModuleReport {
-        module: module.into_owned(),
-        platform: platform.into_owned(),
-        status,
-        reason: reason.map(Cow::into_owned),
-        http_status,
-        elapsed_ms,
+    let stored: Vec<StoredReport<'_>> = decode(text)?;
+    let whole = |report: StoredReport<'_>| {
+        let ((module, platform, status, reason, http_status, elapsed_ms), circuit) = match report {
+            StoredReport::Asked(report) => (report, None),
+            StoredReport::NotAsked(module, platform, status, reason, http, elapsed, circuit) => {
+                ((module, platform, status, reason, http, elapsed), Some(circuit))
+            }
+        };
+        let (module, platform) = (module.into_owned(), platform.into_owned());
+        ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit }
     };
-    Ok(short.into_iter().map(whole).collect())
+    Ok(stored.into_iter().map(whole).collect())
 }
 
-/// A text for a plain column: without U+0000, which PostgreSQL refuses.
+/// Cleans a text for a plain column: replaces U+0000, which PostgreSQL refuses, by U+FFFD.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{FFFD}")) } else { Cow::Borrowed(text) }
 }

@@ -1,4 +1,4 @@
-//! Why a database could not be opened.
+//! The reasons why a database could not be opened.
 
 use std::error::Error;
 use std::fmt;
@@ -6,70 +6,91 @@ use std::path::PathBuf;
 
 use crate::base::storage::StorageError;
 
-/// Why a database could not be opened. The text is for an operator and holds no password.
+/// The reason why a database could not be opened. Its text is for an operator and contains no password.
 #[derive(Debug)]
 pub enum OpenError {
-    /// The file or its folder cannot be created or read.
+    /// The file or its directory cannot be created or read.
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// The system's word.
+        /// The system's error.
         cause: std::io::Error,
     },
-    /// Another server works on this SQLite file, or a command is just changing its schema.
-    InUse {
-        /// The database.
+    /// Pages of the SQLite file were overwritten, or parts of it are missing.
+    Damaged {
+        /// The path of the file.
         path: PathBuf,
-        /// Number of the process that holds it, where it is known.
+        /// The first damage that was found.
+        why: String,
+    },
+    /// Another server uses this SQLite file, or a command is changing its schema.
+    InUse {
+        /// The path of the file.
+        path: PathBuf,
+        /// The id of the process that holds it, if it is known.
         process: Option<u32>,
     },
-    /// A command would have to change the schema under a running server of an older version, or another one
-    /// is changing it and takes long.
+    /// A command would have to change the schema while a server of an older version runs, or another command takes long
+    /// to change it.
     ServerRunning {
-        /// The database.
+        /// The path of the file.
         path: PathBuf,
-        /// Number of the server's process, where it is known.
+        /// The server's process id, if it is known.
         process: Option<u32>,
     },
     /// A newer version of this program has changed the schema.
     NewerSchema {
-        /// Version of the database.
+        /// The version of the database's schema.
         found: i64,
-        /// The newest one that this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
-    /// There is something else in this database, or its schema was changed by hand.
+    /// The database holds something else, or its schema was changed by hand.
     Foreign(String),
-    /// A migration that this database has run is not the one that this program knows under its name.
+    /// The database has run another migration under a name that this program knows.
     ChangedMigration {
-        /// File name.
+        /// The migration's name.
         name: &'static str,
     },
-    /// A migration failed; nothing of it was kept.
+    /// A migration failed and was rolled back.
     Migration {
-        /// File name.
+        /// The migration's name.
         name: &'static str,
-        /// What the database said.
+        /// The database's error.
         cause: StorageError,
     },
-    /// Others used the tables of a migration each time that it was tried; nothing of it was kept.
+    /// Other transactions used a migration's tables in each of its tries. All tries were rolled back.
     MigrationBlocked {
-        /// File name.
+        /// The migration's name.
         name: &'static str,
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
-        /// What the database said last.
+        /// The database's last error.
         cause: StorageError,
     },
     /// The certificates for TLS cannot be used.
     Tls(String),
-    /// The database cannot be reached, or it refuses the connection.
-    Connect {
-        /// Where, without the password.
+    /// The server refuses this program: a wrong password, or a database that does not exist.
+    Refused {
+        /// The address without its password.
         address: String,
-        /// What went wrong.
+        /// The server's error.
         cause: StorageError,
     },
+    /// The database cannot be reached, or cannot take a connection now.
+    Connect {
+        /// The address without its password.
+        address: String,
+        /// The cause.
+        cause: StorageError,
+    },
+}
+
+impl OpenError {
+    /// Returns whether a later try may succeed without a change here: the server may be starting.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Connect { cause, .. } if cause.is_unavailable())
+    }
 }
 
 impl fmt::Display for OpenError {
@@ -77,6 +98,12 @@ impl fmt::Display for OpenError {
         let by = |process: &Option<u32>| process.map_or_else(String::new, |id| format!(" (process {id})"));
         match self {
             Self::File { path, cause } => write!(f, "cannot use \"{}\": {cause}", path.display()),
+            Self::Damaged { path, why } => write!(
+                f,
+                "the database \"{}\" is damaged ({why}); nothing was changed: restore a backup (see `sightline manual \
+                 backup-and-restore`), or save what can still be read with `sqlite3 FILE .recover`",
+                path.display()
+            ),
             Self::InUse { path, process } => write!(
                 f,
                 "the database \"{}\" is in use by another server{}: an SQLite database serves one at a time; \
@@ -96,7 +123,7 @@ impl fmt::Display for OpenError {
                 "the database has schema version {found}, this program knows versions up to {known}: \
                  start the newer version of sightline that made it, or restore a backup"
             ),
-            Self::Foreign(why) => write!(f, "this is no database that sightline can use: {why}"),
+            Self::Foreign(why) => write!(f, "not a sightline database: {why}"),
             Self::ChangedMigration { name } => write!(
                 f,
                 "migration {name} is not the one that made this database: one of the two was changed \
@@ -107,11 +134,16 @@ impl fmt::Display for OpenError {
             }
             Self::MigrationBlocked { name, tries, cause } => write!(
                 f,
-                "migration {name} did not get its tables in {tries} tries, nothing was changed: others use them; start \
-                 again when there is less to do, or stop the servers of the older version and end long transactions \
+                "migration {name} was blocked by other transactions in each of {tries} tries, nothing was changed; start \
+                 again when there is less load, or stop the servers of the older version and end long transactions \
                  first: {cause}"
             ),
             Self::Tls(why) => write!(f, "TLS to the database: {why}"),
+            Self::Refused { address, cause } => {
+                // The kind of failure is left out, because it concerns callers of an open store.
+                let words = cause.source().map_or_else(String::new, ToString::to_string);
+                write!(f, "cannot open {address}: {words}")
+            }
             Self::Connect { address, cause } => write!(f, "cannot open {address}: {cause}"),
         }
     }
@@ -123,6 +155,7 @@ impl Error for OpenError {
             Self::File { cause, .. } => Some(cause),
             Self::Migration { cause, .. }
             | Self::MigrationBlocked { cause, .. }
+            | Self::Refused { cause, .. }
             | Self::Connect { cause, .. } => Some(cause),
             _ => None,
         }

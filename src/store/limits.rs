@@ -1,103 +1,137 @@
-//! Every timeout and size of the store, with its reason.
+//! All timeouts and sizes of the store, with their reasons.
 
 use std::time::Duration;
 
-/// Connections of a server: 16 request workers and up to 64 drivers hold one for a millisecond or so at a
-/// time; a PostgreSQL server allows 100 in all by default, shared by all instances.
+/// The number of a server's connections. Its 16 request workers and up to 64 drivers hold one for about a millisecond
+/// at a time; a PostgreSQL server allows 100 by default, shared by all instances.
 pub const DEFAULT_POOL_SIZE: u32 = 10;
 
-/// How long a call waits for a free connection. A client that waits longer than this is better served by
-/// a 503 and a `Retry-After`.
+/// The time for which a call waits for a free connection. For a longer wait, status 503 with `Retry-After` is better
+/// for the client.
 pub(super) const POOL_WAIT: Duration = Duration::from_secs(5);
 
-/// The same while the server is known to be away. A connection that takes longer than this to be made is made all
-/// the same, and found by whoever comes next.
-pub(super) const AWAY_WAIT: Duration = Duration::from_secs(1);
+/// The time for which a call waits for a connection while the server is known to be unreachable. A connection that
+/// takes longer is still made, and the next call finds it in the pool.
+pub(super) const UNAVAILABLE_WAIT: Duration = Duration::from_secs(1);
 
-/// How long a write to SQLite waits for its turn; there is one writer. More than [`POOL_WAIT`]: a driver's
-/// write that gives up fails a run.
-pub(super) const WRITER_WAIT: Duration = Duration::from_secs(10);
+/// The time for which a thread that serves no request waits for its turn to use the database. Such a thread delays no
+/// response, and tries again later.
+pub(super) const BACKGROUND_WAIT: Duration = Duration::from_secs(10);
 
-/// How long SQLite waits for a lock that another process (a command) holds.
+/// The time without progress of the callers that use the database after which waiting requests fail. A commit on a
+/// slow or busy disk takes less.
+pub(super) const STANDSTILL: Duration = Duration::from_secs(2);
+
+/// The number of requests that may wait for [`STANDSTILL`] (half of the request workers by default), and the time for
+/// which further requests wait.
+pub(super) const WAITING_REQUESTS: usize = 8;
+pub(super) const CROWDED_WAIT: Duration = Duration::from_millis(500);
+
+/// The shares of the pool, in percent, for operations on runs and for operations on other tables. The rest is
+/// reserved for health checks. See `postgres`.
+pub(super) const RUNS_SHARE_PERCENT: usize = 60;
+pub(super) const ACCOUNTS_SHARE_PERCENT: usize = 30;
+
+/// The time for which SQLite waits for a lock that another process holds, and the length of each try. After the first
+/// try the lock is known to be held.
 pub(super) const SQLITE_BUSY: Duration = Duration::from_secs(5);
+pub(super) const SQLITE_BUSY_TRY: Duration = Duration::from_millis(100);
 
-/// How long emptying the log of an SQLite file waits for those who read it; all writers wait with it, and it is tried
-/// again a second later.
+/// The time for which SQLite waits for readers before it empties its write-ahead log. All writers wait meanwhile, and
+/// the next try comes a second later.
 pub(super) const WIPE_WAIT: Duration = Duration::from_millis(50);
-/// How long whoever has to change an SQLite file waits for others that do, looking so often.
+/// The time for which a process that has to change the schema of an SQLite file waits for other such processes, and
+/// the interval at which it checks the lock.
 pub(super) const SQLITE_CHANGE_WAIT: Duration = Duration::from_secs(10);
 pub(super) const SQLITE_LOCK_LOOK: Duration = Duration::from_millis(10);
 
-/// How long a server is seen to have the file before another one gives up: longer than it takes to empty the
-/// lock of what a dead server left.
+/// The time for which a server waits for the lock of an SQLite file before it fails. It is longer than it takes to
+/// clear the lock that a dead server has left.
 pub(super) const SQLITE_SERVER_SEEN: Duration = Duration::from_millis(250);
 
-/// The same for a command, which takes the server for one of an older version then: longer than a new
-/// server needs to change the schema itself.
+/// The time for which a command waits for the lock of an SQLite file before it concludes that a server of an older
+/// version holds it. It is longer than a new server needs to change the schema itself.
 pub(super) const SQLITE_OLD_SERVER_SEEN: Duration = Duration::from_secs(2);
 
-/// How long a health check waits for a connection and, again, for an answer: a load balancer asks every
+/// The time by which the check of an SQLite file may delay the start. The check of a file of 1.3 GB in the page cache
+/// takes two to three seconds.
+pub(super) const QUICK_CHECK: Duration = Duration::from_secs(5);
+
+/// The time without a failed operation after which the log calls the database available again. It is longer than a
+/// driver's longest pause between two tries, and than the pause between two maintenance rounds.
+pub(super) const OUTAGE_OVER: Duration = Duration::from_secs(10);
+
+/// The time for which a health check waits for a connection and, again, for an answer. A load balancer checks every
 /// few seconds.
 pub(super) const PING_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a refused write makes a health check fail; after that a trial write decides. Longer than a driver's
-/// longest pause between two tries: while any run waits for the store, health does not flicker.
-pub(super) const WRITES_DOUBTED: Duration = Duration::from_secs(5);
+/// The time for which a refused write makes health checks fail. After it a trial write decides. It is longer than a
+/// driver's longest pause between two tries, so that the health does not alternate while a run waits for the store.
+pub(super) const REFUSED_WRITE_COUNTS: Duration = Duration::from_secs(5);
 
-/// How much longer than the server's own `statement_timeout` an answer is waited for. A server that works has
-/// given up by then and said so; one that stands still, or a network that lost the answer, never does.
+/// The time by which the wait for an answer is longer than the server's `statement_timeout`. A working server has
+/// cancelled the statement and reported it by then. A hung server or a network that lost the answer never does.
 pub(super) const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
-/// How long connecting to PostgreSQL may take, for each address of the host.
+/// The time limit for connecting to PostgreSQL, for each address of the host.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
-/// How long connecting may take in all, TLS and authentication included.
+/// The time limit for connecting as a whole, including TLS and authentication.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// How many connection attempts may wait for their server at once. Each is a thread that ends when the
-/// server answers or goes away.
+/// The maximum number of concurrent connection attempts. Each is a thread that ends when the server answers or closes
+/// the connection.
 pub(super) const MAX_CONNECTING: usize = 32;
 
-/// How long an attempt keeps its place. What stands between may hold a connection open for a server that is long gone:
-/// such attempts never end, and must not keep others from one that is back. It bounds how many threads they may cost.
+/// The time for which a connection attempt counts. A middlebox may hold a connection open for a server that is gone.
+/// Such an attempt never ends, and must not prevent others from reaching a server that is available again. This also
+/// bounds the number of such threads.
 pub(super) const CONNECTING_COUNTS: Duration = Duration::from_secs(5 * 60);
 
-/// After how long without an acknowledgement a sent packet means that the server's machine is gone.
+/// The time for which a packet may stay unacknowledged before the server's machine counts as gone.
 pub(super) const TCP_USER: Duration = Duration::from_secs(10);
 
-/// After how long a silent connection is probed, and how often until it is given up: a waiting query on a
-/// machine that vanished ends after 15 + 3 × 5 seconds.
+/// The time for which a connection may be silent before it is probed, the interval of the probes, and the number of
+/// probes that may fail. A query to a machine that vanished ends after 15 + 3 × 5 seconds.
 pub(super) const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
 pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Settings of every PostgreSQL session; what the address says in `options` wins.
+/// The settings of every PostgreSQL session. The `options` in the address override them.
 ///
-/// Every statement here is bound to an index and takes milliseconds: one that needs ten seconds is stuck.
-/// A lock is waited for half as long, so that the error names the lock. A transaction is never left idle;
-/// where a process froze inside one, its locks are freed.
+/// Every statement of this program uses an index and takes milliseconds, so one that needs ten seconds is stuck. The
+/// wait for a lock is half as long, so that the error names the lock. No transaction is left idle on purpose. If a
+/// process froze inside one, the server releases its locks.
 pub(super) const POSTGRES_SETTINGS: &str =
     "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s -c timezone=UTC";
 
-/// The same for a transaction that may take long: a migration, which may rewrite a table and waits for other
-/// starters.
+/// The time that the statements of a request's transaction may take before no further statement is begun. With the
+/// `lock_timeout` of the last statement, the transaction takes at most twice as long.
+pub(super) const TRANSACTION: Duration = Duration::from_secs(5);
+
+/// The settings of a transaction that may take long: a migration, which may rewrite a table and waits for other
+/// instances that are starting.
 pub(super) const LONG_WORK: [&str; 3] = [
     "SET LOCAL statement_timeout = '15min'",
     "SET LOCAL lock_timeout = '15min'",
     "SET LOCAL idle_in_transaction_session_timeout = '15min'",
 ];
 
-/// How long a migration waits for a table: whoever comes after it waits behind it, and fails after his own
-/// `lock_timeout`. More than the second after which the server notices a deadlock.
+/// The time for which a migration waits for a table. Later statements wait behind it and fail after their own
+/// `lock_timeout`. It is longer than the second after which the server detects a deadlock.
 pub(super) const MIGRATION_LOCK: &str = "SET LOCAL lock_timeout = '2s'";
 
-/// How often a migration that did not get its tables in that time, or met a deadlock, is tried before the start is given
-/// up, and the pause before the next try: servers of the version before work meanwhile.
+/// The number of times that a migration is tried if a lock or a deadlock blocks it, and the pause before the next
+/// try, in which servers of the previous version can work. After the last try the start fails.
 pub(super) const MIGRATION_TRIES: u32 = 15;
 pub(super) const MIGRATION_PAUSE: Duration = Duration::from_secs(1);
 
-/// How deep arrays and objects of a result's metadata may nest; see `document`.
+/// The maximum nesting of arrays and objects in a result's metadata. See `document`.
 pub(super) const METADATA_DEPTH: usize = 64;
 
-/// Sessions of the web app that an account has at most; the one not used for longest ends where one more begins.
+/// The time for which an update of a session of the web app may wait, because the page waits for it.
+pub(super) const TOUCH_WAIT: Duration = Duration::from_millis(100);
+
+/// The maximum number of sessions of the web app for each account. The least recently used one ends when one more
+/// begins.
 pub(super) const SESSIONS_KEPT: i64 = 50;

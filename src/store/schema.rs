@@ -1,22 +1,22 @@
-//! The list of migrations, and which schemas are refused.
+//! The list of migrations, and the check of a database's schema.
 //!
-//! Migrations only append. Each runs once, in a transaction of its own, which also notes it in the table
-//! `schema_version`, with the SHA-256 of its text.
+//! New migrations are only appended. Each runs once, in its own transaction, which also adds its name and the SHA-256
+//! of its text to the table `schema_version`.
 
 use sha2::{Digest, Sha256};
 
 use super::error::OpenError;
 
-/// One step from a schema to the next; versions count from 1.
+/// A step from one version of the schema to the next. Versions count from 1.
 #[derive(Debug)]
 pub(super) struct Migration {
-    /// File name without its ending.
+    /// The file name without its extension.
     pub(super) name: &'static str,
     sqlite: &'static str,
     postgres: &'static str,
 }
 
-/// Whose SQL a migration is asked for.
+/// The database for which the SQL of a migration is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Sqlite,
@@ -31,7 +31,7 @@ impl Migration {
         }
     }
 
-    /// SHA-256 of the text, in hexadecimal. The line ends of a checkout do not count.
+    /// Returns the SHA-256 of the text in hexadecimal. Line endings do not change it.
     pub(super) fn checksum(&self, dialect: Dialect) -> String {
         let text = self.sql(dialect).replace("\r\n", "\n");
         Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -48,7 +48,7 @@ macro_rules! migration {
     };
 }
 
-/// All of them, oldest first.
+/// All migrations, oldest first.
 pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0001_foundation"),
     migration!("0002_several_sources"),
@@ -58,12 +58,16 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0006_runs_ended"),
     migration!("0007_lists_filtered"),
     migration!("0008_web"),
+    migration!("0009_queue"),
+    migration!("0010_running"),
+    migration!("0011_deadlines"),
+    migration!("0012_host_circuits"),
 ];
 
-/// The version from which on `schema_version` has checksums, and migrations are noted in the audit.
+/// The first version with checksums in `schema_version` and migrations in the audit log.
 const AUDITED_SINCE: i64 = 5;
 
-/// Whether a schema of this version has checksums and the audit.
+/// Returns whether a schema of this version has checksums and the audit log.
 pub(super) fn is_audited(version: i64) -> bool {
     version >= AUDITED_SINCE
 }
@@ -71,25 +75,25 @@ pub(super) fn is_audited(version: i64) -> bool {
 /// A migration with its version.
 pub(super) type Step = (i64, &'static Migration);
 
-/// What a database has noted of a migration.
+/// A row of `schema_version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Applied {
     pub(super) version: i64,
     pub(super) name: String,
-    /// `None` until the schema has a place for it.
+    /// The checksum, or `None` if the schema has no column for it yet.
     pub(super) checksum: Option<String>,
 }
 
-/// The migrations up to that version, oldest first.
+/// Returns the migrations up to that version, oldest first.
 pub(super) fn up_to(version: i64) -> impl Iterator<Item = Step> {
     (1..=version).zip(MIGRATIONS)
 }
 
-/// The migrations that are still to be run, oldest first; `applied` is what the database has noted, by
-/// version.
+/// Returns the migrations that have not been executed yet, oldest first. `applied` contains the rows of
+/// `schema_version`, sorted by version.
 ///
 /// # Errors
-/// When the schema is newer than this program, or not made by these migrations.
+/// Returns an error if the schema is newer than this program or was not made by these migrations.
 pub(super) fn pending(applied: &[Applied], dialect: Dialect) -> Result<Vec<Step>, OpenError> {
     let newest = applied.last().map_or(0, |last| last.version);
     let mut known = (1..).zip(MIGRATIONS);
@@ -132,7 +136,7 @@ fn known_version() -> i64 {
 mod tests {
     use super::*;
 
-    /// What every released migration is for ever: SQLite's, PostgreSQL's.
+    /// The checksums of released migrations, which never change: first SQLite's, then PostgreSQL's.
     const RELEASED: [(&str, &str, &str); 3] = [
         (
             "0001_foundation",
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_numbered_without_a_gap() {
+    fn migration_names_are_numbered_without_a_gap() {
         for (version, migration) in (1..).zip(MIGRATIONS) {
             assert!(migration.name.starts_with(&format!("{version:04}_")), "{}", migration.name);
         }
@@ -181,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_database_needs_all_and_a_whole_one_nothing() {
+    fn an_empty_database_needs_all_migrations_and_a_current_one_none() {
         let names = |applied: &[Applied]| -> Vec<&str> {
             pending(applied, Dialect::Sqlite).unwrap().iter().map(|(_, migration)| migration.name).collect()
         };
@@ -214,7 +218,7 @@ mod tests {
             changed[1].checksum = checksum;
             assert!(refused(&changed).contains("0002_several_sources"));
         }
-        // A schema that has no place for checksums yet is believed.
+        // A schema without a column for checksums is accepted as it is.
         let old: Vec<Applied> =
             all()[..3].iter().map(|noted| Applied { checksum: None, ..noted.clone() }).collect();
         assert_eq!(pending(&old, Dialect::Sqlite).unwrap().len(), MIGRATIONS.len() - 3);

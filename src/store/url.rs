@@ -1,22 +1,23 @@
-//! Database addresses: reading them, and showing them without their password.
+//! Database addresses: parsing them, and printing them without their password.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::postgres::PostgresTarget;
+use super::url_error::UrlError;
 
 const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
-/// Where the database is: `sqlite:PATH` or `postgres://…` (`postgresql://…`).
+/// The address of a database: `sqlite:PATH` or `postgres://…` (`postgresql://…`).
 ///
 /// # SQLite
-/// `PATH` is relative to the working directory or absolute; `sqlite:///absolute/path` is read too. A
-/// missing folder is created.
+/// `PATH` is relative to the working directory or absolute; `sqlite:///absolute/path` is accepted, too. A missing
+/// directory is created.
 ///
 /// # PostgreSQL
-/// The address is what `psql` takes: several hosts, a socket folder as `%2Frun%2Fpostgresql`, parameters
-/// after the `?`. `sslmode` means what it means to `psql`:
+/// The address has the form that `psql` takes, with several hosts, a socket directory as `%2Frun%2Fpostgresql` and
+/// parameters after the `?`. `sslmode` has the same meaning as for `psql`:
 ///
 /// | `sslmode` | encrypted | certificate |
 /// |---|---|---|
@@ -26,10 +27,10 @@ const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/
 /// | `verify-ca` | yes | signed by a known authority |
 /// | `verify-full` | yes | and made out to this host |
 ///
-/// Over a network that is not your own, use `verify-full`: the weaker ones stop a listener, not an impostor.
-/// `sslrootcert` is a PEM file, or `system` (the default) for the machine's authorities.
+/// Use `verify-full` over a network that is not your own: the weaker modes protect against eavesdropping, not against
+/// impersonation. `sslrootcert` is a PEM file, or `system` (the default) for the machine's authorities.
 ///
-/// Prints without its password, and so do all errors.
+/// Neither `Display` and `Debug` nor the errors show the password.
 #[derive(Clone)]
 pub struct DatabaseUrl(Target);
 
@@ -39,26 +40,8 @@ pub(super) enum Target {
     Postgres(Box<PostgresTarget>),
 }
 
-/// Why a text is no database address. Repeats nothing of it: a password may stand anywhere in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UrlError(String);
-
-impl UrlError {
-    pub(super) fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
-    }
-}
-
-impl fmt::Display for UrlError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the database address is not usable: {}", self.0)
-    }
-}
-
-impl std::error::Error for UrlError {}
-
 impl DatabaseUrl {
-    /// An SQLite database in that file.
+    /// Returns the address of an SQLite database in that file.
     pub fn sqlite(path: impl AsRef<Path>) -> Self {
         Self(Target::Sqlite(path.as_ref().to_owned()))
     }
@@ -73,7 +56,7 @@ impl FromStr for DatabaseUrl {
 
     fn from_str(text: &str) -> Result<Self, UrlError> {
         if text.contains('\0') {
-            return Err(UrlError::new("it holds a NUL character"));
+            return Err(UrlError::new("it contains a NUL character"));
         }
         if let Some(path) = text.strip_prefix("sqlite:") {
             return sqlite_path(path).map(|path| Self(Target::Sqlite(path)));
@@ -97,7 +80,7 @@ fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
         return Err(UrlError::new(format!("a file name is missing; {FORMS}")));
     }
     if path.starts_with(':') {
-        return Err(UrlError::new("a database in memory is lost at the end; use sqlite:PATH"));
+        return Err(UrlError::new("a database in memory is lost when the program ends; use sqlite:PATH"));
     }
     if path.contains('?') {
         return Err(UrlError::new("an SQLite address has no parameters: \"?\" is not allowed in its path"));
@@ -150,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mistake_is_named_and_the_password_is_not() {
+    fn each_mistake_is_reported_without_the_password() {
         for (text, want) in [
             ("", "allowed: sqlite:PATH or postgres://"),
             ("mysql://u:hunter2@h/d", "allowed: sqlite:PATH or postgres://"),
@@ -158,13 +141,16 @@ mod tests {
             ("sqlite:", "a file name is missing"),
             ("sqlite:data/", "a file name is missing"),
             ("sqlite://data/x.db", "an absolute path must follow"),
-            ("sqlite::memory:", "lost at the end"),
+            ("sqlite::memory:", "lost when the program ends"),
             ("sqlite:x.db?mode=ro", "no parameters"),
             ("sqlite:a\0b", "NUL"),
             ("postgres://u:hunter2", "`port`"),
-            ("postgres://u:hunter2@h/d?sslmode=hunter2", "sslmode: disable, prefer, require, verify-ca"),
+            (
+                "postgres://u:hunter2@h/d?sslmode=hunter2",
+                "invalid `sslmode`; allowed: disable, prefer, require, verify-ca",
+            ),
             ("postgres://u@h/d?sslcert=hunter2", "sslcert"),
-            ("postgres://u@h/d?password=x&hunter2=1", "parameter 2 after the \"?\" is not known"),
+            ("postgres://u@h/d?password=x&hunter2=1", "parameter 2 after the \"?\" is unknown"),
             ("postgres://u@h/d?hunter2", "parameter 1 after the \"?\" has no value"),
             ("postgres://u@h/d?connect_timeout=hunter2", "`connect_timeout`"),
             ("postgres://u:hunter2@/d", "a host is missing"),

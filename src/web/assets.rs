@@ -1,27 +1,28 @@
-//! Styles, scripts and the icon: in the binary, each at an address of its own content.
+//! Styles, scripts and the icon. The binary contains them. Their addresses contain a hash of their content.
 
 use std::sync::{Arc, LazyLock};
 
-use super::error::WebError;
-use super::service::Web;
-use super::visit::Visit;
-use crate::http::{Reply, StaticFile};
+use crate::http::StaticFile;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
-/// Every file there is: its name in templates, its type, its text. To add one, add a line.
+/// All files with their name in templates, content type and text. Each line is one file.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     vec![
-        Asset::new("app.css", STYLE, include_str!("assets/app.css")),
+        Asset::new(
+            "app.css",
+            STYLE,
+            concat!(include_str!("../report/html/outcomes.css"), include_str!("assets/app.css")),
+        ),
         Asset::new("app.js", SCRIPT, APP),
         Asset::new("icon.svg", PICTURE, include_str!("assets/icon.svg")),
     ]
 });
 
-/// One file, since every page may make few requests: what each page does, then the scripts of single pages, which do
-/// nothing elsewhere. Each keeps its names to itself.
+/// The scripts of all pages in one file, to keep the number of requests low. The first applies to every page,
+/// the others do nothing on pages that are not theirs. Each has its own scope.
 const APP: &str = concat!(
     include_str!("assets/app.js"),
     "{\n",
@@ -39,9 +40,9 @@ const APP: &str = concat!(
 );
 
 struct Asset {
-    /// What templates call it.
+    /// The name by which templates refer to the file.
     name: &'static str,
-    /// The last segment of its address.
+    /// The last segment of the file's address.
     address: String,
     file: Arc<StaticFile>,
 }
@@ -55,20 +56,15 @@ impl Asset {
     }
 }
 
-/// The last segment of the address of the asset of that name.
+/// Returns the last segment of the address of the asset with this name.
 pub(super) fn address(name: &str) -> &'static str {
     ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| &asset.address)
 }
 
-/// `GET /app/assets/{file}`: the file of this name for ever, since the name holds its fingerprint.
-///
-/// # Errors
-/// 404, also for a file of another version.
-#[expect(clippy::needless_pass_by_value, reason = "the route table's form")]
-pub(super) fn asset(_: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let asset = ASSETS.iter().find(|asset| Some(asset.address.as_str()) == visit.segment());
-    let response = asset.ok_or_else(WebError::no_such_page)?.file.answer(&visit.request);
-    Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=31536000, immutable")))
+/// Returns the file whose address ends with this segment, or `None` if there is none. A file of another version is
+/// not found.
+pub(super) fn find(segment: &str) -> Option<&'static Arc<StaticFile>> {
+    ASSETS.iter().find(|asset| asset.address == segment).map(|asset| &asset.file)
 }
 
 #[cfg(test)]
@@ -76,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_hold_a_fingerprint() {
+    fn asset_addresses_contain_a_fingerprint() {
         assert!(address("app.css").starts_with("app-") && address("app.css").ends_with(".css"));
         assert_eq!(address("other.css"), "");
     }

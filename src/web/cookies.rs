@@ -1,18 +1,20 @@
-//! The app's cookies: the session's token, what ties a form to a browser that is not signed in, and a notice.
+//! The cookies of the app: the session token, the token that binds a form to a browser that is not signed in, and a
+//! notice.
 //!
-//! All are `HttpOnly; SameSite=Lax` and sent to the app alone. Behind TLS they are `Secure` and their names begin with
-//! `__Secure-`, so that no page without TLS can plant one. (`__Host-` would send them to every path.)
+//! All are `HttpOnly; SameSite=Lax` and sent only to the app. With TLS they are `Secure` and their names
+//! begin with `__Secure-`, so that a page without TLS cannot set one. (`__Host-` would send them to every
+//! path.)
 
 use std::time::Duration;
 
 use crate::http::Request;
 
-/// Which cookie.
+/// The kinds of cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cookie {
     /// The token of a session.
     Session,
-    /// A token that forms of a browser which is not signed in are held against.
+    /// The token against which forms are checked if the browser is not signed in.
     Form,
     /// The name of a notice.
     Notice,
@@ -31,19 +33,20 @@ impl Cookie {
     }
 }
 
-/// Reads and writes them.
+/// A reader and writer of cookies.
 pub(super) struct Cookies {
     secure: bool,
     path: String,
 }
 
 impl Cookies {
-    /// For the app below `root` of an origin; `secure`: browsers come to it by TLS.
+    /// Creates the cookies for the app below `root` of an origin. `secure` tells whether browsers use TLS.
     pub(super) fn new(secure: bool, root: &str) -> Self {
         Self { secure, path: format!("{root}/app") }
     }
 
-    /// What the browser sent. `None` also where it sent two: one of them was planted.
+    /// Returns the cookie that the browser sent. Returns `None` if it sent two, because another site has set one of
+    /// them.
     pub(super) fn read<'a>(&self, request: &'a Request, cookie: Cookie) -> Option<&'a str> {
         let name = cookie.name(self.secure);
         let mut values = request
@@ -55,7 +58,7 @@ impl Cookies {
         values.next().is_none().then_some(value)
     }
 
-    /// A `Set-Cookie` header; the value is visible ASCII without a semicolon.
+    /// Returns a `Set-Cookie` header. The value must be visible ASCII without a semicolon.
     pub(super) fn set(&self, cookie: Cookie, value: &str, lasts: Duration) -> String {
         let secure = if self.secure { "; Secure" } else { "" };
         format!(
@@ -66,7 +69,7 @@ impl Cookies {
         )
     }
 
-    /// One that takes the cookie away.
+    /// Returns a `Set-Cookie` header that removes the cookie.
     pub(super) fn clear(&self, cookie: Cookie) -> String {
         self.set(cookie, "", Duration::ZERO)
     }
@@ -88,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_is_found_among_others_unless_it_stands_twice() {
+    fn a_cookie_is_found_unless_it_is_repeated() {
         let cookies = Cookies::new(false, "");
         let read = |text: &str| cookies.read(&sending(text), Cookie::Session).map(str::to_owned);
         assert_eq!(read("a=b; sightline=x; sightline-form=y").as_deref(), Some("x"));
@@ -98,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_tls_they_are_secure() {
+    fn cookies_are_secure_with_tls() {
         let set = Cookies::new(true, "/search").set(Cookie::Session, "x", Duration::from_secs(60));
         let want = "__Secure-sightline=x; Path=/search/app; Max-Age=60; HttpOnly; SameSite=Lax; Secure";
         assert_eq!(set, want);

@@ -1,22 +1,25 @@
-//! Failures, as pages.
+//! Errors as pages.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
 use askama::Template;
-use log::warn;
+use log::{Level, log};
 
 use super::frame::{Frame, render_as};
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
-use crate::http::{Refusal, Response};
+use crate::http::{Refusal, Response, RouteError};
 
-/// When a store that is away, or a crowd, may have gone.
-const COME_BACK: Duration = Duration::from_secs(5);
+/// The time in seconds after which an unavailable store or an overload may be over.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Why there is no such page, or nothing was done: the status and the words.
+/// An error, or a text that describes it.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// An error that becomes a page: its status and its text.
 #[derive(Debug)]
 pub struct WebError {
     status: u16,
@@ -24,8 +27,8 @@ pub struct WebError {
     text: Cow<'static, str>,
     retry_after: Option<Duration>,
     allow: Option<String>,
-    /// For the log.
-    cause: Option<String>,
+    /// The cause, for the log.
+    cause: Option<Cause>,
 }
 
 #[derive(Template)]
@@ -38,50 +41,50 @@ struct ErrorPage<'a> {
 }
 
 impl WebError {
-    /// With that status, title and text, both sentences for people.
+    /// Creates an error with this status, title and text. Both texts are sentences for readers of the page.
     pub fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         Self { status, title, text: text.into(), retry_after: None, allow: None, cause: None }
     }
 
-    /// 404: nothing has this address, or it is somebody else's.
+    /// Returns 404: the address is unknown or belongs to another account.
     pub fn no_such_page() -> Self {
-        Self::new(404, "Page not found", "There is nothing at this address, or it was deleted.")
+        Self::new(404, "Page not found", "This page does not exist, or it was deleted.")
     }
 
-    /// 400: something in the request makes no sense.
+    /// Returns 400: the request is not valid.
     pub fn invalid(text: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(400, "This cannot be done", text)
+        Self::new(400, "Invalid request", text)
     }
 
-    /// 401: for what a script asks for; people are sent to the sign-in page.
+    /// Returns 401, for requests of scripts. Browsers are redirected to the sign-in page instead.
     pub fn not_signed_in() -> Self {
-        Self::new(401, "You are not signed in", "Your session is over. Sign in to go on.")
+        Self::new(401, "You are not signed in", "Your session has ended. Sign in to continue.")
     }
 
-    /// 403: others may.
+    /// Returns 403: the account has no permission for this.
     pub fn not_allowed(text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(403, "Not allowed", text)
     }
 
-    /// 403: a change that did not come from a page of ours.
+    /// Returns 403: the change was not sent by a page of the app.
     pub fn forged() -> Self {
         let text = "Nothing was done: the form is too old, or was not sent from this site. Load the page again, \
                     and allow cookies for it.";
-        Self::new(403, "This form is not valid any more", text)
+        Self::new(403, "This form is no longer valid", text)
     }
 
-    /// 405, with the methods that there are.
+    /// Returns 405 with the methods that the address supports.
     pub fn other_methods(allow: String) -> Self {
-        let text = "This address does not take such a request.";
-        Self { allow: Some(allow), ..Self::new(405, "This cannot be done", text) }
+        let text = "This address does not support this kind of request.";
+        Self { allow: Some(allow), ..Self::new(405, "Invalid request", text) }
     }
 
-    /// 429: too often.
+    /// Returns 429: too many attempts.
     pub fn too_many(text: impl Into<Cow<'static, str>>, wait: Duration) -> Self {
         Self { retry_after: Some(wait), ..Self::new(429, "Too many attempts", text) }
     }
 
-    /// 429: the account's requests of the last minute, of pages and of the API together.
+    /// Returns 429: too many requests of the account in the last minute, over pages and API together.
     pub fn rate_limited(reset_secs: u64) -> Self {
         let text = format!(
             "Requests are limited per minute, over these pages and the API together. Try again in {reset_secs} seconds."
@@ -92,27 +95,29 @@ impl WebError {
         }
     }
 
-    /// 503: come back soon.
+    /// Returns 503: temporarily unavailable.
     pub fn unavailable() -> Self {
         let text = "The service cannot do this at the moment. Try again in a few seconds.";
-        Self { retry_after: Some(COME_BACK), ..Self::new(503, "Not available right now", text) }
+        Self { retry_after: Some(RETRY_AFTER), ..Self::new(503, "Not available right now", text) }
     }
 
-    /// 500: our mistake; the log has `cause`, which holds nothing secret.
-    pub fn internal(cause: impl Into<String>) -> Self {
-        let text = "The service has made a mistake, which is in its log. Nothing of what you asked for may have been done.";
+    /// Returns 500: a defect of the service. The log shows `cause`, which must contain no secret.
+    pub fn internal(cause: impl Into<Cause>) -> Self {
+        let text = "The service failed, and its log has the cause. It may not have done what you asked for.";
         Self { cause: Some(cause.into()), ..Self::new(500, "Something went wrong", text) }
     }
 
-    /// The status.
+    /// Returns the status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// The page.
+    /// Returns the page.
     pub fn into_response(self, frame: &Frame, request_id: &RequestId) -> Response {
         if let Some(cause) = &self.cause {
-            warn!(request_id = request_id.as_str(); "{} {}: {cause}", self.status, frame.here);
+            // The store itself logs that it is unavailable, once for all requests.
+            let level = if self.status == 503 { Level::Debug } else { Level::Warn };
+            log!(level, request_id = request_id.as_str(); "{} {}: {cause}", self.status, frame.here);
         }
         let page = ErrorPage { frame, title: self.title, text: &self.text, request_id: request_id.as_str() };
         let mut response = render_as(self.status, &page);
@@ -126,17 +131,16 @@ impl WebError {
     }
 }
 
-/// Whole seconds, at least 1.
+/// Rounds up to whole seconds, at least 1.
 pub(super) fn whole_secs(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
 }
 
 impl From<StorageError> for WebError {
     fn from(error: StorageError) -> Self {
-        let cause = Some(error.to_string());
         match error.kind() {
-            StorageErrorKind::Unavailable => Self { cause, ..Self::unavailable() },
-            StorageErrorKind::Broken => Self { cause, ..Self::internal("") },
+            StorageErrorKind::Unavailable => Self { cause: Some(error.into()), ..Self::unavailable() },
+            StorageErrorKind::Broken => Self::internal(error),
         }
     }
 }
@@ -155,7 +159,7 @@ impl From<AccountError> for WebError {
             AccountError::EmailTaken
             | AccountError::InvalidEmail
             | AccountError::UnknownPlan(_)
-            | AccountError::Random(_) => Self::internal(error.to_string()),
+            | AccountError::Random(_) => Self::internal(error),
         }
     }
 }
@@ -165,7 +169,7 @@ impl From<SignInError> for WebError {
         match error {
             SignInError::Storage(error) => error.into(),
             SignInError::Busy => Self::unavailable(),
-            SignInError::Random(_) | SignInError::Hashing => Self::internal(error.to_string()),
+            SignInError::Random(_) | SignInError::Hashing(_) => Self::internal(error),
             SignInError::UnknownAccount => Self::not_signed_in(),
             SignInError::UnknownSession | SignInError::LinkOver => Self::no_such_page(),
             SignInError::TooMany(wait) => Self::too_many(too_many(wait), wait),
@@ -175,11 +179,20 @@ impl From<SignInError> for WebError {
     }
 }
 
-/// What somebody is told who has tried too often.
+/// Returns the text about too many attempts.
 pub(super) fn too_many(wait: Duration) -> String {
     let (minutes, seconds) = (whole_secs(wait).div_ceil(60), whole_secs(wait));
     let wait = if seconds > 90 { format!("{minutes} minutes") } else { format!("{seconds} seconds") };
     format!("There were too many attempts. Try again in {wait}.")
+}
+
+impl From<RouteError> for WebError {
+    fn from(error: RouteError) -> Self {
+        match error {
+            RouteError::NotFound => Self::no_such_page(),
+            RouteError::MethodNotAllowed(allow) => Self::other_methods(allow),
+        }
+    }
 }
 
 impl From<Refusal> for WebError {
@@ -187,9 +200,9 @@ impl From<Refusal> for WebError {
         match refusal {
             Refusal::Malformed(what) => Self::invalid(format!("The request is malformed: {what}.")),
             Refusal::BodyTimeout => Self::new(408, "Too slow", "The form did not arrive in time."),
-            Refusal::BodyTooLarge => Self::new(413, "Too large", "What was sent is too large."),
+            Refusal::BodyTooLarge => Self::new(413, "Too large", "The form is too large."),
             Refusal::TargetTooLong => Self::new(414, "Too long", "The address is too long."),
-            Refusal::HeadTooLarge => Self::new(431, "Too large", "The request's head is too large."),
+            Refusal::HeadTooLarge => Self::new(431, "Too large", "The request headers are too large."),
             Refusal::Overloaded { retry_after } => {
                 Self { retry_after: Some(retry_after), ..Self::unavailable() }
             }

@@ -1,4 +1,4 @@
-//! What every page has around it, and how a template becomes an answer.
+//! The parts of every page around its content, and the rendering of templates.
 
 use askama::Template;
 use log::error;
@@ -9,44 +9,44 @@ use crate::http::Response;
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// What `layout.html` shows around a page. Every page's struct has one, as the field `frame`.
+/// The data of `layout.html`. The struct of every page has it in the field `frame`.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// What stands before `/app` in every address: the path of the base URL, mostly empty.
+    /// The path of the base URL, which is usually empty. Every address begins with it.
     pub root: String,
-    /// The route's pattern: which entry of the menu is the present one.
+    /// The pattern of the route, which determines the current entry of the menu.
     pub here: &'static str,
-    /// Who is signed in.
-    pub who: Option<Who>,
-    /// What forms bring back.
+    /// The account that is signed in.
+    pub who: Option<CurrentUser>,
+    /// The token that forms send back.
     pub csrf: String,
-    /// What is to be said once.
+    /// The notice to show once.
     pub notice: Option<Notice>,
-    /// A simulated web answers every search.
+    /// Whether a simulated web answers every search.
     pub sandbox: bool,
 }
 
-/// Who is signed in.
+/// The account that is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Who {
-    /// The account's name.
+pub struct CurrentUser {
+    /// The email address of the account.
     pub email: String,
-    /// Whether the operator's page is theirs.
+    /// Whether the account has access to the operator's pages.
     pub is_operator: bool,
 }
 
 impl Frame {
-    /// The address of the asset of that name.
+    /// Returns the address of the asset with this name.
     pub fn asset(&self, name: &str) -> String {
         format!("{}/app/assets/{}", self.root, assets::address(name))
     }
 
-    /// Whether this is the present page.
+    /// Returns whether the entry is the current page.
     pub fn current(&self, pattern: &str) -> bool {
         self.here == pattern
     }
 
-    /// `aria-current` of the menu's entry for a page and those below it: `page`, `true`, or none.
+    /// Returns `aria-current` for the menu entry of a page and the pages below it: `page`, `true`, or none.
     pub fn section(&self, pattern: &str) -> Option<&'static str> {
         match self.here.strip_prefix(pattern) {
             Some("") => Some("page"),
@@ -55,24 +55,24 @@ impl Frame {
         }
     }
 
-    /// This program's version.
+    /// Returns the version of this program.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 }
 
-/// A page, with 200.
+/// Renders a page with status 200.
 pub fn render(page: &impl Template) -> Response {
     render_as(200, page)
 }
 
-/// A page, with that status. Not compressed: it holds the form token beside what a caller chose, and its compressed
-/// length would tell about the token (BREACH).
+/// Renders a page with this status. It is not compressed, because a page contains the form token together with text
+/// that a caller chose, and the compressed length would reveal the token (BREACH).
 pub fn render_as(status: u16, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => Response::new(status, HTML, text.into_bytes()),
         Err(failure) => {
-            error!("a page could not be made: {failure}");
+            error!("cannot render a page: {failure}");
             Response::new(500, "text/plain; charset=utf-8", *b"Internal error.")
         }
     }

@@ -1,4 +1,5 @@
-//! Where a change may come from: our own pages, with the token of the browser's session.
+//! Protection against forged requests. A change must come from a page of the app, with the token of the browser's
+//! session.
 
 use subtle::ConstantTimeEq as _;
 use url::Url;
@@ -7,8 +8,8 @@ use super::error::WebError;
 use super::visit::Visit;
 use crate::http::Request;
 
-/// Refuses what another site sends, and what does not bring the token back (OWASP's CSRF cheat sheet: a token for each
-/// session, and where the browser says that the request comes from). Any of these tokens will do.
+/// Refuses a request that another site sent, or that lacks all of `tokens` (OWASP's CSRF cheat sheet: a token
+/// for each session, and the origin that the browser reports).
 pub(super) fn check(visit: &Visit, tokens: &[String], own_origin: &str) -> Result<(), WebError> {
     if is_from_elsewhere(&visit.request, own_origin) || !has_token(visit, tokens) {
         return Err(WebError::forged());
@@ -26,12 +27,12 @@ fn is_from_elsewhere(request: &Request, own_origin: &str) -> bool {
     if let Some(site) = request.header("sec-fetch-site") {
         return !matches!(site, "same-origin" | "none");
     }
-    // "null" is what browsers send for a form of a page whose policy is no-referrer, as ours is.
+    // Browsers send "null" for a form of a page with the policy `no-referrer`, which all pages of the app have.
     let origin = request.header("origin").filter(|origin| *origin != "null");
     origin.is_some_and(|origin| origin != own_origin && !is_of_host(origin, request))
 }
 
-/// Without a base URL clients may use any name of this machine.
+/// Compares the origin with the `Host` header. Without a base URL, clients may use any name of this machine.
 fn is_of_host(origin: &str, request: &Request) -> bool {
     let Ok(url) = Url::parse(origin) else { return false };
     let Some(host) = url.host_str() else { return false };
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_origins_are_seen() {
+    fn requests_of_other_origins_are_detected() {
         for (headers, is_elsewhere) in [
             (vec![], false),
             (vec![("sec-fetch-site", "same-origin")], false),

@@ -1,33 +1,35 @@
-//! The web app: pages for people, made here and sent whole, under `/app`.
+//! The web app: pages for people under `/app`, rendered on the server.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`routes`] | the one table: method, path, who may, handler |
-//! | [`service`] | [`Web`]: finds the route, who it is, guards changes, calls the handler, dresses the answer |
-//! | [`visit`] | one request on its way: who, which form |
-//! | [`frame`] | what every page has around it; a template becomes an answer |
-//! | [`notice`] | what the next page says once |
-//! | [`error`] | failures, as pages |
-//! | `cookies`, `guard` | cookies; where a change may come from |
-//! | [`assets`] | styles and scripts, each at an address of its own content |
-//! | [`show`] | moments and the like, for people |
-//! | `pages` | handlers, by page |
-//! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` stands around each page |
+//! | [`routes`] | the table of all routes: method, path, access, handler |
+//! | `handler` | the middleware of all pages: session, protection from forged requests, rate limits, headers |
+//! | [`service`] | [`Web`]: configuration, parts, cookies and redirects, which all pages share |
+//! | [`visit`] | a request with its session and its form |
+//! | [`frame`] | the parts around every page; rendering |
+//! | [`notice`] | notices that the next page shows once |
+//! | [`error`] | errors as pages |
+//! | `cookies`, `guard` | cookies; protection against forged requests |
+//! | [`assets`] | styles and scripts, at addresses with a hash of their content |
+//! | [`show`] | times and durations as text |
+//! | `pages` | the handlers of pages |
+//! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` is the frame of each page |
 //!
-//! Addresses in templates begin with `{{ frame.root }}`: the app works under whatever path the base URL has.
+//! Addresses in templates begin with `{{ frame.root }}`, so the app works under any path of the base URL.
 //!
-//! To add a page: a row in [`routes`], a handler in `pages`, a template that extends `layout.html` and whose struct has
-//! a field `frame`. A form that changes something has `{% include "csrf.html" %}` in it.
+//! To add a page: add a row in [`routes`], a handler in `pages`, and a template that extends `layout.html`
+//! and whose struct has a field `frame`. A form that changes something includes `csrf.html`.
 
 pub mod assets;
 mod cookies;
 pub mod error;
 pub mod frame;
 mod guard;
+mod handler;
 pub mod notice;
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "all handlers have the route table's form: some take the visit away"
+    reason = "all handlers have the signature of the route table, and some need the visit by value"
 )]
 mod pages;
 pub mod routes;
@@ -35,4 +37,5 @@ pub mod service;
 pub mod show;
 pub mod visit;
 
-pub use service::{Parts, Web, WebConfig, WebHandler};
+pub use handler::is_app_path;
+pub use service::{Parts, Web, WebConfig};

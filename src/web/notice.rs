@@ -1,13 +1,13 @@
-//! What the next page says once: set with a redirect, shown, and gone.
+//! Notices. A redirect sets a notice in a cookie, and the next page shows it once.
 
-/// A notice. Browsers keep its name alone.
+/// A notice. The cookie contains only its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
-    /// Somebody signed out.
+    /// The user signed out.
     SignedOut,
-    /// The session was over when a form was sent.
+    /// The session had ended when a form was sent.
     SessionOver,
-    /// The password was set by a link.
+    /// The password was set with a link.
     PasswordSet,
     /// The password was changed.
     PasswordChanged,
@@ -19,11 +19,15 @@ pub enum Notice {
     SearchDeleted,
     /// The account is deleted.
     AccountDeleted,
+    /// The circuits of all hosts are closed.
+    CircuitsReset,
+    /// The learnt deadlines of all modules are forgotten.
+    DeadlinesReset,
 }
 
 impl Notice {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
+    /// All notices, for look-ups by name.
+    pub const ALL: [Self; 10] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
@@ -32,9 +36,11 @@ impl Notice {
         Self::KeyRevoked,
         Self::SearchDeleted,
         Self::AccountDeleted,
+        Self::CircuitsReset,
+        Self::DeadlinesReset,
     ];
 
-    /// Its name, for a cookie.
+    /// Returns the name of the notice, for a cookie.
     pub fn name(self) -> &'static str {
         match self {
             Self::SignedOut => "signed-out",
@@ -45,31 +51,37 @@ impl Notice {
             Self::KeyRevoked => "key-revoked",
             Self::SearchDeleted => "search-deleted",
             Self::AccountDeleted => "account-deleted",
+            Self::CircuitsReset => "circuits-reset",
+            Self::DeadlinesReset => "deadlines-reset",
         }
     }
 
-    /// The notice of that name.
+    /// Returns the notice with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|notice| notice.name() == name)
     }
 
-    /// What it says.
+    /// Returns the text of the notice.
     pub fn text(self) -> &'static str {
         match self {
             Self::SignedOut => "You are signed out.",
-            Self::SessionOver => "Your session is over: what you sent last was not taken. Sign in to go on.",
+            Self::SessionOver => {
+                "Your session had ended, so the last form was not applied. Sign in to continue."
+            }
             Self::PasswordSet => "Your password is set, and you are signed in.",
             Self::PasswordChanged => "Your password is changed. All other sessions have ended.",
             Self::SessionEnded => "The session has ended.",
             Self::KeyRevoked => "The key is revoked.",
             Self::SearchDeleted => "The search and its results are deleted.",
-            Self::AccountDeleted => {
-                "Your account is deleted for good. All that belonged to it is being removed."
+            Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
+            Self::CircuitsReset => "Searches ask all hosts again.",
+            Self::DeadlinesReset => {
+                "The learnt deadlines are forgotten. Checks have the configured deadline until new ones are learnt."
             }
         }
     }
 
-    /// The class of its box.
+    /// Returns the CSS class of the notice.
     pub fn class(self) -> &'static str {
         match self {
             Self::SessionOver => "warn",

@@ -1,64 +1,66 @@
-//! The one table of all pages.
+//! The table of all pages.
 
 use std::sync::Arc;
 
-use super::assets;
 use super::error::WebError;
 use super::pages::run::{delete, events, export, page};
-use super::pages::{account, data, history, keys, operator, search, security, set_up, sign_in};
+use super::pages::{account, asset, data, history, keys, operator, search, security, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
 use crate::account::rate_limit::Policy;
-use crate::http::{Reply, fit};
+use crate::http::{self, Reply};
 
-/// Who may.
+/// The access rule of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anyone, and it is not looked up who it is: files.
+    /// The route is open to everyone, and the session is not read. Used for files.
     File,
-    /// Anyone.
+    /// The route is open to everyone.
     Anyone,
-    /// Whoever is signed in; others are sent to the sign-in page.
+    /// The route needs a session. Browsers without one are redirected to the sign-in page.
     SignedIn,
-    /// Whoever is signed in and has the role.
+    /// The route needs a session of an operator.
     Operator,
 }
 
-/// Works a visit out.
+/// The handler of a route.
 pub type Handler = fn(&Arc<Web>, Visit) -> Result<Reply, WebError>;
 
-/// One route. What is no `GET` changes something, and must come from a page of ours with its token.
-pub struct Route {
-    /// Upper-case method. `GET` answers `HEAD` too.
-    pub method: &'static str,
-    /// Segments; at most one, like `{run_id}`, stands for any.
-    pub path: &'static str,
-    /// Who may.
+/// A route. Every method except `GET` changes something, and must come from a page of the app with its token.
+pub type Route = http::Route<Endpoint>;
+
+/// The endpoint of a route.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    /// The access rule.
     pub access: Access,
-    /// What it counts as for the account's rate limits, which the API shares: what occupies a stream's place, and
-    /// what reads or writes more than a page's few rows. (A search counts where it is ordered.)
+    /// The rate limit for which the request counts, shared with the API. Streams have one, and requests that read or
+    /// write more than the few rows of a page. (A search is counted when it starts.)
     pub counts: Option<Policy>,
-    /// What a page asks for by itself, which is no use of the session: a page that is left open must not keep it alive.
+    /// Whether a page's script sends the request by itself. Such requests do not extend the session, so an open page
+    /// does not either.
     pub is_unattended: bool,
-    /// Works it out.
+    /// The handler.
     pub handler: Handler,
 }
 
 const fn route(method: &'static str, path: &'static str, access: Access, handler: Handler) -> Route {
-    Route { method, path, access, counts: None, is_unattended: false, handler }
+    Route { method, path, endpoint: Endpoint { access, counts: None, is_unattended: false, handler } }
 }
 
 impl Route {
-    const fn counting(self, policy: Policy) -> Self {
-        Self { counts: Some(policy), ..self }
+    const fn counting(mut self, policy: Policy) -> Self {
+        self.endpoint.counts = Some(policy);
+        self
     }
 
-    const fn unattended(self) -> Self {
-        Self { is_unattended: true, ..self }
+    const fn unattended(mut self) -> Self {
+        self.endpoint.is_unattended = true;
+        self
     }
 }
 
-/// Every route there is. A static: a row is known by its place in memory.
+/// All routes.
 pub static ROUTES: &[Route] = &[
     route("GET", "/app", Access::SignedIn, search::page),
     route("GET", "/app/searches", Access::SignedIn, history::page).counting(Policy::Read),
@@ -85,61 +87,15 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/account/delete", Access::SignedIn, data::delete),
     route("GET", "/app/operator", Access::Operator, operator::service),
     route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
+    route("POST", "/app/operator/circuits/reset", Access::Operator, operator::reset_circuits),
+    route("POST", "/app/operator/deadlines/reset", Access::Operator, operator::reset_deadlines),
     route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
-    route("GET", "/app/assets/{file}", Access::File, assets::asset),
+    route("GET", "/app/assets/{file}", Access::File, asset::asset),
 ];
-
-/// What the table says of a method and a path.
-pub(super) enum Match<'a> {
-    /// This route, with the segment that stands in the path for `{…}`, as it was sent.
-    Route(&'static Route, Option<&'a str>),
-    /// The path exists with these methods alone (the value of `Allow`).
-    OtherMethods(String),
-    /// There is no such path.
-    Nothing,
-}
-
-/// Looks a request up. One trailing slash is forgiven.
-pub(super) fn find<'a>(method: &str, path: &'a str) -> Match<'a> {
-    let path = path.strip_suffix('/').unwrap_or(path);
-    let mut methods = vec!["OPTIONS"];
-    for route in ROUTES {
-        let Some(segment) = fit(route.path, path) else { continue };
-        if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(route, segment);
-        }
-        methods.extend(if route.method == "GET" { vec!["GET", "HEAD"] } else { vec![route.method] });
-    }
-    if methods.len() == 1 { Match::Nothing } else { Match::OtherMethods(methods.join(", ")) }
-}
-
-/// The place of a request's route in the table.
-pub(super) fn place_of(method: &str, path: &str) -> Option<usize> {
-    let Match::Route(route, _) = find(method, path) else { return None };
-    ROUTES.iter().position(|known| std::ptr::eq(known, route))
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn found(method: &str, path: &str) -> String {
-        match find(method, path) {
-            Match::Route(route, segment) => format!("{} {segment:?}", route.path),
-            Match::OtherMethods(allow) => allow,
-            Match::Nothing => "nothing".into(),
-        }
-    }
-
-    #[test]
-    fn paths_are_looked_up_with_their_methods() {
-        assert_eq!(found("GET", "/app"), "/app None");
-        assert_eq!(found("GET", "/app/"), "/app None");
-        assert_eq!(found("HEAD", "/app/set-up/abc"), "/app/set-up/{token} Some(\"abc\")");
-        assert_eq!(found("DELETE", "/app/sign-in"), "OPTIONS, GET, HEAD, POST");
-        assert_eq!(found("GET", "/app/sign-out"), "OPTIONS, POST");
-        assert_eq!(found("GET", "/app/nothing/here"), "nothing");
-    }
 
     #[test]
     fn every_route_is_below_app_and_changes_are_posted() {

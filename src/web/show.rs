@@ -1,4 +1,4 @@
-//! Moments and the like, for people.
+//! Times and durations as text for readers.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,31 +8,31 @@ use jiff::tz::TimeZone;
 
 use crate::base::clock::rfc3339_millis;
 
-/// A moment in a template: `<time datetime="{{ at.iso() }}">{{ at }}</time>`. Shown in UTC, which scripts may change to
-/// the reader's own time zone.
+/// A time in a template: `<time datetime="{{ at.iso() }}">{{ at }}</time>`. It is shown in UTC, which scripts
+/// change to the reader's time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment(pub Timestamp);
 
 impl Moment {
-    /// For machines.
+    /// Returns the time in RFC 3339.
     pub fn iso(&self) -> String {
         rfc3339_millis(self.0)
     }
 
-    /// The day alone.
+    /// Returns the day.
     pub fn day(&self) -> String {
         self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y").to_string()
     }
 }
 
-/// `22 November 2026, 05:37 UTC`.
+/// Formats a time as `22 November 2026, 05:37 UTC`.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.to_zoned(TimeZone::UTC).strftime("%-d %B %Y, %H:%M UTC"))
     }
 }
 
-/// How long ago that was, in one unit; the day, where it is more than two weeks.
+/// Returns the age of a time in one unit. Returns the day if it is more than two weeks ago.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     let secs = (now.as_second() - at.as_second()).max(0);
     let counted = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
@@ -45,7 +45,7 @@ pub fn ago(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// How long something took.
+/// Returns a duration as text.
 pub fn lasted(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1} s", time.as_secs_f64()),
@@ -55,9 +55,10 @@ pub fn lasted(time: Duration) -> String {
     }
 }
 
-/// A browser as people call it, from what it says it is: `Firefox on Linux`. It may say anything.
+/// Returns a short name of a browser from its `User-Agent`, such as `Firefox on Linux`. The header may
+/// contain anything.
 pub fn browser_name(user_agent: &str) -> String {
-    // Each also names those below it.
+    // Each of these browsers also includes the names below it.
     const BROWSERS: [(&str, &str); 7] = [
         ("Edg", "Edge"),
         ("OPR/", "Opera"),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn time_is_told_in_one_unit() {
+    fn durations_have_one_unit() {
         let at: Timestamp = "2026-03-01T00:00:00Z".parse().unwrap();
         for (secs, want) in [
             (-5, "just now"),

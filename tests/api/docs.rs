@@ -1,4 +1,4 @@
-//! The documentation's addresses: who may, how they are kept, how they are sent.
+//! The addresses of the documentation: access, caching and compression.
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ fn fetch(server: &Server, path: &str) -> Answer {
     answer
 }
 
-/// What stands in the page's `href` and `src`.
+/// Returns the targets of `href` and `src` in a page.
 fn links(page: &Answer) -> BTreeSet<String> {
     let text = std::str::from_utf8(&page.body).unwrap();
     let values = ["href=\"", "src=\""].into_iter().flat_map(|name| text.split(name).skip(1));
@@ -23,7 +23,7 @@ fn links(page: &Answer) -> BTreeSet<String> {
 }
 
 #[test]
-fn pages_are_anyones_and_are_asked_about_each_time() {
+fn pages_are_public_and_revalidated_each_time() {
     let server = Setup::new().flag("--rate-limit-read=1").start();
     for path in PAGES.into_iter().chain(["/docs/licenses", "/favicon.ico"]) {
         for _ in 0..3 {
@@ -51,7 +51,7 @@ fn pages_are_anyones_and_are_asked_about_each_time() {
 }
 
 #[test]
-fn a_page_may_load_what_is_here_and_nothing_else() {
+fn a_page_may_load_only_files_of_the_server() {
     let server = Setup::new().start();
     for path in PAGES {
         let page = fetch(&server, path);
@@ -75,7 +75,7 @@ fn a_page_may_load_what_is_here_and_nothing_else() {
         let links = links(&page);
         assert!(links.len() > 4, "{links:?}");
         for link in links {
-            // Relative, so that it holds under any prefix.
+            // Relative, so that it works under any prefix.
             assert!(!link.starts_with('/') && !link.contains(':'), "{link} in {path}");
             let target = format!("/{}", link.trim_start_matches("./"));
             assert_eq!(server.request("GET", &target).send().status, 200, "{link} in {path}");
@@ -84,7 +84,7 @@ fn a_page_may_load_what_is_here_and_nothing_else() {
 }
 
 #[test]
-fn files_are_kept_for_ever_and_are_sent_as_the_client_takes_them() {
+fn files_are_immutable_and_sent_in_an_accepted_encoding() {
     let server = Setup::new().start();
     let mut files: BTreeSet<String> = PAGES.iter().flat_map(|page| links(&fetch(&server, page))).collect();
     files.retain(|link| link.starts_with("docs/assets/"));
@@ -115,7 +115,7 @@ fn files_are_kept_for_ever_and_are_sent_as_the_client_takes_them() {
         assert_eq!(server.request("GET", &path).header("If-None-Match", tag).send().status, 304, "{file}");
         let head = server.request("HEAD", &path).header("Accept-Encoding", "gzip").send();
         assert_eq!(head.header("content-length"), Some(&*packed.body.len().to_string()), "{head}");
-        // An address stands for these bytes alone.
+        // The address contains a hash of these bytes.
         let fingerprint = &plain.header("etag").unwrap()[1..17];
         let stale = path.replace(fingerprint, "0123456789abcdef");
         assert_ne!(stale, path);
@@ -138,7 +138,7 @@ fn a_slash_at_the_end_leads_to_the_page() {
 }
 
 #[test]
-fn the_landing_page_says_when_nothing_is_real() {
+fn the_landing_page_marks_a_sandbox() {
     let said = |server: &Server| String::from_utf8(fetch(server, "/").body).unwrap().contains("sandbox");
     assert!(said(&Setup::new().start()));
     assert!(!said(&Setup::real().start()));
@@ -156,7 +156,7 @@ fn capabilities_name_the_documentation_behind_the_base_url() {
 }
 
 #[test]
-fn the_licences_of_what_is_borrowed_are_served() {
+fn the_licences_of_included_files_are_served() {
     let server = Setup::new().start();
     let answer = fetch(&server, "/docs/licenses");
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));

@@ -1,4 +1,4 @@
-//! The report as a file: four forms, each whole, safe to open and honest about what it is not.
+//! Reports: four formats, each complete, safe to open, and marked if the run is incomplete.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ fn ids(results: &[Value]) -> Vec<u64> {
     results.iter().map(|result| result["id"].as_u64().unwrap()).collect()
 }
 
-/// The ids and the values of a CSV file, and its head.
+/// Returns the ids and values of a CSV file, and its header.
 fn rows(text: &str) -> (Vec<String>, Vec<csv::StringRecord>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let head = reader.headers().unwrap().iter().map(str::to_owned).collect();
@@ -31,7 +31,7 @@ fn rows(text: &str) -> (Vec<String>, Vec<csv::StringRecord>) {
 }
 
 #[test]
-fn every_form_holds_the_whole_run_before_and_after_a_restart() {
+fn every_format_contains_the_whole_run_before_and_after_a_restart() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let id = server.search("username", "alice");
@@ -62,7 +62,7 @@ fn every_form_holds_the_whole_run_before_and_after_a_restart() {
         for (format, before) in FORMATS.iter().zip(&live) {
             let after = export(&server, &id, format);
             if *format == "html" {
-                // It says when it was made.
+                // The page contains the time of its creation.
                 assert_eq!(text(&after).matches("<article>").count(), articles);
             } else {
                 assert!(after.body == before.body, "{} {format}: {after}", database.name);
@@ -72,7 +72,7 @@ fn every_form_holds_the_whole_run_before_and_after_a_restart() {
 }
 
 #[test]
-fn each_form_has_its_type_and_a_name_that_says_what_it_is() {
+fn each_format_has_its_content_type_and_file_name() {
     let server = Setup::new().start();
     let id = server.search("email", " Alice+x@Example.com");
     server.finished(&id);
@@ -105,10 +105,22 @@ fn each_form_has_its_type_and_a_name_that_says_what_it_is() {
 }
 
 #[test]
-fn no_format_and_an_unknown_one_are_refused_with_what_is_allowed() {
+fn an_unknown_format_is_refused_and_the_default_is_json() {
     let server = Setup::new().start();
     let id = server.search("username", "alice");
-    for query in ["", "?format=", "?format=xml", "?format=JSON", "?format=csv&format=json", "?Format=csv"] {
+    server.finished(&id);
+    let whole = export(&server, &id, "json");
+    for query in ["", "?", "?Format=csv"] {
+        let answer = server.get(&format!("/v1/searches/{id}/export{query}"));
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some("application/json")),
+            "{answer}"
+        );
+        assert!(answer.header("content-disposition").unwrap().contains(".json\""), "{answer}");
+        assert!(answer.body == whole.body, "{answer}");
+    }
+    for query in ["?format=", "?format=xml", "?format=JSON", "?format=csv&format=json"] {
         let refused = server.get(&format!("/v1/searches/{id}/export{query}"));
         let body = refused.is_error(400, "invalid_request");
         assert_eq!(body["detail"]["field"], "format", "{refused}");
@@ -119,7 +131,7 @@ fn no_format_and_an_unknown_one_are_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn a_run_that_is_not_there_is_not_there_in_any_form() {
+fn an_unknown_run_is_a_404_in_every_format() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let id = server.search("username", "alice");
@@ -127,6 +139,12 @@ fn a_run_that_is_not_there_is_not_there_in_any_form() {
         let path = |id: &str| format!("/v1/searches/{id}/export?format=csv");
         for unknown in ["0190b5e2-0000-7000-8000-000000000000", "alice", "%00", &id.replace('-', "")] {
             server.get(&path(unknown)).is_error(404, "not_found");
+            // Also if the request has other mistakes.
+            for query in ["", "?format=xml", "?format=csv&format=csv"] {
+                let address = format!("/v1/searches/{unknown}/export{query}");
+                server.get(&address).is_error(404, "not_found");
+            }
+            server.get(&format!("/v1/searches/{unknown}/stream?after=x")).is_error(404, "not_found");
         }
         let other = server.new_key("pro");
         server.request("GET", &path(&id)).key(&other).send().is_error(404, "not_found");
@@ -150,8 +168,8 @@ fn an_export_counts_as_a_read_and_costs_nothing() {
 }
 
 #[test]
-fn a_running_run_exports_what_is_there_and_says_that_it_runs() {
-    // Silent sites keep it running for as long as the test looks.
+fn a_running_run_exports_its_results_so_far() {
+    // Silent sites keep it running during the test.
     let server = Setup::new().flag("--check-timeout=60s").flag("--run-timeout=120s").start();
     let id = server.search("username", "silent");
     for format in FORMATS {
@@ -168,7 +186,7 @@ fn a_running_run_exports_what_is_there_and_says_that_it_runs() {
 }
 
 #[test]
-fn the_page_names_what_was_not_concluded_and_why() {
+fn the_report_lists_modules_without_a_conclusion_with_their_reasons() {
     let server = Setup::new().realistic().flag("--check-timeout=3s").start();
     let id = server.search("username", "alice");
     let run = server.finished(&id);

@@ -1,4 +1,4 @@
-//! What every answer wears: request ids, the sandbox's mark, authentication in its two forms, CORS.
+//! The headers of every answer: request ids, the sandbox's mark, authentication in its two forms, CORS.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::server::{PATIENCE, Server, Setup};
 
 #[test]
-fn a_key_is_taken_from_either_header_and_refused_in_every_other_form() {
+fn a_key_is_accepted_only_in_its_two_headers() {
     let server = Setup::new().start();
     let (key, other) = (server.key.clone(), server.new_key("pro"));
     let bearer = format!("Bearer {key}");
@@ -67,7 +67,7 @@ fn a_key_is_taken_from_either_header_and_refused_in_every_other_form() {
 }
 
 #[test]
-fn request_ids_are_the_callers_or_new_and_stand_in_the_log() {
+fn request_ids_are_taken_from_the_caller_and_logged() {
     let server = Setup::new().start();
     let ask = |id: Option<&str>| {
         let request = server.request("GET", "/v1/health");
@@ -87,7 +87,7 @@ fn request_ids_are_the_callers_or_new_and_stand_in_the_log() {
 }
 
 #[test]
-fn every_answer_of_the_sandbox_says_so() {
+fn every_answer_of_the_sandbox_is_marked() {
     let server = Setup::new().start();
     for (method, path) in [
         ("GET", "/v1/health"),
@@ -102,7 +102,7 @@ fn every_answer_of_the_sandbox_says_so() {
     }
 }
 
-/// What the server says to bytes that need not be HTTP.
+/// Returns the answer to bytes that may not be HTTP.
 fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut socket = TcpStream::connect(server.address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -114,7 +114,7 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn streams_and_refusals_of_the_sandbox_say_so_too() {
+fn streams_and_refusals_of_the_sandbox_are_marked() {
     let server = Setup::new().start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
     let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
@@ -135,14 +135,14 @@ fn streams_and_refusals_of_the_sandbox_say_so_too() {
     too_large.is_error(413, "payload_too_large");
     assert_eq!(too_large.header("x-sightline-sandbox"), Some("true"), "{too_large}");
 
-    // What has a head that can be read is answered in full.
+    // A request with a readable head gets a full answer.
     let said =
         raw(&server, b"POST /v1/searches HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n").to_lowercase();
     let (head, _) = said.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {said:?}"));
     assert!(head.starts_with("http/1.1 400 "), "{said}");
     assert!(head.contains("\r\nx-sightline-sandbox: true"), "{said}");
     assert!(head.contains("\r\nx-request-id: "), "{said}");
-    // What is no HTTP at all never reaches the API: the HTTP library closes it with a bare 400.
+    // Bytes that are not HTTP never reach the API: the HTTP library answers them with a bare 400.
     for bytes in [&b"NONSENSE\r\n\r\n"[..], b"GET /v1/me HTTP/1.1\r\nno colon\r\n\r\n"] {
         let said = raw(&server, bytes);
         assert!(said.starts_with("HTTP/1.1 400 ") && said.ends_with("\r\n\r\n"), "{said}");
@@ -150,7 +150,7 @@ fn streams_and_refusals_of_the_sandbox_say_so_too() {
 }
 
 #[test]
-fn without_the_sandbox_nothing_claims_to_be_one() {
+fn without_the_sandbox_no_answer_is_marked() {
     let server = Setup::real().start();
     for path in ["/v1/health", "/v1/me", "/nothing"] {
         let answer = server.get(path);

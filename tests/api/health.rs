@@ -1,4 +1,4 @@
-//! The health of modules, kept over restarts and added up over processes.
+//! The health of modules: stored over restarts, and shared by processes.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::support::databases::{TestDatabase, databases, postgres};
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
 
-/// Module id and health of those that have been asked.
+/// Returns the id and health of the modules that have been asked.
 fn asked(server: &Server) -> Vec<(String, Value)> {
     let modules = server.get("/v1/modules").json();
     let modules = modules["modules"].as_array().unwrap().iter();
@@ -23,7 +23,7 @@ fn written(database: &TestDatabase) -> i64 {
 }
 
 #[test]
-fn health_is_kept_over_a_restart_and_a_kill() {
+fn module_health_survives_a_restart_and_a_kill() {
     for database in databases() {
         let mut server = Setup::new().database(&database.url).realistic().flag("--check-timeout=1s").start();
         for name in ["alice", "bob", "carol"] {
@@ -53,7 +53,7 @@ fn health_is_kept_over_a_restart_and_a_kill() {
         let mut server = server.restart(&[]);
         assert_eq!(asked(&server), before, "{}", database.name);
 
-        // What has been written survives a kill.
+        // Stored data survives a kill.
         server.finished(&server.search("username", "dave"));
         let before = asked(&server);
         assert!(checks(&before) > count);
@@ -62,7 +62,7 @@ fn health_is_kept_over_a_restart_and_a_kill() {
         let server = server.restart(&[]);
         assert_eq!(asked(&server), before, "{}", database.name);
 
-        // The simulated web is not the real one.
+        // Health of the simulated web is separate from that of the real one.
         drop(server);
         let real = Setup::real().database(&database.url).start();
         assert_eq!(asked(&real), [], "{}", database.name);
@@ -70,9 +70,9 @@ fn health_is_kept_over_a_restart_and_a_kill() {
 }
 
 #[test]
-fn processes_on_one_database_add_up() {
+fn the_counts_of_processes_on_one_database_are_added() {
     let database = postgres();
-    // Without delays and faults: what a busy machine does not get round to within a run's time counts as no check.
+    // Without delays and faults: a check that a busy machine cannot run in time would not count.
     let servers: Vec<Server> = (0..2).map(|_| Setup::new().database(&database.url).start()).collect();
     let runs: Vec<String> = servers.iter().map(|server| server.search("username", "alice")).collect();
     for (server, run) in servers.iter().zip(&runs) {

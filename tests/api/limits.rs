@@ -1,4 +1,4 @@
-//! Rate limits: counted per account, told in headers, refused with the time to wait.
+//! Rate limits: counted per account, shown in headers, refused with the time to wait.
 
 use serde_json::json;
 

@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use crate::support::databases::{databases, postgres};
 use crate::support::server::{Event, EventStream, Server, Setup};
 
-/// What a client has that goes by the README: the newest of each id.
+/// A client that follows the manual: it keeps the newest result of each id.
 #[derive(Default)]
 struct Client {
     results: BTreeMap<u64, Value>,
     since_progress: BTreeSet<u64>,
     again: usize,
-    /// Whether the run may change hands: what was written meanwhile comes at once then, progress or not.
+    /// Whether another server may take the run over. Results that were stored meanwhile then arrive at once,
+    /// without progress events.
     hands_may_change: bool,
 }
 
@@ -45,7 +46,7 @@ fn sources(result: &Value) -> Vec<&str> {
     sources.iter().map(|source| source["module"].as_str().unwrap()).collect()
 }
 
-/// The later record is the earlier one with more sources, and surer.
+/// Asserts that the later record is the earlier one with more sources and at least the same confidence.
 fn assert_grew(before: &Value, after: &Value) {
     for field in ["id", "type", "entity_type", "platform", "value", "source", "created_at"] {
         assert_eq!(before[field], after[field], "{field}");
@@ -59,7 +60,7 @@ fn assert_grew(before: &Value, after: &Value) {
     }
 }
 
-/// What must hold of any ended run.
+/// Asserts what holds for every ended run.
 fn assert_whole(server: &Server, run: &Value) {
     let results = run["results"].as_array().unwrap();
     assert_eq!(run["total_results"], results.len());
@@ -110,7 +111,7 @@ fn replay(server: &Server, run: &str, parameters: &str) -> Value {
 }
 
 #[test]
-fn an_entity_that_several_modules_name_is_one_result_with_all_of_them() {
+fn an_entity_of_several_modules_is_one_result_with_all_sources() {
     for database in databases() {
         let server = Setup::new().database(&database.url).realistic().start();
         let (run_id, stream) = search(&server);
@@ -139,7 +140,7 @@ fn an_entity_that_several_modules_name_is_one_result_with_all_of_them() {
 }
 
 #[test]
-fn a_poll_sees_sources_as_they_come_under_another_etag() {
+fn new_sources_change_the_etag_of_a_run() {
     let server = Setup::new().realistic().start();
     let run_id = server.search("domain", "example.org");
     let (mut bodies, mut results): (BTreeMap<String, Vec<u8>>, BTreeMap<u64, Value>) = Default::default();
@@ -173,7 +174,7 @@ fn a_killed_server_loses_no_source() {
         }
         server.kill();
         if database.name == "postgres" {
-            // Its lease would hold for half a minute.
+            // Its lease would last for half a minute.
             database.execute("UPDATE runs SET owner = NULL WHERE status = 'running'");
         }
         let server = server.restart(&[]);
@@ -191,7 +192,7 @@ fn a_killed_server_loses_no_source() {
 }
 
 #[test]
-fn another_server_on_the_same_database_tells_of_changes_too() {
+fn changes_are_visible_at_another_server_on_the_same_database() {
     let database = postgres();
     let driving = Setup::new().database(&database.url).realistic().start();
     let reading = Setup::new().database(&database.url).realistic().start();

@@ -1,4 +1,4 @@
-//! The contract, black-box: the real binary over real sockets, on both databases.
+//! The API, black-box: the real binary over real sockets, on both databases.
 
 mod bad_input;
 mod credits;

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::support::databases::databases;
 use crate::support::folder::Folder;
-use crate::support::server::{Answer, Server, Setup};
+use crate::support::server::{Answer, Server, Setup, run_ids};
 
-/// For requests whose wait is to be long enough for a whole search on a busy machine.
+/// A wait that is long enough for a whole search on a busy machine.
 const PATIENT: &str = "--wait-timeout=1m";
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -21,7 +21,7 @@ fn is_timestamp(value: &Value) -> bool {
     text.len() == 24 && text.ends_with('Z') && text.parse::<jiff::Timestamp>().is_ok()
 }
 
-/// Asserts the shape of section 2.1, field by field.
+/// Asserts the form of a run, field by field.
 fn is_a_run(run: &Value) {
     for field in [
         "run_id",
@@ -87,23 +87,20 @@ fn all_three_types_complete_on_both_databases_and_are_the_same_read_later() {
             assert_eq!(coverage["checked"], run["progress"]["modules_total"]);
             assert_eq!(coverage["hit"], run["progress"]["modules_with_hits"]);
         }
-        let before: Vec<Value> =
-            runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
+        let before = runs(&server);
         let server = server.restart(&[]);
-        let after: Vec<Value> =
-            runs(&server).iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect();
-        assert_eq!(before, after, "{}: a run read from the store differs from the live one", database.name);
+        assert_eq!(
+            before,
+            runs(&server),
+            "{}: a run read from the store differs from the live one",
+            database.name
+        );
     }
 }
 
-fn runs(server: &Server) -> Vec<String> {
-    let list = server.get("/v1/searches").json();
-    list["searches"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| run["run_id"].as_str().unwrap().to_owned())
-        .collect()
+fn runs(server: &Server) -> Vec<Value> {
+    let ids = run_ids(&server.get("/v1/searches").json());
+    ids.iter().map(|id| server.get(&format!("/v1/searches/{id}")).json()).collect()
 }
 
 #[test]
@@ -149,6 +146,66 @@ fn the_sync_mode_answers_with_results_or_after_the_preferred_wait_with_running()
 }
 
 #[test]
+fn a_preferred_wait_beyond_its_range_is_clamped_to_it() {
+    let server = Setup::new().realistic().flag("--wait-timeout=2s").start();
+    for (preferred, applied) in [
+        ("wait=0", Some("wait=1")),
+        ("wait=31", Some("wait=2")),
+        ("wait=99999999999999999999999", Some("wait=2")),
+        ("wait=2", Some("wait=2")),
+        ("wait=soon", None),
+    ] {
+        let answer = server
+            .request("POST", "/v1/searches")
+            .key(&server.key)
+            .header("Prefer", preferred)
+            .json(&json!({"type": "username", "query": "silent", "wait": true}))
+            .send();
+        assert_eq!(
+            (answer.status, answer.header("preference-applied")),
+            (200, applied),
+            "{preferred}: {answer}"
+        );
+        assert_eq!(answer.json()["status"], "running", "{answer}");
+    }
+}
+
+#[test]
+fn the_address_of_a_run_has_the_path_of_the_base_url() {
+    for (flag, root) in
+        [("--base-url=https://x.example/search", "/search"), ("--base-url=https://x.example/", "")]
+    {
+        let server = Setup::new().flag(flag).start();
+        for mode in ["query", "wait", "stream"] {
+            let mut body = json!({"type": "username", "query": "alice", "modules": ["github"]});
+            if mode != "query" {
+                body[mode] = true.into();
+            }
+            let stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+            let run = stream.header("x-run-id").unwrap();
+            let want = format!("{root}/v1/searches/{run}");
+            assert_eq!(stream.header("location"), Some(want.as_str()), "{mode}");
+        }
+    }
+}
+
+#[test]
+fn null_members_count_as_missing() {
+    let server = Setup::new().start();
+    let body = json!({
+        "type": "username", "query": "alice", "wait": null, "stream": null, "premium": null, "modules": null,
+        "exclude_modules": null, "categories": null, "nsfw": null, "passive": null, "patient": null
+    });
+    let first = post_with_key(&server, "nulls", &body);
+    assert_eq!((first.status, keys(&first.json())), (200, vec!["run_id", "status"]), "{first}");
+    assert_eq!(first.header("ratelimit-policy").map(|policies| policies.contains("stream")), Some(false));
+    // The same request without these members, with the same key.
+    let again = post_with_key(&server, "nulls", &json!({"type": "username", "query": "alice"}));
+    assert_eq!((again.status, &again.json()["run_id"]), (200, &first.json()["run_id"]), "{again}");
+    assert_eq!(server.get("/v1/credits").json()["credits_used"], 1);
+}
+
+#[test]
 fn stream_takes_precedence_over_wait() {
     let server = Setup::new().start();
     let stream = server
@@ -164,7 +221,7 @@ fn stream_takes_precedence_over_wait() {
 }
 
 #[test]
-fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
+fn a_search_without_a_conclusion_fails_and_is_refunded() {
     for database in databases() {
         let server = Setup::new().database(&database.url).flag(PATIENT).start();
         let key = server.new_key("pro");
@@ -188,7 +245,7 @@ fn a_search_without_any_conclusion_fails_and_gives_its_credit_back() {
 
 #[test]
 fn a_limited_name_of_the_sandbox_does_not_limit_the_next_one() {
-    // All modules at once may take a busy machine longer than one check gets.
+    // On a busy machine, all modules at once may take longer than the time of one check.
     let server = Setup::new().flag("--check-timeout=2m").flag("--run-timeout=10m").start();
     let outcomes = |query: &str| {
         let run = server.search("username", query);
@@ -201,7 +258,7 @@ fn a_limited_name_of_the_sandbox_does_not_limit_the_next_one() {
 }
 
 #[test]
-fn a_stream_or_wait_without_a_place_is_refused_before_it_is_charged() {
+fn a_stream_or_wait_over_the_limit_is_refused_before_it_is_charged() {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
     let first = server
         .request("POST", "/v1/searches")
@@ -245,7 +302,7 @@ fn an_idempotency_key_makes_one_run_and_one_charge() {
         let other = post_with_key(&server, "twice", &body).json();
         assert_ne!(other["run_id"], first["run_id"]);
 
-        // With stream=true the repetition attaches to the run.
+        // With stream=true the repeated request attaches to the run.
         let streamed = json!({"type": "username", "query": "carol", "stream": true});
         let ids: Vec<Value> = (0..2)
             .map(|_| {
@@ -266,7 +323,7 @@ fn an_idempotency_key_makes_one_run_and_one_charge() {
 }
 
 #[test]
-fn an_idempotency_key_is_known_when_the_catalogue_no_longer_has_what_was_chosen() {
+fn an_idempotency_key_is_known_after_its_module_was_removed() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let body = json!({"type": "username", "query": "alice", "modules": ["github"]});
@@ -295,7 +352,7 @@ fn an_idempotency_key_is_known_when_the_catalogue_no_longer_has_what_was_chosen(
 }
 
 #[test]
-fn requests_that_race_with_one_idempotency_key_make_one_run() {
+fn concurrent_requests_with_one_idempotency_key_make_one_run() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let answers: Vec<Answer> = std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Choosing modules: in a request's body and on the command line.
+//! The choice of modules: in a request body and on the command line.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::server::{Server, Setup};
 
-/// Runs a search with these further members to its end: the modules that it asked, and what it cost.
+/// Runs a search with these additional members. Returns the modules that it asked, and checks its price.
 fn asked(server: &Server, search_type: &str, query: &str, choice: &Value) -> BTreeSet<String> {
     let mut body = json!({"type": search_type, "query": query, "wait": true});
     body.as_object_mut().unwrap().extend(choice.as_object().unwrap().clone());
@@ -26,7 +26,7 @@ fn asked(server: &Server, search_type: &str, query: &str, choice: &Value) -> BTr
     ids
 }
 
-/// The ids of the catalogue's modules for which this holds.
+/// Returns the ids of the modules for which `holds` is true.
 fn catalogued(server: &Server, holds: impl Fn(&Value) -> bool) -> BTreeSet<String> {
     server.get("/v1/modules").json()["modules"]
         .as_array()
@@ -77,10 +77,31 @@ fn a_choice_decides_which_modules_are_asked() {
 }
 
 #[test]
-fn a_choice_that_cannot_be_met_is_refused_and_costs_nothing() {
+fn a_disabled_module_has_a_reason_and_is_refused() {
     let server = Setup::new().start();
-    let discovery = catalogued(&server, |module| module["discovery"] == true);
-    let premium = catalogued(&server, |module| module["premium"] == true);
+    let list = server.get("/v1/modules").json();
+    let module = |id: &str| {
+        let mut modules = list["modules"].as_array().unwrap().iter();
+        modules.find(|module| module["id"] == id).unwrap().clone()
+    };
+    let reddit = module("reddit");
+    assert_eq!((&reddit["enabled"], &reddit["verified"]), (&json!(false), &Value::Null), "{reddit}");
+    assert_eq!(reddit["off"]["date"], "2026-08-06", "{reddit}");
+    assert!(reddit["off"]["reason"].as_str().unwrap().contains("403"), "{reddit}");
+    let hashnode = module("hashnode");
+    assert_eq!((&hashnode["enabled"], &hashnode["off"]), (&json!(true), &Value::Null), "{hashnode}");
+    assert_eq!(hashnode["verified"], json!({"by": "list", "date": "2026-03-09"}));
+    let named = json!({"type": "username", "query": "alice", "modules": ["reddit"]});
+    let error = server.post(&named).is_error(400, "invalid_request");
+    assert_eq!(error["detail"]["names"], json!(["reddit"]));
+}
+
+#[test]
+fn an_empty_choice_is_refused_and_costs_nothing() {
+    let server = Setup::new().start();
+    let enabled =
+        |of: &'static str| catalogued(&server, move |module| module[of] == true && module["enabled"] == true);
+    let (discovery, premium) = (enabled("discovery"), enabled("premium"));
     let first = |ids: &BTreeSet<String>| ids.iter().next().unwrap().clone();
     let many: Vec<String> = (0..1001).map(|number| format!("m{number}")).collect();
     for (search_type, choice, field, names) in [
@@ -106,7 +127,7 @@ fn a_choice_that_cannot_be_met_is_refused_and_costs_nothing() {
         ("username", json!({"categories": []}), "categories", Value::Null),
         ("username", json!({"modules": "github"}), "modules", Value::Null),
         ("username", json!({"modules": ["github", 7]}), "modules", Value::Null),
-        ("username", json!({"modules": null}), "modules", Value::Null),
+        ("username", json!({"modules": [null]}), "modules", Value::Null),
         ("username", json!({"exclude_modules": many}), "exclude_modules", Value::Null),
         ("username", json!({"modules": ["github"], "exclude_modules": ["github"]}), "modules", Value::Null),
         ("domain", json!({"categories": ["dns"], "passive": true}), "categories", Value::Null),
@@ -134,7 +155,7 @@ fn a_choice_that_cannot_be_met_is_refused_and_costs_nothing() {
 }
 
 #[test]
-fn a_run_that_a_kill_broke_off_goes_on_with_its_own_choice() {
+fn a_killed_run_is_resumed_with_its_own_choice() {
     let mut server = Setup::new().realistic().start();
     let choice = json!(["github", "gitlab", "codeberg"]);
     let body = json!({"type": "username", "query": "silent", "modules": choice});

@@ -1,4 +1,4 @@
-//! Section 6, frame by frame.
+//! Streams, event by event.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -139,7 +139,7 @@ fn many_readers_of_a_live_run_see_the_same_results() {
 }
 
 #[test]
-fn at_the_ceiling_a_stream_says_reconnect_and_the_next_one_goes_on() {
+fn a_stream_ends_with_reconnect_at_its_longest_duration() {
     let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
     let mut stream = start(&server, "everybody");
     let run_id = stream.header("x-run-id").unwrap().to_owned();
@@ -177,12 +177,12 @@ fn a_quiet_stream_gets_comments() {
 }
 
 #[test]
-fn a_shutdown_ends_streams_with_an_error_frame_and_the_next_start_goes_on() {
+fn a_shutdown_ends_streams_with_an_error_frame() {
     for database in databases() {
         let mut server = Setup::new().database(&database.url).realistic().start();
         let mut stream = start(&server, "everybody");
         let run_id = stream.header("x-run-id").unwrap().to_owned();
-        // Something has been found before the server stops.
+        // Some results are found before the server stops.
         let mut before = Vec::new();
         while before.is_empty() {
             let event = stream.next().expect("the stream goes on");
@@ -213,7 +213,7 @@ fn a_shutdown_ends_streams_with_an_error_frame_and_the_next_start_goes_on() {
 }
 
 #[test]
-fn last_event_id_is_ignored_and_a_lost_reader_harms_nothing() {
+fn last_event_id_is_ignored() {
     let server = Setup::new().realistic().start();
     let run_id = server.search("username", "everybody");
     drop(attach(&server, &run_id, ""));
@@ -241,7 +241,7 @@ fn a_killed_server_loses_no_result_and_charges_nothing_twice() {
     }
     server.kill();
     let server = server.restart(&[]);
-    // SQLite: the next server knows at once that nobody drives the run any more.
+    // With SQLite the next server knows at once that no process drives the run.
     let events = attach(&server, &run_id, "").all();
     assert_eq!(events.last().unwrap().event, "done", "{:?}", events.last());
     let after = results(&events);

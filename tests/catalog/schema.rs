@@ -1,4 +1,4 @@
-//! The JSON Schema of catalogue files, with a validator that is not ours.
+//! The JSON Schema of catalogue files, tested with an independent validator.
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use sightline::modules::catalog::json_schema;
@@ -13,7 +13,7 @@ struct Schema {
 }
 
 impl Schema {
-    /// Compiling checks it against the schema of schemas.
+    /// Compiling the validator checks the schema against its meta-schema.
     fn new() -> Self {
         let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
         let name = "https://sightline.example/catalogue.json";
@@ -39,14 +39,14 @@ fn every_built_in_file_fits_the_schema() {
 }
 
 #[test]
-fn the_command_prints_it() {
+fn the_command_prints_the_schema() {
     let printed: Value = serde_json::from_str(&ran(&["catalog", "schema"], &[]).code_is(0).out).unwrap();
     assert_eq!(printed, json_schema());
     assert_eq!(printed["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
 
 #[test]
-fn the_schema_refuses_what_it_can_see() {
+fn the_schema_refuses_invalid_files() {
     let schema = Schema::new();
     let mut cases: Vec<Value> =
         super::form::mistakes_of_form().into_iter().map(|(changes, _)| changes).collect();
@@ -107,7 +107,7 @@ fn the_schema_refuses_what_it_can_see() {
     }
 }
 
-/// The places of all values in a document.
+/// Returns the pointers of all values in a document.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.to_owned());
     match value {
@@ -138,7 +138,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 #[test]
-fn what_the_schema_refuses_the_loader_refuses() {
+fn the_loader_refuses_what_the_schema_refuses() {
     let schema = Schema::new();
     let entries: Vec<Value> = sites()
         .iter()

@@ -1,4 +1,4 @@
-//! Answers in every dress, over real sockets: how each one ends, exactly.
+//! Answers of many forms over real sockets, and the exact outcome of each.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn a_text_is_read_in_its_own_charset() {
+fn a_text_is_decoded_with_its_charset() {
     let cyrillic = b"<p>\xcf\xf0\xe8\xe2\xe5\xf2</p>";
     let latin = b"<p>Zo\xeb</p>";
     let page = format!("<p>{NAME}</p>");
@@ -43,7 +43,7 @@ fn a_text_is_read_in_its_own_charset() {
         ("text/html", [b"\xff\xfe".to_vec(), utf16(&page, u16::to_le_bytes)].concat(), NAME),
         ("text/html", [b"\xfe\xff".to_vec(), utf16(&page, u16::to_be_bytes)].concat(), NAME),
         ("text/html; charset=utf-16le", utf16(&page, u16::to_le_bytes), NAME),
-        // Nothing is said, or nonsense: UTF-8 where it is, else what old pages are in.
+        // Without a valid charset, UTF-8 is used if the bytes are valid, and Windows-1252 otherwise.
         ("text/html", page.clone().into_bytes(), NAME),
         ("text/html; charset=none-such", page.into_bytes(), NAME),
         ("text/html", latin.to_vec(), "Zoë"),
@@ -64,7 +64,7 @@ fn api() -> Value {
 }
 
 #[test]
-fn json_is_read_whatever_it_calls_itself() {
+fn json_is_parsed_with_any_content_type() {
     let (hit, miss) = (r#"{"login": "Bob"}"#, r#"{"error": "no such user"}"#);
     let marked = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
     for content_type in
@@ -95,7 +95,7 @@ fn json_is_read_whatever_it_calls_itself() {
 }
 
 #[test]
-fn a_page_where_json_is_due_is_never_a_miss() {
+fn html_instead_of_json_is_never_a_miss() {
     let unrecognized = (Outcome::Error, "unrecognized");
     for (body, (outcome, reason)) in [
         ("<html><title>Welcome</title><p>Our new site</p></html>", unrecognized),
@@ -111,7 +111,7 @@ fn a_page_where_json_is_due_is_never_a_miss() {
         ("\"bob\"", unrecognized),
     ] {
         for content_type in ["text/html", "application/json"] {
-            // A wall of the list is a page by what it says it is.
+            // A barrier of the list must have the content type of a page.
             let is_wall = outcome == Outcome::Blocked && content_type != "text/html";
             let (outcome, reason) = if is_wall { unrecognized } else { (outcome, reason) };
             assert_ends(
@@ -122,7 +122,7 @@ fn a_page_where_json_is_due_is_never_a_miss() {
             );
         }
     }
-    // Nor is the absence of a word in it.
+    // The absence of a text in it is not a miss either.
     let absent =
         json!({"hit": [{"json": [{"at": "/login", "exists": true}]}], "miss": [{"no_word": ["login"]}]});
     let body = b"<html><p>Welcome</p>";
@@ -136,7 +136,7 @@ fn a_page_where_json_is_due_is_never_a_miss() {
 }
 
 #[test]
-fn a_200_with_an_empty_body_proves_nothing() {
+fn a_200_with_an_empty_body_is_an_error() {
     let no_word =
         json!({"hit": [{"words": ["profile"]}], "miss": [{"status": [200], "no_word": ["profile"]}]});
     for rules in [json!({}), greeting("Zoë"), api(), no_word] {
@@ -150,7 +150,7 @@ fn a_200_with_an_empty_body_proves_nothing() {
 }
 
 #[test]
-fn redirects_end_where_they_end() {
+fn the_final_address_of_a_redirect_is_used() {
     let follow = json!({"probes": [{"follow": true}]});
     let leading = |target: &'static str| {
         Site::start(move |stream, request| {

@@ -1,9 +1,9 @@
-//! Barriers, fallbacks, saved values, retries, preconditions.
+//! Barriers, fallbacks, saved values, retries and preconditions.
 
 use super::*;
 
 #[test]
-fn a_barrier_wins_over_hit_and_miss() {
+fn a_barrier_takes_precedence_over_hit_and_miss() {
     let site = module(&json!({
         "hit": [{"status": ["2xx", "4xx", "5xx"]}], "miss": [], "barrier": [{"words": ["members only"]}],
     }));
@@ -22,7 +22,11 @@ fn a_barrier_wins_over_hit_and_miss() {
             Ok(respond(status, &headers, body))
         });
         let report = bench.check(&site, &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{status} {body}");
+        assert_eq!(
+            (report.outcome, report.reason.map(Reason::as_str)),
+            (outcome, Some(reason)),
+            "{status} {body}"
+        );
         let wait: Vec<Pause> = wait.into_iter().map(|secs| pause("site.example", secs)).collect();
         assert_eq!(report.pauses, wait);
         assert!(report.evidence.matcher.unwrap().starts_with("barrier"));
@@ -30,7 +34,7 @@ fn a_barrier_wins_over_hit_and_miss() {
 }
 
 #[test]
-fn an_answer_that_refuses_or_fails_brings_on_a_pause_though_it_is_no_barrier() {
+fn a_refusal_or_server_error_causes_a_pause_without_a_barrier() {
     let site = module(&json!({"hit": [{"status": [200]}], "miss": [{"status": [404, 410]}]}));
     for (status, wait, outcome, paused) in [
         (403, "600", Outcome::Blocked, Some(600)),
@@ -53,7 +57,7 @@ fn an_answer_that_refuses_or_fails_brings_on_a_pause_though_it_is_no_barrier() {
 }
 
 #[test]
-fn a_host_that_asked_for_a_pause_is_not_asked_for_the_next_probe_either() {
+fn a_paused_host_gets_no_further_probe_of_the_check() {
     for (wait, asked, outcome, reason) in
         [("60", 1, Outcome::RateLimited, "retry_after"), ("0", 2, Outcome::Error, "server_error")]
     {
@@ -62,13 +66,13 @@ fn a_host_that_asked_for_a_pause_is_not_asked_for_the_next_probe_either() {
         }));
         let bench = Bench::new(move |_| Ok(respond(500, &[("retry-after", wait)], "")));
         let report = bench.check(&site, &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{wait}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (outcome, Some(reason)), "{wait}");
         assert_eq!(bench.asked().len(), asked);
     }
 }
 
 #[test]
-fn an_answer_that_no_rule_knows_or_both_know_is_an_error() {
+fn an_answer_that_matches_no_rule_or_both_is_an_error() {
     let site = module(&json!({"hit": [{"words": ["yes"]}], "miss": [{"words": ["no"]}], "weak_miss": true}));
     for (status, body, outcome, reason) in [
         (200, "yes no", Outcome::Error, Some("conflict")),
@@ -79,12 +83,12 @@ fn an_answer_that_no_rule_knows_or_both_know_is_an_error() {
     ] {
         let bench = Bench::new(move |_| Ok(respond(status, &[], body)));
         let report = bench.check(&site, &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, reason), "{status} {body}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (outcome, reason), "{status} {body}");
     }
 }
 
 #[test]
-fn a_fallback_is_asked_only_without_a_conclusion() {
+fn a_fallback_is_used_only_without_a_conclusion() {
     let site = module(&json!({
         "probes": [{"url": "https://site.example/{query}"}, {"url": "https://other.example/{query}", "fallback": true}],
     }));
@@ -110,7 +114,7 @@ fn a_fallback_is_asked_only_without_a_conclusion() {
     }
 }
 
-/// First a page with a token, then the question with token and cookie.
+/// The first probe gets a token, and the second sends it with the cookie.
 fn two_steps() -> Arc<Module> {
     module(&json!({
         "control": false,
@@ -128,7 +132,7 @@ fn two_steps() -> Arc<Module> {
 }
 
 #[test]
-fn values_and_cookies_are_carried_from_probe_to_probe() {
+fn values_and_cookies_are_passed_to_later_probes() {
     let bench = Bench::new(|request| match request.trace.probe {
         0 => Ok(respond(200, &[("set-cookie", "sid=42; Path=/")], "<input name=csrf value='a\"b'> api=v7")),
         _ => Ok(respond(200, &[], r#"{"taken": true}"#)),
@@ -150,23 +154,23 @@ fn values_and_cookies_are_carried_from_probe_to_probe() {
 }
 
 #[test]
-fn a_value_that_is_not_there_ends_the_check_without_a_half_filled_request() {
+fn a_missing_saved_value_ends_the_check() {
     for (status, body, outcome, reason) in [
         (200, "no token here", Outcome::Error, Some("not_saved")),
         (410, "gone", Outcome::Miss, None),
         (403, "<div class=h-captcha>", Outcome::Blocked, Some("captcha")),
-        // A wall that holds what looks like the values.
+        // A barrier page that contains text like the values.
         (403, "<div class=h-captcha><input name=csrf value=x> api=v7", Outcome::Blocked, Some("captcha")),
     ] {
         let bench = Bench::new(move |_| Ok(respond(status, &[], body)));
         let report = bench.check(&two_steps(), &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, reason), "{body}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (outcome, reason), "{body}");
         assert_eq!(bench.asked().len(), 1);
     }
 }
 
 #[test]
-fn the_first_page_of_a_chain_that_broke_never_makes_a_hit() {
+fn an_interrupted_chain_of_probes_is_never_a_hit() {
     let site = module(&json!({
         "probes": [
             {"url": "https://site.example/join", "save": {"token": "cookie:t"}},
@@ -175,7 +179,7 @@ fn the_first_page_of_a_chain_that_broke_never_makes_a_hit() {
     }));
     let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
     let report = bench.check(&site, &username("bob"));
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Error, Some("not_saved")));
+    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Error, Some("not_saved")));
     let verdict = judge(&site, &username("bob"), &[Some(respond(200, &[], "page")), None]);
     assert_eq!(verdict.outcome, Outcome::Error);
     let verdict =
@@ -184,19 +188,19 @@ fn the_first_page_of_a_chain_that_broke_never_makes_a_hit() {
 }
 
 #[test]
-fn only_connection_errors_are_tried_again_and_only_once() {
+fn only_connection_errors_are_retried_and_only_once() {
     for (error, requests, outcome, reason) in [
         (ProbeError::Connect("refused".into()), 2, Outcome::Error, "connect"),
         (ProbeError::Dns("unknown".into()), 1, Outcome::Error, "dns"),
         (ProbeError::Tls("bad certificate".into()), 1, Outcome::Error, "tls"),
         (ProbeError::Timeout(Phase::FirstByte), 1, Outcome::Timeout, "timeout_first_byte"),
-        (ProbeError::ForbiddenAddress, 1, Outcome::Error, "forbidden_address"),
+        (ProbeError::ForbiddenAddress, 1, Outcome::Error, "dns"),
         (ProbeError::Body("cut off".into()), 1, Outcome::Error, "body"),
         (ProbeError::Unavailable("no browser".into()), 1, Outcome::Skipped, "unavailable"),
     ] {
         let bench = Bench::new(move |_| Err(error.clone()));
         let report = bench.check(&module(&json!({})), &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)));
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (outcome, Some(reason)));
         assert_eq!(
             (bench.asked().len(), report.evidence.requests),
             (requests, u32::try_from(requests).unwrap())
@@ -217,7 +221,7 @@ fn only_connection_errors_are_tried_again_and_only_once() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_skipped_and_says_why() {
+fn an_impossible_check_is_skipped_with_a_reason() {
     let any = |_: &Request| Ok(respond(200, &[], "page"));
     let key =
         json!({"needs": ["config.k"], "probes": [{"url": "https://site.example/?k={config.k}&q={query}"}]});
@@ -243,7 +247,7 @@ fn what_cannot_be_asked_is_skipped_and_says_why() {
     ] {
         let bench = Bench::new(any);
         let report = bench.check(&module(&fields), &query);
-        let skipped = report.reason.as_deref().filter(|_| report.outcome == Outcome::Skipped);
+        let skipped = report.reason.map(Reason::as_str).filter(|_| report.outcome == Outcome::Skipped);
         assert_eq!(skipped, reason, "{fields}");
         assert_eq!(bench.asked().is_empty(), reason.is_some(), "{fields}");
     }
@@ -257,7 +261,7 @@ fn what_cannot_be_asked_is_skipped_and_says_why() {
 }
 
 #[test]
-fn a_page_on_which_something_went_wrong_says_of_nobody_that_he_is_not_there() {
+fn an_error_page_is_never_a_miss() {
     let catalog = Catalog::builtin().unwrap();
     let kick = catalog.get("kick").unwrap();
     let outcome = |title: &str, text: &str| {

@@ -1,8 +1,8 @@
-//! Every condition of a matcher.
+//! The conditions of a matcher.
 
 use super::*;
 
-/// What the rule says to one answer.
+/// Returns the outcome of the rule for one answer.
 fn fires(rule: &Value, response: Response) -> bool {
     let probes = json!([{"url": "https://site.example/u/{query}", "follow": true}]);
     let site = module(&json!({"probes": probes, "hit": [rule], "miss": [{"status": [599]}]}));
@@ -10,12 +10,9 @@ fn fires(rule: &Value, response: Response) -> bool {
 }
 
 #[test]
-fn every_condition_of_a_matcher() {
+fn every_condition_of_a_matcher_works() {
     let json = r#"{"login": "bob.1", "n": 3, "none": null, "list": [1, {"k": "v"}], "text": "hello Bob.1"}"#;
     let html = r#"<html><body><h1 class="name big">@BOB.1</h1><a rel="me" href="https://x.example/">x</a>ÄPFEL</body>"#;
-    let scripts = r#"<script>var a = {"b": 2, "user": null, "nothing": null}; window.S = {"user": {"login": "bob.1"}};</script>
-        <script type="application/ld+json">{"ld": 1}</script><script type="text/template">x={"gone": 1}</script>
-        <script type="application/json">{"user": {"login": "eve"}}</script>"#;
     let feed = "<?xml version='1.0'?><rss><channel><title><![CDATA[ @Bob.1 ]]></title><link>https://x.example/</link></channel></rss>";
     let headers = [("x-a", "one"), ("x-a", "two"), ("location", "/u/Bob.1")];
     for (rule, body, want) in [
@@ -79,31 +76,6 @@ fn every_condition_of_a_matcher() {
         (json!({"shows_query": true}), "<meta property=profile:username content=Bob.1>", true),
         (json!({"shows_query": true}), "<title>Page of bob.12</title><h1>bob.1</h1>", false),
         (json!({"shows_query": true}), "<link rel=next href='/login?next=/u/bob.1'>", false),
-        (
-            json!({"body_hash": {"sha256": ["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"]}}),
-            "",
-            true,
-        ),
-        (
-            json!({"body_hash": {"sha256": ["00".repeat(32)], "md5": ["D41D8CD98F00B204E9800998ECF8427E"]}}),
-            "",
-            true,
-        ),
-        (json!({"body_hash": {"sha1": ["aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d"]}}), "hello", true),
-        (json!({"body_hash": {"mmh3": [0]}}), "", true),
-        (json!({"body_hash": {"mmh3": [0]}}), "x", false),
-        (json!({"script": [{"at": "/user/login", "equals_query": true}]}), scripts, true),
-        (
-            json!({"script": [{"at": "/user/login", "equals_query": true}, {"at": "/b", "equals": 2}]}),
-            scripts,
-            true,
-        ),
-        (json!({"script": [{"at": "/user/login", "equals": "eve"}]}), scripts, false),
-        (json!({"script": [{"at": "/ld", "exists": true}]}), scripts, false),
-        (json!({"script": [{"at": "/gone", "exists": false}]}), scripts, true),
-        (json!({"script": [{"at": "/nothing", "null": true}]}), scripts, true),
-        (json!({"script": [{"at": "/gone", "exists": false}]}), html, false),
-        (json!({"script": [{"at": "/gone", "exists": false}]}), "", false),
         (
             json!({"css": ["rss > channel > link", {"select": "link", "matches": "^https://x\\.example/$"}]}),
             feed,

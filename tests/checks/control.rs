@@ -1,13 +1,13 @@
-//! Hits, misses, and the control that guards the hit.
+//! Hits, misses and the control checks of hits.
 
 use super::*;
 
 #[test]
-fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
+fn a_hit_is_confirmed_by_a_control_check() {
     let bench = Bench::new(only_bob);
     let site = module(&json!({"profile": "https://site.example/@{query}"}));
     let report = bench.check(&site, &username("bob"));
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, None));
+    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, None));
     assert_eq!(report.evidence.http_status, Some(200));
     assert_eq!(report.evidence.final_host.as_deref(), Some("site.example"));
     assert_eq!(report.evidence.matcher.as_deref(), Some("hit[0]: status 200"));
@@ -34,15 +34,18 @@ fn a_hit_a_miss_and_the_control_that_guards_the_hit() {
 }
 
 #[test]
-fn a_site_that_says_yes_to_everyone_is_unreliable_and_yields_nothing() {
+fn a_site_that_hits_every_name_is_unreliable() {
     let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
     let report = bench.check(&module(&json!({})), &username("bob"));
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Unreliable, Some("control_hit")));
+    assert_eq!(
+        (report.outcome, report.reason.map(Reason::as_str)),
+        (Outcome::Unreliable, Some("control_hit"))
+    );
     assert!(report.findings.is_empty());
 }
 
 #[test]
-fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
+fn an_unclear_control_check_lowers_the_confidence() {
     let confidence = |fields: Value, control_status: u16| {
         let bench = Bench::new(move |request| {
             Ok(respond(if request.trace.control { control_status } else { 200 }, &[], "page"))
@@ -57,7 +60,7 @@ fn an_unclear_control_lowers_the_confidence_and_no_control_leaves_it() {
 }
 
 #[test]
-fn the_control_name_fits_what_the_module_accepts() {
+fn the_module_accepts_the_made_up_name() {
     for accepts in ["[a-z]{3,8}", "[0-9]{6,10}", "[A-Z][a-z]+-[0-9]{4}", "u_[a-f0-9]{12}"] {
         let known = sightline::modules::sample::sample(&format!("^(?:{accepts})$"), 1).unwrap();
         let bench =
@@ -74,7 +77,7 @@ fn the_control_name_fits_what_the_module_accepts() {
     let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
     assert_eq!(bench.check(&email, &query).outcome, Outcome::Hit);
     assert!(bench.prober.asked.lock()[1].trace.query.ends_with("@example.org"));
-    // Every address of a domain looks the same to a module that asks for the domain.
+    // For a module that queries only the domain, all addresses of the domain are equal.
     let host = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={domain}"}]}));
     let bench = Bench::new(|request| {
         Ok(respond(if request.url.query() == Some("q=example.org") { 200 } else { 404 }, &[], "page"))
@@ -89,10 +92,10 @@ fn regex_full(pattern: &str, text: &str) -> bool {
 }
 
 #[test]
-fn checks_of_one_module_share_one_control() {
+fn checks_of_one_module_share_one_control_check() {
     let controls = Arc::new(AtomicUsize::new(0));
     let counted = controls.clone();
-    // The control is answered once every check has its hit.
+    // The control check is answered when every check has its hit.
     let hits = (Mutex::new(0), parking_lot::Condvar::new());
     let bench = Bench::new(move |request| {
         let mut count = hits.0.lock();
@@ -118,7 +121,7 @@ fn checks_of_one_module_share_one_control() {
 }
 
 #[test]
-fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
+fn modules_that_query_the_domain_have_a_control_check_for_each_domain() {
     let page = module(&json!({
         "type": "domain", "probes": [{"url": "https://{domain}/x"}], "control": true,
         "results": [{"type": "url", "each": "lines:"}],
@@ -134,7 +137,7 @@ fn where_the_domain_is_the_host_each_domain_has_its_own_control() {
     }
 }
 
-/// An email module that asks one host for the address.
+/// An email module that queries one host for the address.
 fn mail_site() -> Arc<Module> {
     module(&json!({
         "type": "email", "probes": [{"url": "https://site.example/?q={query}"}],
@@ -144,7 +147,7 @@ fn mail_site() -> Arc<Module> {
 }
 
 #[test]
-fn a_mail_domain_that_takes_any_address_says_nothing_of_other_domains() {
+fn a_catch_all_domain_does_not_affect_other_domains() {
     let site = mail_site();
     let said = |address: &str| {
         let is_there = address.ends_with("@catchall.example.org") || address == "bob@example.net";
@@ -167,7 +170,7 @@ fn a_mail_domain_that_takes_any_address_says_nothing_of_other_domains() {
 }
 
 #[test]
-fn a_module_that_looks_at_the_domain_alone_has_one_control_for_all_domains() {
+fn a_module_that_uses_only_the_domain_has_one_control_check() {
     let host = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={domain}"}]}));
     let bench = Bench::new(|request| Ok(respond(if request.trace.control { 404 } else { 200 }, &[], "page")));
     for (address, requests) in [("bob@example.org", 2), ("bob@example.net", 1)] {
@@ -178,22 +181,22 @@ fn a_module_that_looks_at_the_domain_alone_has_one_control_for_all_domains() {
 }
 
 #[test]
-fn a_control_has_time_of_its_own_and_one_without_time_is_nobody_elses() {
-    // The first answer takes all the time that the check has.
+fn a_control_check_has_its_own_time_and_a_timed_out_one_is_not_shared() {
+    // The first answer takes the whole time of the check.
     let deadline = Instant::now() + Duration::from_secs(1);
     let slow_yes = move |_: &Request| {
         std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
         Ok(respond(200, &[], "page"))
     };
     let site = module(&json!({}));
-    let (roomy, bare) = (Bench::new(slow_yes), Bench::new(slow_yes));
+    let (unhurried, bare) = (Bench::new(slow_yes), Bench::new(slow_yes));
     let terms = Terms { ceiling: deadline + Duration::from_secs(60), ..Terms::from(deadline) };
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let report = roomy.checker.check(&site, &username("bob"), terms);
-            // On a machine so slow that nothing was asked for there is nothing to see.
-            if !roomy.asked().is_empty() {
-                assert_eq!((report.outcome, roomy.asked().len()), (Outcome::Unreliable, 2), "{report:?}");
+            let report = unhurried.checker.check(&site, &username("bob"), terms);
+            // On a very slow machine nothing was requested, and there is nothing to test.
+            if !unhurried.asked().is_empty() {
+                assert_eq!((report.outcome, unhurried.asked().len()), (Outcome::Unreliable, 2), "{report:?}");
             }
         });
         let hurried = bare.checker.check(&site, &username("bob"), deadline);

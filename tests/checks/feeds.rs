@@ -1,8 +1,8 @@
-//! Feeds: one fetch for all checks.
+//! Feeds, which are fetched once for all checks.
 
 use super::*;
 
-/// A module that looks its query up in a list.
+/// A module that looks up its query in a list.
 fn listed(id: &str, more: &Value) -> Arc<Module> {
     let mut fields = json!({
         "id": id, "type": "domain",
@@ -28,7 +28,7 @@ fn domain(name: &str) -> Query {
 }
 
 #[test]
-fn a_feed_is_fetched_once_for_all_checks_and_controls() {
+fn a_feed_is_fetched_once_for_all_checks() {
     let bench = Bench::new(|_| Ok(list()));
     let (one, two) = (listed("one", &json!({})), listed("two", &json!({})));
     let first = bench.check(&one, &domain("example.org"));
@@ -50,7 +50,7 @@ fn a_feed_is_fetched_once_for_all_checks_and_controls() {
 }
 
 #[test]
-fn other_headers_are_another_feed_and_a_missing_optional_key_leaves_its_header_out() {
+fn different_headers_make_a_different_feed() {
     let keyed = listed(
         "keyed",
         &json!({"probes": [{
@@ -81,8 +81,8 @@ fn other_headers_are_another_feed_and_a_missing_optional_key_leaves_its_header_o
 }
 
 #[test]
-fn checks_at_the_same_time_share_one_fetch() {
-    // The list comes once all checks have asked for it, as far as that can be seen from outside.
+fn concurrent_checks_share_one_fetch() {
+    // The list is sent when all checks wait for it, as far as this can be observed.
     let started = Arc::new((Mutex::new(0), parking_lot::Condvar::new()));
     let seen = started.clone();
     let bench = Bench::new(move |_| {
@@ -104,7 +104,7 @@ fn checks_at_the_same_time_share_one_fetch() {
 }
 
 #[test]
-fn a_check_waits_for_another_ones_fetch_no_longer_than_its_own_deadline() {
+fn a_check_waits_for_a_shared_fetch_until_its_own_deadline() {
     let gate = Arc::new((Mutex::new((false, false)), parking_lot::Condvar::new()));
     let held = gate.clone();
     let bench = Bench::new(move |_| {
@@ -120,7 +120,10 @@ fn a_check_waits_for_another_ones_fetch_no_longer_than_its_own_deadline() {
         gate.1.wait_while(&mut gate.0.lock(), |(is_asked, _)| !*is_asked);
         let late =
             bench.checker.check(&site, &domain("example.org"), Instant::now() + Duration::from_millis(50));
-        assert_eq!((late.outcome, late.reason.as_deref()), (Outcome::Timeout, Some("timeout_first_byte")));
+        assert_eq!(
+            (late.outcome, late.reason.map(Reason::as_str)),
+            (Outcome::Timeout, Some("timeout_first_byte"))
+        );
         assert_eq!(late.evidence.requests, 0);
         gate.0.lock().1 = true;
         gate.1.notify_all();
@@ -129,7 +132,7 @@ fn a_check_waits_for_another_ones_fetch_no_longer_than_its_own_deadline() {
 }
 
 #[test]
-fn a_failure_is_every_checks_own_and_is_remembered_for_a_while() {
+fn a_failed_fetch_is_reported_to_each_check_and_cached_briefly() {
     type Failing = fn() -> Result<Response, ProbeError>;
     let cases: [(Failing, Outcome, &str, usize); 5] = [
         (|| Err(ProbeError::Dns("no such name".into())), Outcome::Error, "dns", 1),
@@ -152,16 +155,16 @@ fn a_failure_is_every_checks_own_and_is_remembered_for_a_while() {
             assert_eq!(report.outcome, outcome, "{reason}: {report:?}");
         }
         assert_eq!(first.reason, second.reason);
-        assert_eq!(first.reason.as_deref(), Some(reason));
+        assert_eq!(first.reason.map(Reason::as_str), Some(reason));
         assert_eq!((bench.asked().len(), second.evidence.requests), (requests, 0), "{reason}");
-        // Who was not asked, asked for no pause.
+        // A host that was not contacted has not asked for a pause.
         let is_limited = outcome == Outcome::RateLimited;
         assert_eq!((!first.pauses.is_empty(), second.pauses.len()), (is_limited, 0));
     }
 }
 
 #[test]
-fn a_fetch_that_had_no_time_proves_nothing() {
+fn a_fetch_without_enough_time_is_not_cached() {
     let bench = Bench::new(|request| {
         if request.trace.query.starts_with("hurried") {
             Err(ProbeError::Timeout(Phase::Body))
@@ -175,7 +178,7 @@ fn a_fetch_that_had_no_time_proves_nothing() {
 }
 
 #[test]
-fn a_feed_that_is_at_hand_takes_no_place_at_its_host() {
+fn a_cached_feed_does_not_count_at_its_host() {
     let bench = Bench::new(|_| Ok(list()));
     let two = listed(
         "two",
@@ -194,14 +197,14 @@ fn a_feed_that_is_at_hand_takes_no_place_at_its_host() {
             vec![vec!["site.example".into()], vec!["other.example".into()]]
         )
     );
-    assert!(!bench.checker.asks_nobody(&one, &query));
+    assert!(!bench.checker.sends_no_request(&one, &query));
     bench.check(&one, &query);
     assert_eq!((hosts(&one), hosts(&two)), (vec![vec![]], vec![vec![], vec!["other.example".to_owned()]]));
-    assert!(bench.checker.asks_nobody(&one, &query) && !bench.checker.asks_nobody(&two, &query));
+    assert!(bench.checker.sends_no_request(&one, &query) && !bench.checker.sends_no_request(&two, &query));
 }
 
 #[test]
-fn a_feed_knows_no_cookies_of_a_check_and_gives_none() {
+fn a_feed_neither_gets_nor_sets_cookies_of_a_check() {
     let bench = Bench::new(|request| {
         if request.url.path() == "/list.json" {
             let mut list = list();

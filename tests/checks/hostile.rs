@@ -1,4 +1,4 @@
-//! Pages that mean no good, over real sockets: the check ends as it should, and costs little.
+//! Hostile pages over real sockets: each check ends with the expected outcome in bounded time and memory.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -15,14 +15,14 @@ use crate::net::site::{Site, drip, flood, hold, ok, to, with_headers};
 const MEMORY_KIB: u64 = 400 * 1024;
 const OK: &str = "HTTP/1.1 200 OK\r\n";
 
-/// The most memory that this process ever had, in KiB (0 where the system does not tell).
+/// Returns the peak memory of this process in KiB, or 0 if the system does not report it.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or_default()
 }
 
-/// Checks `bob` at `site` by the rules of `fields`, through the prober that really runs.
+/// Checks `bob` at `site` with the rules of `fields`, through the real HTTP prober.
 pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
     let config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
     let prober = Arc::new(HttpProber::new(config).unwrap());
@@ -46,7 +46,7 @@ pub(super) fn check(site: &Site, fields: &Value, limit: Duration) -> Report {
 
 #[track_caller]
 pub(super) fn assert_ends(report: &Report, outcome: Outcome, reason: Option<&str>, bytes_read: usize) {
-    let ended = (report.outcome, report.reason.as_deref(), report.evidence.bytes_read);
+    let ended = (report.outcome, report.reason.map(Reason::as_str), report.evidence.bytes_read);
     assert_eq!(ended, (outcome, reason, bytes_read), "{report:?}");
 }
 
@@ -56,7 +56,7 @@ fn word() -> Value {
     json!({"hit": [{"status": [200], "words": ["profile of {query}"]}], "miss": [{"words": ["no such member"]}]})
 }
 
-/// Says `head`, then `piece` up to 50 MB; tells how much of that was taken.
+/// Sends `head`, then `piece` repeatedly up to 50 MB. Returns the number of bytes that were received.
 fn endless(head: &'static str, piece: Vec<u8>) -> (Site, Receiver<usize>) {
     let (tell, told) = channel();
     let site = Site::start(move |stream: &mut TcpStream, _| {
@@ -67,7 +67,7 @@ fn endless(head: &'static str, piece: Vec<u8>) -> (Site, Receiver<usize>) {
 }
 
 #[test]
-fn a_megabyte_of_open_elements() {
+fn a_megabyte_of_open_elements_is_parsed() {
     let rules = json!({
         "hit": [{"css": ["div div > div h1.name"]}],
         "miss": [{"css": [{"select": "div > p", "matches": "^(?:a|b)*never$"}]}],
@@ -92,27 +92,27 @@ fn a_megabyte_of_open_elements() {
 }
 
 #[test]
-fn a_page_of_fifty_megabytes_is_judged_by_its_first_one() {
+fn only_the_first_megabyte_of_a_page_is_read() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 52428900\r\n\r\n<h1>profile of bob</h1>";
     let (site, told) = endless(head, vec![b'x'; 64 * 1024]);
     assert_ends(&check(&site, &word(), LONG), Outcome::Hit, None, MAX_BODY_BYTES);
     assert!(told.recv().unwrap() < 50 << 20, "the rest was left unread");
 
-    // The same without a word that tells: what follows is not known, so it is neither hit nor miss.
+    // Without a distinguishing text, the rest of the page is unknown, so it is neither a hit nor a miss.
     for rules in [word(), json!({"hit": [{"status": [200], "no_word": ["no such member"]}]})] {
         let (site, told) = endless("HTTP/1.1 200 OK\r\n\r\n<html>", vec![b'x'; 64 * 1024]);
         assert_ends(&check(&site, &rules, LONG), Outcome::Error, Some("truncated"), MAX_BODY_BYTES);
         assert!(told.recv().unwrap() < 50 << 20);
     }
-    // Rules on the status alone read no more than a wall may need.
+    // Rules that test only the status read no more than the detection of barriers needs.
     let (site, told) = endless("HTTP/1.1 200 OK\r\n\r\n<html>", vec![b'x'; 64 * 1024]);
     assert_ends(&check(&site, &json!({}), LONG), Outcome::Hit, None, 64 * 1024);
     assert!(told.recv().unwrap() < 50 << 20);
 }
 
 #[test]
-fn bombs_are_cut_at_the_decoded_limit() {
-    // A gigabyte, in members.
+fn compression_bombs_are_cut_at_the_decoded_limit() {
+    // A gigabyte in gzip members.
     let gzip_bomb = gzip(&vec![b' '; 16 << 20]).repeat(64);
     for (encoding, bomb) in [("gzip", gzip_bomb), ("br", unhex(BROTLI_BOMB))] {
         let site = Site::saying(with_headers(&format!("Content-Encoding: {encoding}\r\n"), &bomb));
@@ -124,7 +124,7 @@ fn bombs_are_cut_at_the_decoded_limit() {
 }
 
 #[test]
-fn what_breaks_off_is_no_answer() {
+fn an_interrupted_body_is_an_error() {
     let whole = gzip("profile of bob ".repeat(1000).as_bytes());
     let site = Site::saying(with_headers("Content-Encoding: gzip\r\n", &whole[..whole.len() / 2]));
     assert_ends(&check(&site, &word(), LONG), Outcome::Error, Some("body"), 0);
@@ -135,8 +135,8 @@ fn what_breaks_off_is_no_answer() {
 }
 
 #[test]
-fn a_site_that_drips_is_left_at_the_deadline() {
-    // Before it the first words have surely come.
+fn a_slow_body_ends_at_the_deadline() {
+    // The first bytes have arrived before the deadline.
     let limit = Duration::from_secs(3);
     let body = Site::start(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nprofile of bob");
@@ -160,7 +160,7 @@ fn a_site_that_drips_is_left_at_the_deadline() {
 }
 
 #[test]
-fn a_ring_of_redirects_is_an_error() {
+fn a_redirect_loop_is_an_error() {
     let ring = Site::start(|stream, request| {
         let next = if request.path() == "/u/bob" { "/login-later" } else { "/u/bob" };
         let _ = stream.write_all(&to(302, next));
@@ -169,14 +169,14 @@ fn a_ring_of_redirects_is_an_error() {
     assert_ends(&check(&ring, &follow, LONG), Outcome::Error, Some("redirect"), 0);
     let followed = ring.connections();
     assert!((2..=20).contains(&followed), "{followed} hops");
-    // Unless it is to be followed, a redirect is an answer.
+    // A redirect that is not followed is an answer.
     let stay = json!({"hit": [{"status": [200]}], "miss": [{"status": ["3xx"]}]});
     assert_ends(&check(&ring, &stay, LONG), Outcome::Miss, None, "gone".len());
     assert_eq!(ring.connections(), followed + 1);
 }
 
 #[test]
-fn bytes_that_are_no_text_hide_no_word() {
+fn invalid_utf8_does_not_hide_a_text() {
     let junk = [0xff, 0xc3, 0x28, 0, 0xf0, 0x9f, 0xed, 0xa0, 0x80];
     let page = [&junk[..], "é profile of bob".as_bytes(), &junk].concat();
     for content_type in
@@ -188,7 +188,7 @@ fn bytes_that_are_no_text_hide_no_word() {
 }
 
 #[test]
-fn a_flood_of_headers_or_a_head_without_end_is_no_http() {
+fn too_many_headers_or_an_endless_head_is_a_protocol_error() {
     let many = Site::saying(format!("{OK}{}\r\n", "X-Header: value\r\n".repeat(10_000)));
     assert_ends(&check(&many, &word(), LONG), Outcome::Error, Some("protocol"), 0);
     let (long, told) = endless("HTTP/1.1 200 OK\r\nX: ", vec![b'a'; 64 * 1024]);
@@ -201,7 +201,7 @@ fn a_flood_of_headers_or_a_head_without_end_is_no_http() {
 }
 
 #[test]
-fn json_of_any_depth() {
+fn deeply_nested_json_is_handled() {
     let rules = json!({
         "hit": [{"json": [{"at": "/login", "equals_query": true}]}],
         "miss": [{"json": [{"at": "/login", "exists": false}]}],
@@ -221,7 +221,7 @@ fn json_of_any_depth() {
     ] {
         assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), outcome, reason, page.len());
     }
-    // A document that goes on behind the cut is none, whatever stands in front of it.
+    // A truncated JSON document is not used, whatever its first part contains.
     let cut = format!("{{\"login\": \"bob\", \"x\": \"{}\"}}", "x".repeat(MAX_BODY_BYTES));
     assert_ends(
         &check(&Site::saying(ok(&cut)), &rules, LONG),

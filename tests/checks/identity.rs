@@ -1,4 +1,4 @@
-//! Whose page a hit is.
+//! The account to which the page of a hit belongs.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn page(final_url: &str, head: &str) -> Response {
 
 fn ends(module: &Module, name: &str, response: Response) -> (Outcome, Option<&'static str>) {
     let verdict = judge(module, &username(name), &[Some(response)]);
-    (verdict.outcome, verdict.reason)
+    (verdict.outcome, verdict.reason.map(Reason::as_str))
 }
 
 const HIT: (Outcome, Option<&str>) = (Outcome::Hit, None);
@@ -17,13 +17,13 @@ const OTHER: (Outcome, Option<&str>) = (Outcome::Error, Some("other_account"));
 const FRONT: (Outcome, Option<&str>) = (Outcome::Error, Some("front_page"));
 const LOGIN: (Outcome, Option<&str>) = (Outcome::Blocked, Some("login_wall"));
 
-/// A module that asks `url` and takes every 200 for a hit.
+/// A module that requests `url` and hits on every 200.
 fn asking(url: &str) -> Arc<Module> {
     module(&json!({"probes": [{"url": url, "follow": true}]}))
 }
 
 #[test]
-fn a_page_that_names_another_account_is_no_hit() {
+fn a_page_of_another_account_is_not_a_hit() {
     for (url, name, named, want) in [
         ("https://s.example/u/{query}", "bob", "https://s.example/u/alice", OTHER),
         ("https://s.example/u/{query}", "bob", "/u/alice", OTHER),
@@ -32,14 +32,14 @@ fn a_page_that_names_another_account_is_no_hit() {
         ("https://s.example/@{query}/", "bob", "https://www.s.example/@Alice", OTHER),
         ("https://s.example/u/{query}.html", "bob", "https://s.example/u/alice.html", OTHER),
         ("https://s.example/{query}", "b\u{f6}b", "https://s.example/%C3%A4l", OTHER),
-        // The same account, written another way.
+        // The same account in another spelling.
         ("https://s.example/u/{query}", "bob", "https://s.example/u/Bob/", HIT),
         ("https://s.example/u/{query}", "BOB", "https://S.example/U/bob?ref=x", HIT),
         ("https://s.example/u/{query}", "b\u{f6}b", "https://s.example/u/B%C3%96B", HIT),
         ("https://s.example/u/{query}", "john_doe", "https://s.example/u/john-doe", HIT),
         ("https://s.example/{query}", "bob", "https://s.example/@bob", HIT),
         ("https://s.example/{query}", "bob", "https://m.s.example/bob#about", HIT),
-        // Another kind of address for it.
+        // Another form of its address.
         ("https://s.example/u/{query}", "bob", "https://s.example/u/12345", HIT),
         ("https://s.example/u/{query}", "bob", "https://s.example/u/12345-bob", HIT),
         ("https://s.example/u/{query}", "bob", "https://s.example/u/bob-smith.7", HIT),
@@ -59,7 +59,7 @@ fn a_page_that_names_another_account_is_no_hit() {
         ("https://s.example/{query}", "bob", "https://s.example/index.php", HIT),
         ("https://s.example/u/{query}", "bob", "https://s.example/u/{username}", HIT),
         ("https://s.example/u/{query}", "bob", "not an address", HIT),
-        // Not in the path: nobody knows what the place is.
+        // The name is not in the path, so its meaning is unknown.
         ("https://s.example/?u={query}", "bob", "https://s.example/?u=alice", HIT),
         ("https://{query}.s.example/", "bob", "https://alice.s.example/", HIT),
         ("https://s.example/{query}/u/{query}", "bob", "https://s.example/alice/u/alice", HIT),
@@ -80,7 +80,7 @@ fn a_page_that_names_another_account_is_no_hit() {
 }
 
 #[test]
-fn what_the_page_proves_otherwise_counts() {
+fn other_evidence_on_the_page_is_accepted() {
     let head = "<title>bob on Site</title><link rel=canonical href='/u/alice'>";
     let asked = "https://site.example/u/bob";
     assert_eq!(ends(&module(&json!({})), "bob", page(asked, head)), HIT, "the title speaks of bob");
@@ -99,7 +99,7 @@ fn what_the_page_proves_otherwise_counts() {
 }
 
 #[test]
-fn what_was_led_elsewhere_is_no_hit() {
+fn a_redirect_to_another_page_is_not_a_hit() {
     let plain = asking("https://s.example/u/{query}");
     for (landed, want) in [
         ("https://s.example/u/bob", HIT),
@@ -118,7 +118,7 @@ fn what_was_led_elsewhere_is_no_hit() {
     ] {
         assert_eq!(ends(&plain, "bob", page(landed, "")), want, "{landed}");
     }
-    // A module with a rule on addresses knows what they mean where the rule says so, not elsewhere.
+    // A rule on addresses decides only about the addresses that it matches.
     let fields = json!({
         "probes": [{"url": "https://s.example/u/{query}", "follow": true}],
         "hit": [{"words": ["profile"]}, {"final_url": "/$"}], "miss": [{"final_url": "/gone$"}],
@@ -149,7 +149,7 @@ fn a_redirect_that_is_not_followed_is_judged_by_its_target() {
 }
 
 #[test]
-fn an_answer_that_is_none_speaks_for_nothing() {
+fn an_empty_answer_is_neither_hit_nor_miss() {
     let absent = json!({"hit": [{"json": [{"at": "/id", "exists": true}]}], "miss": [{"status": [200], "no_word": ["id\":"]}, {"status": [404]}]});
     let html = &[("content-type", "text/html")];
     let unrecognized = (Outcome::Error, Some("unrecognized"));
@@ -167,7 +167,7 @@ fn an_answer_that_is_none_speaks_for_nothing() {
         ),
         (json!({}), respond(404, &[], ""), (Outcome::Miss, None)),
         (absent.clone(), respond(200, &[], ""), (Outcome::Error, Some("empty"))),
-        // A page where JSON is due.
+        // A page instead of JSON.
         (absent.clone(), respond(200, html, "<p>Welcome</p>"), unrecognized),
         (absent.clone(), respond(200, &[("content-type", "application/json")], "{}"), (Outcome::Miss, None)),
         (absent, respond(404, html, "<p>Not found</p>"), (Outcome::Miss, None)),
@@ -182,7 +182,7 @@ fn an_answer_that_is_none_speaks_for_nothing() {
 }
 
 #[test]
-fn a_redirect_to_a_wall_or_to_the_same_page_is_no_miss() {
+fn a_redirect_to_a_barrier_or_to_the_same_page_is_not_a_miss() {
     let fields = json!({"hit": [{"status": ["2xx"]}], "miss": [{"status": ["3xx", 404]}]});
     let (unseeing, blocked) = (module(&fields), |reason| (Outcome::Blocked, Some(reason)));
     let odd = (Outcome::Error, Some("unrecognized"));
@@ -201,7 +201,7 @@ fn a_redirect_to_a_wall_or_to_the_same_page_is_no_miss() {
     ] {
         assert_eq!(led(&unseeing, location), want, "{location}");
     }
-    // A rule that looks at the target knows what it means, and so does a form that is sent.
+    // A rule that tests the target takes precedence, and so does a form that is sent.
     let fields = json!({"miss": [{"status": [302], "header": {"Location": "/$"}}]});
     assert_eq!(led(&module(&fields), "/u/bob/").0, Outcome::Miss);
     let post = json!([{"url": "https://site.example/ask", "method": "POST", "form": {"name": "{query}"}}]);

@@ -1,4 +1,4 @@
-//! Confidence, how much is read, hostile pages, hosts.
+//! Confidence, body limits, hostile pages and hosts.
 
 use super::*;
 
@@ -25,7 +25,7 @@ fn confidence_follows_the_evidence() {
 }
 
 #[test]
-fn only_as_much_of_a_body_is_asked_for_as_the_rules_need() {
+fn the_body_limit_follows_from_the_rules() {
     for (fields, want) in [
         (json!({}), 64 * 1024),
         (json!({"hit": [{"words": ["x"]}]}), MAX_BODY_BYTES),
@@ -46,7 +46,7 @@ fn only_as_much_of_a_body_is_asked_for_as_the_rules_need() {
 }
 
 #[test]
-fn hostile_pages_cost_little_and_end_as_an_outcome() {
+fn hostile_pages_are_handled_in_bounded_time() {
     let site = module(&json!({
         "control": false,
         "hit": [{"status": [200]}],
@@ -93,7 +93,7 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
         let started = Instant::now();
         let bench = Bench::new(move |_| Ok(respond(200, &[], body.clone())));
         let report = bench.check(&site, &username("bob"));
-        let ended = (report.outcome, report.reason.as_deref(), report.findings.len());
+        let ended = (report.outcome, report.reason.map(Reason::as_str), report.findings.len());
         assert_eq!(ended, want, "{name}");
         let text = serde_json::to_string(&report.findings.iter().map(|it| &it.metadata).collect::<Vec<_>>())
             .unwrap();
@@ -104,7 +104,7 @@ fn hostile_pages_cost_little_and_end_as_an_outcome() {
 }
 
 #[test]
-fn what_a_pointer_does_not_reach_is_not_absent() {
+fn an_unreachable_pointer_does_not_prove_absence() {
     let many = |count: usize| format!("[{}\"bob\"]", "1,".repeat(count));
     for rule in [
         json!({"at": "/*", "not_equals": "bob"}),
@@ -121,7 +121,7 @@ fn what_a_pointer_does_not_reach_is_not_absent() {
 }
 
 #[test]
-fn hosts_for_the_limit_by_host() {
+fn the_hosts_of_a_check_are_known_for_the_host_limit() {
     let hosts = |url: &str| module(&json!({"probes": [{"url": url}]})).hosts(&username("bob"));
     assert_eq!(hosts("https://API.site.example:8443/{query}"), ["api.site.example"]);
     assert_eq!(hosts("https://{query}.site.example/"), ["site.example"]);
@@ -130,4 +130,40 @@ fn hosts_for_the_limit_by_host() {
         {"url": "https://a.example/2/{query}", "fallback": true},
     ]}));
     assert_eq!(both.hosts(&username("bob")), ["a.example", "b.example"]);
+}
+
+/// Patterns that no fast automaton searches, and a text that is the worst for them.
+#[test]
+fn regex_searches_end_at_the_deadline() {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        if state >> 63 == 1 { b'a' } else { b'b' }
+    };
+    let text: Vec<u8> = (0..MAX_BODY_BYTES).map(|_| next()).collect();
+    let bench = Bench::new(move |_| Ok(respond(200, &[], text.clone())));
+    let costly = |end: &str| json!({"status": [200], "regex": format!("[ab]*a[ab]{{900}}{end}")});
+    let site = module(&json!({
+        "control": false,
+        "hit": (0..10).map(|n| costly(&format!("h{n}"))).collect::<Vec<_>>(),
+        "miss": (0..10).map(|n| costly(&format!("m{n}"))).collect::<Vec<_>>(),
+    }));
+    let began = Instant::now();
+    let report = bench.checker.check(&site, &username("bob"), Instant::now() + Duration::from_secs(1));
+    assert_eq!(
+        (report.outcome, report.reason.map(Reason::as_str)),
+        (Outcome::Timeout, Some("timeout_rules"))
+    );
+    // Without a limit, all of them would take ten minutes.
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+
+    // The findings so far are kept, and the report says that they are incomplete.
+    let site = module(&json!({
+        "control": false, "result": {"type": "profile", "metadata": {
+            "first": "regex:[ab]", "second": "regex:([ab]*a[ab]{900}x)", "third": "regex:([ab]*a[ab]{900}y)",
+            "fourth": "regex:([ab]*a[ab]{900}z)"}},
+    }));
+    let report = bench.checker.check(&site, &username("bob"), Instant::now() + Duration::from_secs(1));
+    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, Some("timeout_rules")));
+    assert_eq!(report.findings.len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A module whose results stand on several pages.
+/// A module with results on several pages.
 fn paged(pages: &Value) -> Arc<Module> {
     module(&json!({
         "control": false,
@@ -17,7 +17,7 @@ fn links(report: &Report) -> Vec<&str> {
     links.filter_map(|finding| finding.value.as_deref()).collect()
 }
 
-/// A page with two links that names the next one, where it was asked for.
+/// A page with two links and the address of the next page.
 fn page(request: &Request, number: usize, next: Option<&str>) -> Response {
     let links = [format!("https://l.example/{number}a"), format!("https://l.example/{number}b")];
     let body = json!({"name": format!("page {number}"), "links": links, "next": next});
@@ -30,7 +30,7 @@ fn number_of(request: &Request) -> usize {
 }
 
 #[test]
-fn results_read_all_pages_and_everything_else_the_first() {
+fn only_results_read_further_pages() {
     for (pages, next) in [
         (json!({"next": "json:/next", "url": "https://site.example/u/{query}?p={page}"}), ["2", "3"]),
         (json!({"next": "json:/next"}), ["/u/bob?p=2", "https://site.example/u/bob?p=3"]),
@@ -41,7 +41,7 @@ fn results_read_all_pages_and_everything_else_the_first() {
             Ok(page(request, number, next.get(number - 1).copied()))
         });
         let report = bench.check(&paged(&pages), &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, None), "{pages}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, None), "{pages}");
         assert_eq!(
             links(&report),
             ["1a", "1b", "2a", "2b", "3a", "3b"].map(|name| format!("https://l.example/{name}"))
@@ -62,7 +62,7 @@ fn results_read_all_pages_and_everything_else_the_first() {
 }
 
 #[test]
-fn no_more_pages_than_the_entry_says_are_asked_for() {
+fn the_number_of_pages_is_limited_by_the_entry() {
     for (most, want) in [(json!(null), 5), (json!(2), 2), (json!(20), 20)] {
         let bench = Bench::new(|request| {
             let number = number_of(request);
@@ -76,7 +76,7 @@ fn no_more_pages_than_the_entry_says_are_asked_for() {
 }
 
 #[test]
-fn a_miss_and_a_hit_that_the_control_unmasks_ask_for_no_page() {
+fn only_a_confirmed_hit_requests_further_pages() {
     let bench = Bench::new(|request| {
         let known = request.url.path().ends_with("/bob");
         Ok(Response { status: if known { 200 } else { 404 }, ..page(request, 1, Some("?p=2")) })
@@ -92,7 +92,7 @@ fn a_miss_and_a_hit_that_the_control_unmasks_ask_for_no_page() {
 }
 
 #[test]
-fn a_page_that_does_not_come_takes_nothing_away() {
+fn a_failed_page_removes_no_results() {
     type Broken = fn(&Request) -> Result<Response, ProbeError>;
     let cases: [(Broken, usize, Option<u64>); 7] = [
         (|_| Err(ProbeError::Timeout(Phase::Body)), 2, None),
@@ -110,7 +110,7 @@ fn a_page_that_does_not_come_takes_nothing_away() {
         });
         let report = bench.check(&paged(&json!({"next": "json:/next"})), &username("bob"));
         assert_eq!(
-            (report.outcome, report.reason.as_deref()),
+            (report.outcome, report.reason.map(Reason::as_str)),
             (Outcome::Hit, Some("pages_incomplete")),
             "case {index}"
         );
@@ -123,7 +123,7 @@ fn a_page_that_does_not_come_takes_nothing_away() {
 }
 
 #[test]
-fn another_host_a_weaker_scheme_or_no_address_at_all_is_not_asked() {
+fn pages_on_other_hosts_or_with_a_weaker_scheme_are_not_requested() {
     for next in [
         "https://other.example/u/bob?p=2",
         "//other.example/u/bob?p=2",
@@ -137,7 +137,7 @@ fn another_host_a_weaker_scheme_or_no_address_at_all_is_not_asked() {
         let bench = Bench::new(move |request| Ok(page(request, 1, Some(next))));
         let report = bench.check(&paged(&json!({"next": "json:/next"})), &username("bob"));
         assert_eq!(
-            (report.outcome, report.reason.as_deref()),
+            (report.outcome, report.reason.map(Reason::as_str)),
             (Outcome::Hit, Some("pages_incomplete")),
             "{next}"
         );
@@ -149,11 +149,11 @@ fn another_host_a_weaker_scheme_or_no_address_at_all_is_not_asked() {
         Ok(Response { final_url: moved, ..page(request, 1, Some("?p=2")) })
     });
     let report = bench.check(&paged(&json!({"next": "json:/next"})), &username("bob"));
-    assert_eq!((report.reason.as_deref(), bench.asked().len()), (Some("pages_incomplete"), 1));
+    assert_eq!((report.reason.map(Reason::as_str), bench.asked().len()), (Some("pages_incomplete"), 1));
 }
 
 #[test]
-fn a_circle_of_pages_ends() {
+fn a_loop_of_pages_ends() {
     for (nexts, want) in
         [(&["?p=2", "?p=2"][..], 2), (&["?p=2", "?p=3", "?p=2"][..], 3), (&["/u/bob"][..], 1)]
     {
@@ -167,7 +167,7 @@ fn a_circle_of_pages_ends() {
 }
 
 #[test]
-fn pages_are_bounded_together_and_a_cut_one_ends_them() {
+fn pages_share_a_byte_limit_and_a_truncated_one_is_the_last() {
     let full = |request: &Request| {
         let number = number_of(request);
         let mut response = page(request, number, Some(&format!("?p={}", number + 1)));
@@ -176,23 +176,23 @@ fn pages_are_bounded_together_and_a_cut_one_ends_them() {
     };
     let bench = Bench::new(full);
     let report = bench.check(&paged(&json!({"next": "json:/next", "most": 20})), &username("bob"));
-    assert_eq!((bench.asked().len(), report.reason.as_deref()), (5, Some("pages_incomplete")));
+    assert_eq!((bench.asked().len(), report.reason.map(Reason::as_str)), (5, Some("pages_incomplete")));
     assert_eq!(report.evidence.bytes_read, 5 * MAX_BODY_BYTES);
     let bench = Bench::new(move |request| {
         let truncated = number_of(request) == 2;
         Ok(Response { truncated, ..full(request)? })
     });
     let report = bench.check(&paged(&json!({"next": "json:/next", "most": 20})), &username("bob"));
-    assert_eq!((bench.asked().len(), report.reason.as_deref()), (2, Some("pages_incomplete")));
+    assert_eq!((bench.asked().len(), report.reason.map(Reason::as_str)), (2, Some("pages_incomplete")));
 }
 
 #[test]
-fn pages_end_with_the_checks_time() {
+fn pages_end_at_the_deadline_of_the_check() {
     let bench = Bench::new(|request| {
         let number = number_of(request);
         Ok(page(request, number, Some(&format!("?p={}", number + 1))))
     });
-    // The engine asks the clock before each request; the script uses the time up.
+    // The engine checks the deadline before each request, and the script uses up the time.
     let deadline = Instant::now() + Duration::from_millis(300);
     let slow = Bench::new(move |request| {
         if number_of(request) == 2 {
@@ -206,15 +206,15 @@ fn pages_end_with_the_checks_time() {
     let site = paged(&json!({"next": "json:/next", "most": 20}));
     assert_eq!(links(&bench.check(&site, &username("bob"))).len(), 40);
     let report = slow.checker.check(&site, &username("bob"), deadline);
-    // On a machine so slow that not even the first page was asked for there is nothing to see.
+    // On a very slow machine not even the first page was requested, and there is nothing to test.
     if report.outcome == Outcome::Hit && slow.asked().len() > 1 {
         assert_eq!((slow.asked().len(), links(&report).len()), (2, 4));
-        assert_eq!(report.reason.as_deref(), Some("pages_incomplete"));
+        assert_eq!(report.reason.map(Reason::as_str), Some("pages_incomplete"));
     }
 }
 
 #[test]
-fn results_that_read_another_probe_turn_no_pages() {
+fn results_of_another_probe_request_no_pages() {
     let site = module(&json!({
         "control": false,
         "probes": [
@@ -230,7 +230,7 @@ fn results_that_read_another_probe_turn_no_pages() {
 }
 
 #[test]
-fn a_page_that_is_none_is_missing_and_an_empty_last_one_is_not() {
+fn an_error_page_is_missing_and_an_empty_last_page_is_not() {
     let json = module(&json!({
         "control": false,
         "probes": [{"url": "https://site.example/u/{query}", "pages": {"next": "json:/next"}}],
@@ -265,13 +265,13 @@ fn a_page_that_is_none_is_missing_and_an_empty_last_one_is_not() {
         });
         let report = bench.check(site, &username("bob"));
         let want = (!is_whole).then_some("pages_incomplete");
-        assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, want), "{second}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, want), "{second}");
         assert_eq!((links(&report).len(), bench.asked().len()), (links_found, 2), "{second}");
     }
 }
 
 #[test]
-fn a_key_is_filled_into_the_address_of_a_page() {
+fn the_address_of_a_page_may_contain_a_key() {
     let site = module(&json!({
         "control": false, "needs": ["config.k"],
         "probes": [{

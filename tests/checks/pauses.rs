@@ -1,4 +1,4 @@
-//! Hosts that ask to be left alone, and those that are.
+//! Hosts that ask for a pause, and hosts that are paused.
 
 use super::*;
 
@@ -26,17 +26,17 @@ fn hosts(bench: &Bench) -> Vec<String> {
 
 struct Paused(&'static [&'static str]);
 
-impl PausedHosts for Paused {
-    fn is_paused(&self, host: &str) -> bool {
-        self.0.contains(&host)
+impl HostAccess for Paused {
+    fn access(&self, host: &str) -> Access {
+        if self.0.contains(&host) { Access::Denied(Denial::Pause) } else { Access::Granted }
     }
 }
 
 #[test]
-fn whoever_asked_for_a_pause_is_named_however_the_check_ends() {
+fn pauses_are_reported_with_every_outcome() {
     type Answering = fn(&Request) -> Result<Response, ProbeError>;
     let cases: [(Answering, Outcome, &[&str]); 6] = [
-        // The control is kept out.
+        // The control check is refused.
         (
             |request| Ok(from_host(request, if request.trace.control { 429 } else { 200 })),
             Outcome::Hit,
@@ -48,7 +48,7 @@ fn whoever_asked_for_a_pause_is_named_however_the_check_ends() {
             Outcome::Miss,
             &["a.example"],
         ),
-        // It does not come, or knows nothing.
+        // The second source does not answer, or has no conclusion.
         (
             |request| match on_a(request) {
                 true => Ok(from_host(request, 429)),
@@ -62,9 +62,9 @@ fn whoever_asked_for_a_pause_is_named_however_the_check_ends() {
             Outcome::Error,
             &["a.example"],
         ),
-        // Both want it.
+        // Both hosts ask for a pause.
         (|request| Ok(from_host(request, 429)), Outcome::RateLimited, &["a.example", "b.example"]),
-        // Sent on to another host.
+        // The answer redirects to another host.
         (
             |request| {
                 let moved = "https://login.example/wait".parse().unwrap();
@@ -83,7 +83,7 @@ fn whoever_asked_for_a_pause_is_named_however_the_check_ends() {
 }
 
 #[test]
-fn a_site_below_which_names_live_is_paused_as_one() {
+fn hosts_with_the_queried_name_are_paused_together() {
     let site = module(&json!({"probes": [{"url": "https://{query}.site.example/"}]}));
     let report = Bench::new(|request| Ok(from_host(request, 429))).check(&site, &username("bob"));
     assert_eq!(
@@ -93,7 +93,7 @@ fn a_site_below_which_names_live_is_paused_as_one() {
 }
 
 #[test]
-fn a_source_that_kept_us_out_says_more_than_one_that_does_not_come() {
+fn a_barrier_is_reported_rather_than_a_failed_fallback() {
     for (status, outcome, reason) in [
         (429, Outcome::RateLimited, "rate_limit"),
         (403, Outcome::Blocked, "forbidden"),
@@ -104,10 +104,10 @@ fn a_source_that_kept_us_out_says_more_than_one_that_does_not_come() {
             false => Err(ProbeError::Dns("no such name".into())),
         });
         let report = bench.check(&two_sources(), &username("bob"));
-        assert_eq!((report.outcome, report.reason.as_deref()), (outcome, Some(reason)), "{status}");
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (outcome, Some(reason)), "{status}");
         assert_eq!((report.evidence.http_status, hosts(&bench).len()), (Some(status), 2));
     }
-    // The second source breaks in its middle: its first answer is not what kept us out.
+    // The second source fails after its first answer, which is not the barrier.
     let long = module(&json!({"probes": [
         {"url": "https://a.example/u/{query}"},
         {"url": "https://b.example/{query}", "fallback": true}, {"url": "https://c.example/{query}"},
@@ -124,7 +124,7 @@ fn a_source_that_kept_us_out_says_more_than_one_that_does_not_come() {
 }
 
 #[test]
-fn a_host_that_wants_to_be_left_alone_is_not_asked_and_another_source_is() {
+fn a_fallback_replaces_a_paused_host() {
     let limited = (Outcome::RateLimited, Some("retry_after"));
     for (paused, a_status, asked, want) in [
         (Paused(&["a.example"]), 200, &["b.example", "b.example"][..], (Outcome::Hit, None)),
@@ -138,25 +138,28 @@ fn a_host_that_wants_to_be_left_alone_is_not_asked_and_another_source_is() {
         let bench = Bench::new(move |request| {
             Ok(from_host(request, if request.trace.control { 404 } else { a_status }))
         });
-        let terms = Terms { paused: &paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        let terms = Terms { hosts: &paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
         let report = bench.checker.check(&two_sources(), &username("bob"), terms);
-        assert_eq!((report.outcome, report.reason.as_deref()), want, "{:?} {a_status}", paused.0);
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), want, "{:?} {a_status}", paused.0);
         assert_eq!(hosts(&bench), asked, "{:?} {a_status}", paused.0);
     }
 }
 
 #[test]
-fn a_paused_source_whose_second_does_not_come_is_rate_limited() {
+fn a_paused_source_with_a_failed_fallback_is_rate_limited() {
     let bench = Bench::new(|_| Err(ProbeError::Dns("no such name".into())));
     let terms =
-        Terms { paused: &Paused(&["a.example"]), ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        Terms { hosts: &Paused(&["a.example"]), ..Terms::from(Instant::now() + Duration::from_secs(60)) };
     let report = bench.checker.check(&two_sources(), &username("bob"), terms);
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::RateLimited, Some("retry_after")));
+    assert_eq!(
+        (report.outcome, report.reason.map(Reason::as_str)),
+        (Outcome::RateLimited, Some("retry_after"))
+    );
     assert_eq!((hosts(&bench), report.evidence.http_status), (vec!["b.example".to_owned()], None));
 }
 
 #[test]
-fn a_host_that_only_an_answer_names_is_left_alone_too_and_a_list_at_hand_is_read() {
+fn a_saved_host_can_be_paused_and_a_cached_feed_is_still_read() {
     let site = module(&json!({
         "type": "domain", "control": false,
         "probes": [
@@ -170,7 +173,7 @@ fn a_host_that_only_an_answer_names_is_left_alone_too_and_a_list_at_hand_is_read
         Ok(Response { final_url: request.url.clone(), ..respond(200, &[], body) })
     });
     let check = |paused: &Paused| {
-        let terms = Terms { paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        let terms = Terms { hosts: paused, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
         let query = Query::parse(SearchType::Domain, "example.org").unwrap();
         bench.checker.check(&site, &query, terms).outcome
     };
@@ -181,7 +184,7 @@ fn a_host_that_only_an_answer_names_is_left_alone_too_and_a_list_at_hand_is_read
 }
 
 #[test]
-fn pages_of_a_host_that_sent_the_control_away_are_not_asked_for() {
+fn pages_are_not_requested_from_a_host_that_paused_the_control_check() {
     let site = module(&json!({
         "probes": [{"url": "https://a.example/u/{query}", "pages": {"next": "json:/next"}}],
         "results": [{"type": "url", "each": "json:/links/*"}],
@@ -192,6 +195,6 @@ fn pages_of_a_host_that_sent_the_control_away_are_not_asked_for() {
         Ok(Response { body: body.into(), ..answer })
     });
     let report = bench.check(&site, &username("bob"));
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Hit, Some("pages_incomplete")));
+    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, Some("pages_incomplete")));
     assert_eq!((hosts(&bench).len(), report.pauses), (2, vec![pause("a.example", 300)]));
 }

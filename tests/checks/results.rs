@@ -1,9 +1,9 @@
-//! What extractors read.
+//! The values that extractors read.
 
 use super::*;
 
 #[test]
-fn extractors_read_everything_that_the_language_names() {
+fn every_kind_of_extractor_works() {
     let body = json!({
         "name": " Bob\u{0}\u{202e} B. ", "bio": "<p>a &amp; b</p>", "made": 1_700_000_000, "tags": ["a", null, "", "b"],
         "events": [{"k": "reg", "at": "2020-01-02 03:04:05"}, {"k": "exp", "at": "x"}],
@@ -67,7 +67,7 @@ fn extractors_read_everything_that_the_language_names() {
 }
 
 #[test]
-fn pages_are_read_by_title_meta_json_ld_and_elements() {
+fn title_meta_json_ld_and_elements_are_read() {
     let html = r#"<html><head><title> Bob &mdash; Site </title><meta property="og:title" content="Bob"><meta name=description content="">
         <script type="application/ld+json">{"@graph": [{"@type": "Person", "name": "Bob B."}]}</script></head>
         <ul id=l><li><a href="/a" title="A">one</a><li><a href="/b">two</a></ul><h1>B<b>o</b>b</h1>"#;
@@ -100,7 +100,7 @@ fn pages_are_read_by_title_meta_json_ld_and_elements() {
 }
 
 #[test]
-fn elements_are_chosen_inside_chosen_elements() {
+fn selectors_work_inside_selected_elements() {
     let body = json!({"entities": [
         {"roles": ["abuse"], "vcardArray": ["vcard", [["fn", {}, "text", "Not this one"]]]},
         {"roles": ["registrar"], "vcardArray": ["vcard", [["version", {}, "text", "4.0"], ["fn", {}, "text", "Registrar Inc"]]],
@@ -151,7 +151,7 @@ fn scripts_feeds_and_digests_are_read() {
 }
 
 #[test]
-fn values_that_are_no_such_entity_are_not_shown() {
+fn invalid_entity_values_are_dropped() {
     let body = json!({
         "hosts": ["WWW.example.org.", "example.org", "*.example.org", "a.example.net", "b.example.org", 7, "www.example.org"],
         "ips": ["192.0.2.1", "not an address", "2001:DB8::1", "2001:db8::1"], "links": ["/a", "https://a.example/", "mailto:x"],
@@ -179,7 +179,7 @@ fn values_that_are_no_such_entity_are_not_shown() {
             ("email", "Bob@example.org"),
         ]
     );
-    // A hit on a person's account is one, whatever its page says.
+    // A hit without findings is still a hit.
     let site = module(&json!({"control": false, "result": {"type": "email", "value": "json:/mail"}}));
     for (body, want) in [
         (json!({"mail": ["no", "a@example.org"]}), ("account", "bob")),
@@ -203,7 +203,7 @@ fn page(status: u16, head: &str) -> Response {
 }
 
 #[test]
-fn pages_of_profiles_tell_of_themselves() {
+fn generic_profile_data_is_read() {
     let head = |name: &str, bio: &str| {
         format!(
             r#"<title>{name} on Site</title><meta property="og:title" content="Ana Rivera (@{name})">
@@ -221,7 +221,7 @@ fn pages_of_profiles_tell_of_themselves() {
         });
         let site = module(&fields);
         let first = bench.check(&site, &username("bob")).findings.remove(0).metadata;
-        // The verdict and what it saw are known by now.
+        // The verdict and its evidence are known at this point.
         let second = bench.check(&site, &username("bob")).findings.remove(0).metadata;
         assert_eq!(first, second);
         Value::Object(first)
@@ -229,7 +229,7 @@ fn pages_of_profiles_tell_of_themselves() {
     let all = json!({"title": "bob on Site", "display_name": "Ana Rivera", "bio": "Likes maps",
         "avatar_url": "https://site.example/a/bob.png"});
     assert_eq!(ask(json!({}), page(404, "<title>Not found</title>")), all);
-    // The page of a made-up name says the same of that name: only what differs is the account's.
+    // The page of the made-up name has the same data, so only differing values belong to the account.
     assert_eq!(ask(json!({}), page(0, "")), json!({"bio": "Likes maps"}));
     let own = json!({"result": {"type": "profile", "metadata": {"bio": "const:own", "title": "css:h7", "avatar": "css:h8"}}});
     let want =

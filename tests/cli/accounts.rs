@@ -15,7 +15,7 @@ impl Desk {
     }
 
     fn ran(&self, args: &[&str]) -> Ran {
-        // By variable: that way is used too.
+        // The database is given by its variable, to test this way too.
         ran(args, &[("SIGHTLINE_DATABASE", &self.folder.database())])
     }
 
@@ -43,7 +43,7 @@ fn an_account_is_created_listed_and_moved_to_another_plan() {
         .collect();
     assert_eq!(shown, [("me@example.org", "pro"), ("b@example.org", "unlimited")]);
     let args = ["account", "set-role", "--email", "b@example.org", "--role", "operator"];
-    assert_eq!(desk.ran(&args).code_is(0).out, "b@example.org is operator now\n");
+    assert_eq!(desk.ran(&args).code_is(0).out, "b@example.org is now operator\n");
     assert_eq!(desk.json(&["account", "list"])[1]["role"], "operator");
     let args = ["account", "link", "--email", "b@example.org", "--base-url", "https://s.example/x"];
     assert!(desk.ran(&args).code_is(0).out.contains("\nhttps://s.example/x/app/set-up/"));
@@ -53,7 +53,7 @@ fn an_account_is_created_listed_and_moved_to_another_plan() {
 }
 
 #[test]
-fn what_is_wrong_with_an_account_is_said() {
+fn errors_about_accounts_name_the_cause() {
     let desk = Desk::new();
     desk.ran(&["account", "create", "--email", "a@example.org", "--plan", "pro"]).code_is(0);
     for (args, code, want) in [
@@ -115,14 +115,14 @@ fn a_database_that_cannot_be_opened_is_a_failure_without_its_password() {
     let folder = Folder::new();
     let no_folder = format!("sqlite:{}/file/x.db", folder.file("file", "").trim_end_matches("/file"));
     ran(&["account", "list", "--database", &no_folder], &[]).code_is(3).err_has("error: ");
-    // Port 1 on loopback: refused at once.
+    // Port 1 on loopback refuses connections at once.
     let nowhere = "postgres://someone:hunter2@127.0.0.1:1/x?connect_timeout=1";
     ran(&["account", "list", "--database", nowhere], &[]).code_is(3).never_prints("hunter2");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_closed_output_is_no_panic() {
+fn a_closed_output_does_not_panic() {
     let desk = Desk::new();
     desk.ran(&["account", "create", "--email", "a@example.org", "--plan", "pro"]).code_is(0);
     let (reader, writer) = std::io::pipe().unwrap();
@@ -135,7 +135,7 @@ fn a_closed_output_is_no_panic() {
 }
 
 #[test]
-fn a_command_in_the_wrong_folder_makes_no_database_there() {
+fn a_command_in_the_wrong_folder_creates_no_database() {
     let folder = Folder::new();
     let database = folder.database();
     for args in [
@@ -145,7 +145,7 @@ fn a_command_in_the_wrong_folder_makes_no_database_there() {
         vec!["key", "list"],
     ] {
         let args = [args, vec!["--database", &database]].concat();
-        ran(&args, &[]).code_is(3).err_has("there is no database at ");
+        ran(&args, &[]).code_is(3).err_has("no database at ");
     }
     assert!(!std::path::Path::new(database.trim_start_matches("sqlite:")).exists());
 }

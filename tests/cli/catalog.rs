@@ -1,4 +1,4 @@
-//! `catalog` on the built-in modules and on files of one's own.
+//! `catalog` on the built-in modules and on other files.
 
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn a_mistake_is_shown_with_file_module_and_field() {
         checked.out
     );
     let refused = ran(&["catalog", "list", "--catalog", &file], &[]).code_is(2);
-    refused.err_has("the catalogue is not in order").err_has("unknown field `metod`");
+    refused.err_has("the catalogue has mistakes").err_has("unknown field `metod`");
 
     let good = folder.file("good.json", &json!([entry("a"), entry("b")]).to_string());
     assert_eq!(ran(&["catalog", "check-syntax", &good], &[]).code_is(0).out, "2 modules, no mistakes\n");
@@ -95,7 +95,7 @@ fn formatting_sorts_once_and_then_changes_nothing() {
 }
 
 #[test]
-fn a_file_that_is_no_catalogue_stays_as_it_is() {
+fn a_file_that_is_not_a_catalogue_is_unchanged() {
     let folder = Folder::new();
     let file = folder.file("own.json", "{\"a\": 1");
     let refused = ran(&["catalog", "format", &file], &[]).code_is(1);
@@ -103,7 +103,7 @@ fn a_file_that_is_no_catalogue_stays_as_it_is() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"a\": 1");
 }
 
-/// A file with an API that repeats the name and one that says only that it is there.
+/// Returns a file with two modules: an API that repeats the name, and one that only reports existence.
 fn two_kinds(folder: &Folder) -> String {
     let mut api = entry("api");
     api["tags"] = json!(["open source", "code"]);
@@ -114,12 +114,14 @@ fn two_kinds(folder: &Folder) -> String {
     bare["platform"] = json!("=Bare");
     bare["miss"] = json!([]);
     bare["enabled"] = json!(false);
+    bare["off"] = json!({"date": "2026-08-06", "reason": "the site is closed, they say"});
+    api["verified"] = json!({"by": "list", "date": "2026-07"});
     bare["contact"] = json!("target_web");
     folder.file("own.json", &json!([bare, api]).to_string())
 }
 
 #[test]
-fn a_list_comes_in_every_form_with_what_hits_rest_on() {
+fn a_list_has_every_format_and_shows_the_evidence_of_hits() {
     let folder = Folder::new();
     let file = two_kinds(&folder);
     let list = |more: &[&str]| {
@@ -141,18 +143,25 @@ fn a_list_comes_in_every_form_with_what_hits_rest_on() {
         assert_eq!(line["metadata"], metadata);
     }
     let table = list(&[]);
-    assert!(table.contains("api echo") && table.contains("off, no miss rule, target web"), "{table}");
+    assert!(
+        table.contains("api echo") && table.contains("off 2026-08-06, no miss rule, target web"),
+        "{table}"
+    );
+    assert!(table.lines().nth(1).unwrap().contains("list 2026-07"), "{table}");
+    assert_eq!(lines[0]["verified"], json!({"by": "list", "date": "2026-07"}));
+    assert_eq!(lines[1]["off"]["reason"], "the site is closed, they say");
     let csv = list(&["--format", "csv"]);
     let mut rows = csv::Reader::from_reader(csv.as_bytes());
     let head: Vec<String> = rows.headers().unwrap().iter().map(str::to_owned).collect();
     let fields: Vec<String> = lines[0].as_object().unwrap().keys().cloned().collect();
     assert_eq!(head, fields, "the same columns as JSON has");
     let rows: Vec<csv::StringRecord> = rows.records().map(Result::unwrap).collect();
+    assert_eq!((&rows[0][17], &rows[1][18]), ("list 2026-07", "2026-08-06 the site is closed, they say"));
     assert_eq!((&rows[1][1], &rows[0][4], &rows[0][15]), ("'=Bare", "open source;code", "bio name"));
 }
 
 #[test]
-fn the_figures_count_what_was_loaded() {
+fn the_statistics_count_the_loaded_modules() {
     let folder = Folder::new();
     let file = two_kinds(&folder);
     let args = ["catalog", "stats", "--no-builtin", "--catalog", &file, "--format", "json"];
@@ -164,7 +173,7 @@ fn the_figures_count_what_was_loaded() {
         json!({
             "modules": 2, "enabled": 1, "by_type": {"username": 2}, "by_category": {"testing": 2},
             "by_evidence": {"api_echo": 1, "status": 1}, "by_contact": {"target_web": 1, "third_party": 1},
-            "both_rules": 1, "with_metadata": 1, "with_known": 1, "nsfw": 0, "discovery": 0, "premium": 0,
+            "by_verified": {"list": 1}, "both_rules": 1, "with_metadata": 1, "with_known": 1, "nsfw": 0, "discovery": 0, "premium": 0,
             "with_key": 0,
         })
     );
@@ -173,7 +182,7 @@ fn the_figures_count_what_was_loaded() {
 }
 
 #[test]
-fn what_is_shown_is_a_file_in_form() {
+fn a_shown_module_is_a_valid_catalogue_file() {
     let folder = Folder::new();
     let shown = ran(&["catalog", "show", "github"], &[]).code_is(0).out;
     let file = folder.file("github.json", &shown);
@@ -181,7 +190,7 @@ fn what_is_shown_is_a_file_in_form() {
     ran(&["catalog", "format", "--check", &file], &[]).code_is(0);
 }
 
-/// A file with one module that needs a key, and one that takes one.
+/// Returns a file with two modules: one that needs a key, and one that uses an optional key.
 fn keyed(folder: &Folder) -> String {
     let (mut one, mut two) = (entry("a"), entry("b"));
     one["needs"] = json!(["config.a_key"]);
@@ -201,7 +210,7 @@ fn the_keys_of_a_module_are_shown() {
     assert_eq!((&lines[0]["needs"], &lines[0]["takes"]), (&json!(["config.a_key"]), &json!([])));
     assert_eq!((&lines[1]["needs"], &lines[1]["takes"]), (&json!([]), &json!(["config.b_key"])));
     let table = list("table").out;
-    assert!(table.contains("needs --key a_key") && table.contains("takes --key b_key"), "{table}");
+    assert!(table.contains("needs --key a_key") && table.contains("uses --key b_key"), "{table}");
 }
 
 #[test]
@@ -215,14 +224,14 @@ fn a_key_that_no_module_uses_is_refused_and_a_variable_only_warned_of() {
     };
     search(&["--key", "A_KEY=1", "--key", "c_key=hunter2"], &[])
         .code_is(2)
-        .err_has("--key c_key: no module uses a key of that name; allowed are a_key, b_key")
+        .err_has("--key c_key: no module uses a key with this name; allowed: a_key, b_key")
         .never_prints("hunter2");
     search(&["--key", "B_KEY=1"], &[("SIGHTLINE_KEY_C_KEY", "hunter2"), ("SIGHTLINE_KEY_A_KEY", "1")])
         .code_is(0)
-        .err_has("SIGHTLINE_KEY_C_KEY: no module uses a key of that name; allowed are a_key, b_key")
+        .err_has("SIGHTLINE_KEY_C_KEY: no module uses a key with this name; allowed: a_key, b_key")
         .never_prints("hunter2");
     let plain = folder.file("plain.json", &json!([entry("a")]).to_string());
     ran(&["search", "username", "everybody", "--no-builtin", "--catalog", &plain, "--key", "k=1"], &[])
         .code_is(2)
-        .err_has("--key k: no module uses a key of that name; none uses any");
+        .err_has("--key k: no module of the catalogue uses a key");
 }

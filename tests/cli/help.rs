@@ -1,16 +1,16 @@
-//! Help texts, and the README that must say the same.
+//! Help texts, and the pages of the manual with the same content.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use clap::{Arg, Command};
 
 use super::ran;
+use crate::support::manual::page_has_table;
 
 const TABLE_START: &str = "<!-- configuration: generated, see tests/cli -->\n";
 const TABLE_END: &str = "<!-- configuration ends -->";
 
-/// All commands that do something, as their words.
+/// Returns all commands that do something, as their words.
 fn commands() -> Vec<Vec<String>> {
     fn collect(command: &Command, path: &[String], found: &mut Vec<Vec<String>>) {
         for sub in command.get_subcommands() {
@@ -28,7 +28,7 @@ fn commands() -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_command_explains_itself_with_an_example() {
+fn the_help_of_every_command_has_an_example() {
     let commands = commands();
     let names: Vec<String> = commands.iter().map(|words| words.join(" ")).collect();
     assert_eq!(
@@ -47,6 +47,10 @@ fn every_command_explains_itself_with_an_example() {
             "key list",
             "key revoke",
             "audit",
+            "circuit list",
+            "circuit reset",
+            "deadline list",
+            "deadline reset",
             "suppress hash",
             "suppress key",
             "migrate",
@@ -60,6 +64,7 @@ fn every_command_explains_itself_with_an_example() {
             "catalog format",
             "catalog convert",
             "openapi",
+            "manual",
         ]
     );
     for mut words in commands {
@@ -108,18 +113,18 @@ fn help_shows_no_value_of_a_variable() {
 #[test]
 fn an_empty_variable_counts_as_not_set() {
     let variables = [("SIGHTLINE_LISTEN", ""), ("SIGHTLINE_SANDBOX", ""), ("SIGHTLINE_KEY_X", "")];
-    // The bad value behind them is what is refused.
+    // The invalid value that they would hide is refused.
     ran(&["serve", "--max-runs", "0"], &variables).code_is(2).err_has("for --max-runs <N>");
 }
 
 #[test]
-fn a_flag_overrules_its_variable() {
+fn a_flag_overrides_its_variable() {
     let refused = ran(&["serve", "--max-runs", "0"], &[("SIGHTLINE_MAX_RUNS", "nothing")]);
     refused.code_is(2).err_has("invalid value \"0\" for --max-runs").never_prints("nothing");
 }
 
 #[test]
-fn the_version_is_the_crates() {
+fn the_version_is_that_of_the_crate() {
     let version = ran(&["--version"], &[]).code_is(0);
     assert_eq!(version.out, concat!("sightline ", env!("CARGO_PKG_VERSION"), "\n"));
 }
@@ -144,7 +149,7 @@ fn row(arg: &Arg) -> String {
     format!("| `--{long}{value}` | `{variable}` | {default} | {help} |\n")
 }
 
-/// The options of `serve` as the README shows them.
+/// Returns the options of `serve` in the form of the manual's table.
 fn table() -> String {
     let command = sightline::cli::command();
     let serve = command.find_subcommand("serve").unwrap();
@@ -161,40 +166,28 @@ fn table() -> String {
     table
 }
 
-/// To write the table anew: `SIGHTLINE_TEST_UPDATE=1 cargo test --test main the_readme`.
+/// To rewrite the table: `SIGHTLINE_TEST_UPDATE=1 cargo test --test main the_manual_lists`.
 #[test]
-fn the_readme_lists_every_option_as_it_is() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = readme.split_once(TABLE_START).expect("the table's start mark");
-    let (shown, after) = rest.split_once(TABLE_END).expect("the table's end mark");
-    let table = table();
-    if std::env::var_os("SIGHTLINE_TEST_UPDATE").is_some() {
-        std::fs::write(&path, format!("{before}{TABLE_START}{table}{TABLE_END}{after}")).unwrap();
-    } else {
-        assert_eq!(
-            shown, table,
-            "to write it anew: SIGHTLINE_TEST_UPDATE=1 cargo test --test main the_readme"
-        );
-    }
+fn the_manual_lists_every_option_as_it_is() {
+    page_has_table("configuration.md", [TABLE_START, TABLE_END], &table());
 }
 
 #[test]
-fn the_readme_names_every_command_and_exit_code() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+fn the_manual_names_every_command_and_exit_code() {
+    let page = sightline::manual::topic("command-line").unwrap().markdown;
     for words in commands() {
         let last = words.last().unwrap();
-        assert!(readme.contains(last), "the README leaves out `{}`", words.join(" "));
+        assert!(page.contains(last), "the manual leaves out `{}`", words.join(" "));
     }
     for exit in ["| 0 | done |", "| 1 |", "| 2 |", "| 3 | failed"] {
-        assert!(readme.contains(exit), "{exit}");
+        assert!(page.contains(exit), "{exit}");
     }
 }
 
-/// The words with which a query has a fixed fate on the simulated web, as the README promises them.
+/// The words with a fixed outcome on the simulated web do what the manual says.
 #[test]
-fn the_sandbox_names_of_the_readme_do_what_it_says() {
-    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+fn the_sandbox_names_behave_as_documented() {
+    let page = sightline::manual::topic("sandbox").unwrap().markdown;
     for (word, outcome, code) in [
         ("nobody", "miss", 1),
         ("everybody", "hit", 0),
@@ -203,13 +196,13 @@ fn the_sandbox_names_of_the_readme_do_what_it_says() {
         ("silent", "timeout", 3),
         ("broken", "error", 3),
     ] {
-        let row = readme.lines().find(|line| line.starts_with(&format!("| `{word}` |")));
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{word}` |")));
         let row = row.unwrap_or_else(|| panic!("no row for {word}"));
         assert!(row.contains(outcome) && row.contains("the search fails") == (code == 3), "{row}");
         let query = format!("{word}.smith");
         let mut args = vec!["search", "username", &query, "--sandbox=perfect", "--format=json"];
         if word == "silent" {
-            // Nobody answers however long one waits; all others do, even on a busy machine.
+            // These sites never answer; all others do, also on a busy machine.
             args.push("--check-timeout=500ms");
         }
         let run: serde_json::Value = serde_json::from_str(&ran(&args, &[]).code_is(code).out).unwrap();

@@ -1,4 +1,4 @@
-//! The binary, from outside: what it refuses, what it prints, how it ends.
+//! The binary from outside: what it refuses, what it prints, how it exits.
 
 mod accounts;
 mod catalog;
@@ -14,7 +14,7 @@ use std::process::{Command, Output, Stdio};
 
 use uuid::Uuid;
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
@@ -28,12 +28,12 @@ impl Folder {
         &self.0
     }
 
-    /// A `--database` in it.
+    /// Returns a `--database` in the folder.
     pub(crate) fn database(&self) -> String {
         format!("sqlite:{}", self.0.join("test.db").display())
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     pub(crate) fn file(&self, name: &str, content: &str) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, content).unwrap();
@@ -47,7 +47,7 @@ impl Drop for Folder {
     }
 }
 
-/// The binary, with no variable of ours but `variables`, in the temporary folder.
+/// Returns a command of the binary with only these `SIGHTLINE_` variables, in the temporary folder.
 pub(crate) fn sightline<A: AsRef<OsStr>>(args: &[A], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sightline"));
     for (name, _) in std::env::vars_os() {
@@ -59,7 +59,7 @@ pub(crate) fn sightline<A: AsRef<OsStr>>(args: &[A], variables: &[(&str, &str)])
     command
 }
 
-/// What a run of the binary gave.
+/// The output of a finished command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -68,21 +68,21 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Fails unless the exit code is this one; shows everything.
+    /// Fails unless the exit code is this one. Shows the whole output.
     #[track_caller]
     pub(crate) fn code_is(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{}", self.shown);
         self
     }
 
-    /// Fails unless standard error holds `text`.
+    /// Fails unless standard error contains `text`.
     #[track_caller]
     pub(crate) fn err_has(self, text: &str) -> Self {
         assert!(self.err.contains(text), "standard error lacks {text:?}\n{}", self.shown);
         self
     }
 
-    /// Fails where `text` was printed anywhere.
+    /// Fails if any output contains `text`.
     #[track_caller]
     pub(crate) fn never_prints(self, text: &str) -> Self {
         assert!(!self.out.contains(text) && !self.err.contains(text), "{text:?} is in {}", self.shown);

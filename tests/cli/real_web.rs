@@ -1,4 +1,4 @@
-//! `serve` without a sandbox: the whole way from a request to a real site (one of the test's own) and back.
+//! `serve` without a sandbox: from a request to a real site (one of the test's own) and back.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,10 +7,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::Folder;
+use super::{Folder, ran};
+use crate::net::site::{ok, read_request};
+use crate::net::tls::{fixture, tls_site_of, tls_talking};
 use crate::support::server::{Server, Setup};
 
-/// A little site on which only `/alice` exists. It keeps the heads of all requests.
+/// A site on which only `/alice` exists. It records the heads of all requests.
 struct Site {
     address: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
@@ -22,7 +24,7 @@ impl Site {
         let address = listener.local_addr().unwrap();
         let heads = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&heads);
-        // Ends with the tests' process.
+        // Ends with the process of the tests.
         std::thread::spawn(move || {
             for socket in listener.incoming() {
                 answer(socket.unwrap(), &seen);
@@ -31,15 +33,20 @@ impl Site {
         Self { address, heads }
     }
 
-    /// A file with one module that asks this site.
+    /// Returns a file with one module that asks this site.
     fn catalog(&self, folder: &Folder) -> String {
-        let module = json!({
-            "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
-            "probes": [{"url": format!("http://{}/{{query}}", self.address)}],
-            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
-        });
-        folder.file("own.json", &json!([module]).to_string())
+        catalog_of(folder, &self.address.to_string())
     }
+}
+
+/// Returns a file with one module that asks the site at this host and port.
+fn catalog_of(folder: &Folder, authority: &str) -> String {
+    let module = json!({
+        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
+        "probes": [{"url": format!("http://{authority}/{{query}}")}],
+        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+    });
+    folder.file("own.json", &json!([module]).to_string())
 }
 
 fn answer(mut socket: TcpStream, seen: &Mutex<Vec<String>>) {
@@ -50,7 +57,7 @@ fn answer(mut socket: TcpStream, seen: &Mutex<Vec<String>>) {
     seen.lock().push(head);
     let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
     let length = page.len();
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = write!(
         socket,
         "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
@@ -62,7 +69,7 @@ fn serving(catalog: &str, more: &[&str]) -> Server {
     flags.iter().chain(more).fold(Setup::real(), |setup, flag| setup.flag(flag)).start()
 }
 
-/// Searches as an account with a limit: the run when it has ended, its one module, the credits used.
+/// Searches with a limited account. Returns the ended run, its one module, and the used credits.
 fn searched(server: &Server, name: &str) -> (Value, Value, Value) {
     let key = server.new_key("pro");
     let body = json!({"type": "username", "query": name, "wait": true});
@@ -79,7 +86,7 @@ fn searched(server: &Server, name: &str) -> (Value, Value, Value) {
 }
 
 #[test]
-fn a_real_site_is_asked_and_its_hit_comes_back() {
+fn a_real_site_is_queried_and_its_hit_returned() {
     let (folder, site) = (Folder::new(), Site::start());
     let server = serving(&site.catalog(&folder), &["--allow-private-targets"]);
     let (run, module, used) = searched(&server, "alice");
@@ -107,15 +114,88 @@ fn a_real_site_is_asked_and_its_hit_comes_back() {
 }
 
 #[test]
+fn an_authority_of_the_operator_is_trusted() {
+    let folder = Folder::new();
+    let site = tls_site_of("address.pem", ok("<title>A page</title>"));
+    let module = json!({
+        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing", "control": false,
+        "probes": [{"url": format!("https://{}/{{query}}", site.addr)}],
+        "hit": [{"status": [200]}],
+    });
+    let catalog = folder.file("own.json", &json!([module]).to_string());
+    let search = |more: &[(&str, &str)]| {
+        let args = ["search", "username", "alice", "--no-builtin", "--allow-private-targets", "--catalog"];
+        ran(&[&args[..], &[&catalog]].concat(), more)
+    };
+    let authority = fixture("ca.pem").display().to_string();
+    search(&[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 results");
+    search(&[]).code_is(3).err_has("the search failed");
+}
+
+#[test]
+fn a_hit_and_its_control_check_use_one_connection() {
+    let folder = Folder::new();
+    let site = tls_talking("address.pem", |tls| {
+        while let Some(request) = read_request(tls) {
+            let status = if request.path() == "/alice" { "200 OK" } else { "404 Not Found" };
+            let _ = write!(tls, "HTTP/1.1 {status}\r\nContent-Length: 4\r\n\r\npage");
+        }
+    });
+    let module = json!({
+        "id": "little_site", "platform": "Little Site", "type": "username", "category": "testing",
+        "probes": [{"url": format!("https://{}/{{query}}", site.addr)}],
+        "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+    });
+    let catalog = folder.file("own.json", &json!([module]).to_string());
+    let authority = fixture("ca.pem").display().to_string();
+    let args =
+        ["search", "username", "alice", "--no-builtin", "--allow-private-targets", "--catalog", &catalog];
+    ran(&args, &[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 results");
+    assert_eq!(site.connections(), 1);
+}
+
+#[test]
 fn a_private_address_is_refused_and_the_run_costs_nothing() {
     let (folder, site) = (Folder::new(), Site::start());
     let server = serving(&site.catalog(&folder), &[]);
     let (run, module, used) = searched(&server, "alice");
-    assert_eq!((&module["status"], &module["reason"]), (&json!("error"), &json!("forbidden_address")));
+    assert_eq!((&module["status"], &module["reason"]), (&json!("error"), &json!("dns")));
     assert_eq!(run["status"], "failed", "nobody said anything: {run}");
     assert!(run["error"].is_object(), "{run}");
     assert_eq!(used, 0, "a failed run gives its credits back");
     assert_eq!(*site.heads.lock(), Vec::<String>::new(), "the site was asked");
+}
+
+/// Returns everything that a caller can see of a search for `alice` by the one module: the run, the modules,
+/// the files, the page.
+fn told(folder: &Folder, authority: &str) -> (Vec<String>, String) {
+    let server = serving(&catalog_of(folder, authority), &[]);
+    let run = server.search("username", "alice");
+    server.finished(&run);
+    let mut told = Vec::new();
+    for path in ["", "/modules", "/export?format=json", "/export?format=csv", "/export?format=html"] {
+        let text = String::from_utf8(server.get(&format!("/v1/searches/{run}{path}")).body).unwrap();
+        told.push(without_what_differs(&text.replace(&run, "RUN")));
+    }
+    (told, server.log())
+}
+
+/// Removes times and durations.
+fn without_what_differs(text: &str) -> String {
+    let moment = regex::Regex::new(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?").unwrap();
+    let duration = regex::Regex::new(r#""elapsed_ms": ?\d+"#).unwrap();
+    duration.replace_all(&moment.replace_all(text, "MOMENT"), "DURATION").into_owned()
+}
+
+#[test]
+fn a_private_address_looks_like_a_name_that_does_not_resolve() {
+    let (private, unknown) = (Folder::new(), Folder::new());
+    let (of_private, log) = told(&private, "127.0.0.1:9");
+    let (of_unknown, _) = told(&unknown, "no-such-name.invalid");
+    assert_eq!(of_private, of_unknown);
+    // The operator's log has the reason, without the query.
+    assert!(log.contains("little_site: not asked, its host has no public address"), "{log}");
+    assert!(!log.contains("alice"), "{log}");
 }
 
 #[test]

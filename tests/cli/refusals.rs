@@ -1,4 +1,4 @@
-//! Bad values: exit code 2, the option's name, what was given unless it is a secret, what is allowed.
+//! Invalid values: exit code 2, the name of the option, the value unless it is a secret, and what is allowed.
 
 use super::{Folder, ran, sightline};
 
@@ -30,7 +30,7 @@ fn each_bad_flag_is_refused_by_its_name() {
         (vec!["serve", "--rate-limit-read", "0"], "a whole number from 1 to 1000000 is allowed"),
         (vec!["serve", "--check-timeout", "200s"], "--check-timeout 200s is longer than --run-timeout 120s"),
         (vec!["serve", "--no-builtin"], "--no-builtin leaves no modules"),
-        (vec!["serve", "--catalog", &missing], "it cannot be read"),
+        (vec!["serve", "--catalog", &missing], "cannot read the file"),
         (vec!["serve", "extra"], "unexpected argument 'extra'"),
         (
             vec!["search", "phone", "x"],
@@ -44,6 +44,7 @@ fn each_bad_flag_is_refused_by_its_name() {
         ),
         (vec!["search", "username", "x", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
         (vec!["search", "username", "x", "--check-workers", "0"], "a whole number from 1 to 4096 is allowed"),
+        (vec!["serve", "--host-concurrency", "65"], "a whole number from 1 to 64 is allowed"),
         (vec!["account", "create", "--email", "a@example.org"], "--plan <PLAN>"),
         (vec!["account", "list", "--listen", "127.0.0.1:1"], "unexpected argument '--listen'"),
         (
@@ -52,14 +53,14 @@ fn each_bad_flag_is_refused_by_its_name() {
         ),
         (vec!["key", "create"], "--account <EMAIL>"),
         (vec!["catalog", "show"], "<ID>"),
-        (vec!["catalog", "show", "no\x1bwhere"], "there is no module \"no\u{fffd}where\""),
+        (vec!["catalog", "show", "no\x1bwhere"], "no module has the id \"no\u{fffd}where\""),
         (
             vec!["catalog", "list", "--type", "phone"],
             "for --type <TYPE>: domain, email or username is allowed",
         ),
         (
             vec!["catalog", "list", "--category", "x\x1b"],
-            "no module has the category \"x\u{fffd}\": there are ",
+            "no module has the category \"x\u{fffd}\": allowed: ",
         ),
         (vec!["catalog", "list", "--tag", "x"], "no module has the tag \"x\": "),
         (vec!["catalog", "show", "githb"], "did you mean \"github\"?"),
@@ -71,8 +72,8 @@ fn each_bad_flag_is_refused_by_its_name() {
         (vec!["catalog", "check", "--jobs", "0"], "a whole number from 1 to 4096 is allowed"),
         (vec!["catalog", "list", "--no-builtin"], "--no-builtin leaves no modules"),
         (vec!["catalog", "check-syntax"], "<FILE>"),
-        (vec!["catalog", "check-syntax", &missing], "it cannot be read"),
-        (vec!["catalog", "format", "/"], "it is not a file"),
+        (vec!["catalog", "check-syntax", &missing], "cannot read the file"),
+        (vec!["catalog", "format", "/"], "not a file"),
         (vec!["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (vec![], "Usage: sightline"),
         (vec!["account"], "Usage: sightline account"),
@@ -95,8 +96,9 @@ fn each_bad_variable_is_refused_by_its_name() {
         ("SIGHTLINE_DRAIN_TIMEOUT", "1", "(SIGHTLINE_DRAIN_TIMEOUT)"),
         ("SIGHTLINE_CORS_ORIGIN", "https://a.example,b", "\"b\" for --cors-origin"),
         ("SIGHTLINE_TRUSTED_PROXY", "10.0.0.0/99", "(SIGHTLINE_TRUSTED_PROXY)"),
+        ("SIGHTLINE_WITHOUT_PROXY", "2", "(SIGHTLINE_WITHOUT_PROXY)"),
         ("SIGHTLINE_DATABASE", "postgres:hunter2", "(SIGHTLINE_DATABASE): sqlite:PATH or"),
-        ("SIGHTLINE_CATALOG", "/:/nowhere.json", "(SIGHTLINE_CATALOG): it is not a file"),
+        ("SIGHTLINE_CATALOG", "/:/nowhere.json", "(SIGHTLINE_CATALOG): not a file"),
         ("SIGHTLINE_NO_BUILTIN", "maybe", "(SIGHTLINE_NO_BUILTIN): true, 1, yes, on, false, 0, no or off"),
         ("SIGHTLINE_SANDBOX", "2", "(SIGHTLINE_SANDBOX): realistic, perfect or off is allowed"),
         ("SIGHTLINE_DISCOVERY", "2", "(SIGHTLINE_DISCOVERY)"),
@@ -108,6 +110,7 @@ fn each_bad_variable_is_refused_by_its_name() {
         ("SIGHTLINE_CONTROL_TTL", "x", "(SIGHTLINE_CONTROL_TTL)"),
         ("SIGHTLINE_USER_AGENT", "ä", "(SIGHTLINE_USER_AGENT): 1 to 256 visible ASCII characters"),
         ("SIGHTLINE_OUTBOUND_PROXY", "https://u:hunter2@h", "(SIGHTLINE_OUTBOUND_PROXY): http://[USER"),
+        ("SIGHTLINE_CA_FILE", "/", "(SIGHTLINE_CA_FILE): cannot read the file"),
         ("SIGHTLINE_WEBDRIVER", "auto,ftp://u:hunter2@h", "(SIGHTLINE_WEBDRIVER): auto or http[s]://[USER"),
         ("SIGHTLINE_WEBDRIVER", "http://u:hunter2@10.0.0.9:4444", "--browser-guard IP:PORT is needed"),
         ("SIGHTLINE_BROWSER_SESSIONS", "0", "(SIGHTLINE_BROWSER_SESSIONS): a whole number from 1 to 64"),
@@ -117,10 +120,10 @@ fn each_bad_variable_is_refused_by_its_name() {
             "(SIGHTLINE_BROWSER_GUARD): browsers cannot connect to 0.0.0.0",
         ),
         ("SIGHTLINE_BROWSER_CLIENT", "10.0.0.0/99", "(SIGHTLINE_BROWSER_CLIENT)"),
-        ("SIGHTLINE_KEY_SHODAN", "hunter2\t", "invalid value for SIGHTLINE_KEY_SHODAN: the key is not"),
+        ("SIGHTLINE_KEY_SHODAN", "hunter2\t", "invalid value for SIGHTLINE_KEY_SHODAN: invalid key:"),
         ("SIGHTLINE_PLANS", "=1", "(SIGHTLINE_PLANS)"),
         ("SIGHTLINE_RETAIN_DAYS", "-1", "(SIGHTLINE_RETAIN_DAYS): a whole number from 0 to 36500 is allowed"),
-        ("SIGHTLINE_SUPPRESS", "/", "(SIGHTLINE_SUPPRESS): it is not a file"),
+        ("SIGHTLINE_SUPPRESS", "/", "(SIGHTLINE_SUPPRESS): not a file"),
         ("SIGHTLINE_SUPPRESS_KEY", "hunter2", "(SIGHTLINE_SUPPRESS_KEY): 16 to 256 visible ASCII characters"),
         ("SIGHTLINE_RATE_LIMIT_SEARCH", "0", "(SIGHTLINE_RATE_LIMIT_SEARCH)"),
         ("SIGHTLINE_RATE_LIMIT_STREAM", "0", "(SIGHTLINE_RATE_LIMIT_STREAM)"),
@@ -163,13 +166,13 @@ fn control_characters_of_a_bad_value_are_escaped() {
 
 #[cfg(unix)]
 #[test]
-fn a_value_that_is_no_text_is_refused() {
+fn a_value_that_is_not_text_is_refused() {
     use std::os::unix::ffi::OsStrExt as _;
     let mut command = sightline(&["serve", "--listen"], &[]);
     let output = command.arg(std::ffi::OsStr::from_bytes(b"\xff")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
         String::from_utf8_lossy(&output.stderr)
-            .contains("--listen <ADDRESS> (SIGHTLINE_LISTEN): it is not UTF-8")
+            .contains("--listen <ADDRESS> (SIGHTLINE_LISTEN): not valid UTF-8")
     );
 }

@@ -1,4 +1,4 @@
-//! `search`: one run in the binary itself, in each of its forms.
+//! `search`: one run in the binary itself, in each format.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Folder, Ran, ran, sightline};
 
-/// `search username NAME` on the simulated web without delays or faults.
+/// Runs `search username NAME` on the simulated web without delays or faults.
 fn search(name: &str, more: &[&str]) -> Ran {
     let args: Vec<&str> =
         ["search", "username", name, "--sandbox=perfect"].iter().chain(more).copied().collect();
@@ -15,8 +15,8 @@ fn search(name: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn the_exit_code_says_how_it_went() {
-    search("everybody", &[]).code_is(0).err_has(" came to a conclusion");
+fn the_exit_code_follows_from_the_result() {
+    search("everybody", &[]).code_is(0).err_has(" gave an answer");
     let nothing = search("nobody", &[]).code_is(1).err_has("0 results");
     assert_eq!(nothing.out, "");
     search("silent", &["--check-timeout=300ms", "--run-timeout=5s"])
@@ -25,8 +25,8 @@ fn the_exit_code_says_how_it_went() {
 }
 
 #[test]
-fn every_format_holds_the_same_results() {
-    // The same modules must come to a conclusion each time, however busy the machine is.
+fn every_format_contains_the_same_results() {
+    // The same modules must give an answer each time, also on a busy machine.
     let patience = ["--check-timeout=2m", "--run-timeout=10m", "--format"];
     let of = |format: &str| search("alice", &[&patience[..], &[format]].concat()).code_is(0).out;
     let json: Value = serde_json::from_str(&of("json")).unwrap();
@@ -59,7 +59,7 @@ fn every_format_holds_the_same_results() {
 }
 
 #[test]
-fn nothing_found_is_a_whole_document_too() {
+fn an_empty_result_is_a_complete_document() {
     let json = search("nobody", &["--format", "json"]).code_is(1).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["status"], &json["results"]), (&json!("completed"), &json!([])));
@@ -71,11 +71,11 @@ fn nothing_found_is_a_whole_document_too() {
 fn premium_needs_a_browser_or_the_sandbox() {
     search("alice", &["--premium"]).code_is(0);
     let refused = ran(&["search", "username", "alice", "--premium", "--sandbox=off"], &[]);
-    assert_eq!(refused.code_is(2).err_has("premium searches need a browser").out, "");
+    assert_eq!(refused.code_is(2).err_has("a premium search needs one").out, "");
 }
 
 #[test]
-fn without_the_built_in_modules_only_ones_own_are_asked() {
+fn without_built_in_modules_only_those_of_files_are_used() {
     let folder = Folder::new();
     let entry = |id: &str| {
         json!({
@@ -94,7 +94,7 @@ fn without_the_built_in_modules_only_ones_own_are_asked() {
 }
 
 #[test]
-fn a_search_keeps_nothing() {
+fn a_command_line_search_stores_nothing() {
     let folder = Folder::new();
     search("alice", &["--database", &folder.database()]).code_is(0);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -122,7 +122,7 @@ fn without_a_terminal_no_bar_is_drawn() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
 }
 
-/// `script` (util-linux) gives the command a terminal and copies to its output what is drawn there.
+/// `script` (util-linux) runs the command in a terminal and copies the terminal's output.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_a_bar_is_drawn_beside_the_results() {

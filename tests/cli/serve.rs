@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Folder, ran, sightline};
 
-/// A running `serve`; killed when dropped.
+/// A running `serve`. It is killed when this is dropped.
 struct Serving {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -16,12 +16,16 @@ struct Serving {
 }
 
 fn spawn(database: &str, listen: &str) -> (Child, BufReader<ChildStdout>, String) {
-    let args = ["serve", "--listen", listen, "--database", database, "--sandbox=perfect"];
+    spawn_with(database, &["--listen", listen])
+}
+
+fn spawn_with(database: &str, flags: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
+    let args = [&["serve", "--database", database, "--sandbox=perfect"], flags].concat();
     let mut command = sightline(&args, &[]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
-    // Ends when the line comes or the server goes.
+    // Returns when the line arrives or the server ends.
     out.read_line(&mut first).unwrap();
     (child, out, first)
 }
@@ -36,7 +40,7 @@ impl Serving {
         serving
     }
 
-    /// The next line on standard output that holds `text`.
+    /// Returns the next line on standard output that contains `text`.
     fn line_with(&mut self, text: &str) -> String {
         let mut seen = String::new();
         loop {
@@ -49,7 +53,7 @@ impl Serving {
         }
     }
 
-    /// Stops it as an operator would; gives its exit code and the rest of standard output.
+    /// Stops the server as an operator would. Returns its exit code and the rest of standard output.
     fn stop(mut self) -> (Option<i32>, String) {
         let killed = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
@@ -66,9 +70,12 @@ impl Drop for Serving {
     }
 }
 
-/// A server that must not come up: its exit code and standard error.
+/// Starts a server that must fail. Returns its exit code and standard error.
 fn refused(database: &str, listen: &str) -> (Option<i32>, String) {
-    let (mut child, out, first) = spawn(database, listen);
+    ended(spawn(database, listen))
+}
+
+fn ended((mut child, out, first): (Child, BufReader<ChildStdout>, String)) -> (Option<i32>, String) {
     if !first.is_empty() {
         let _ = child.kill();
         panic!("it came up: {first:?}");
@@ -115,24 +122,100 @@ fn a_second_server_on_the_same_file_is_refused_and_the_first_goes_on() {
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains("error: ") && err.contains("is in use by another server"), "{err}");
     assert!(err.contains(&first.child.id().to_string()), "which one: {err}");
-    // The commands work beside it.
+    // Commands work while the server runs.
     assert_eq!(accounts(&database).as_array().map(Vec::len), Some(1));
     assert_eq!(first.stop().0, Some(0));
     Serving::start(&database).stop();
 }
 
 #[test]
-fn a_port_that_is_taken_is_said_and_uses_up_no_first_key() {
+fn a_port_in_use_is_an_error_and_creates_no_first_key() {
     let folder = Folder::new();
     let database = folder.database();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (code, err) = refused(&database, &address);
     assert_eq!(code, Some(3), "{err}");
-    assert!(err.contains(&format!("error: can't listen on {address}: ")), "{err}");
+    assert!(err.contains(&format!("error: cannot listen on {address}: ")), "{err}");
     assert!(
         !std::path::Path::new(database.trim_start_matches("sqlite:")).exists(),
         "it leaves nothing behind"
     );
     Serving::start(&database).line_with("sl_live_");
+}
+
+#[test]
+fn an_address_that_others_can_reach_needs_a_proxy_or_without_proxy() {
+    let folder = Folder::new();
+    let database = folder.database();
+    for listen in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:80"] {
+        let (code, err) = refused(&database, listen);
+        assert_eq!(code, Some(2), "{listen}: {err}");
+        for part in [listen, "no reverse proxy is named", "--trusted-proxy", "--without-proxy"] {
+            assert!(err.contains(part), "{listen}: {err}");
+        }
+    }
+    let file = database.trim_start_matches("sqlite:");
+    assert!(!std::path::Path::new(file).exists(), "it leaves nothing behind");
+    for (flags, warning) in [(&["--trusted-proxy", "10.0.0.0/8"][..], false), (&["--without-proxy"], true)] {
+        let (mut child, out, first) = spawn_with(&database, &[&["--listen", "0.0.0.0:0"], flags].concat());
+        assert!(first.starts_with("listening on http://0.0.0.0:"), "{first}");
+        let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        drop(out);
+        let mut log = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{log}");
+        assert_eq!(log.contains("without a reverse proxy"), warning, "{log}");
+    }
+}
+
+/// Starts the server as a user of its own, since the limit counts all processes of a user and does not apply
+/// to root.
+fn serve_with_threads(most: u32, folder: &Folder) -> (Child, BufReader<ChildStdout>, String) {
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nproc={most}"));
+    command
+        .args(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"])
+        .arg(env!("CARGO_BIN_EXE_sightline"));
+    command.args(["serve", "--listen=127.0.0.1:0", "--sandbox=perfect", "--database", &folder.database()]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    (child, out, first)
+}
+
+#[test]
+fn few_threads_make_fewer_workers_and_too_few_are_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let is_root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
+    if !is_root {
+        println!("only root can run a program as a user who has nothing else running");
+        return;
+    }
+    let folder = Folder::new();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
+    let (code, err) = ended(serve_with_threads(60, &folder));
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("more threads can be started, and at least") && err.contains("ulimit -u"), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+
+    let (mut child, mut out, first) = serve_with_threads(330, &folder);
+    assert!(first.starts_with("listening on http://"), "{first}");
+    let mut curl = String::new();
+    while !curl.contains("curl ") {
+        curl.clear();
+        assert!(out.read_line(&mut curl).unwrap() > 0);
+    }
+    let pasted = Command::new("sh").args(["-c", &curl]).output().unwrap();
+    let shown = String::from_utf8(pasted.stdout).unwrap();
+    assert!(shown.contains(r#""status":"completed""#), "{shown}");
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{log}");
+    assert!(log.contains("of 512 check workers can be started") && !log.contains("panicked"), "{log}");
 }

@@ -1,4 +1,4 @@
-//! `search.html` in a real browser, from an origin of its own, through the proxy that cuts connections.
+//! `search.html` in a real browser, from another origin, through the proxy that cuts connections.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ fn pages() -> Site {
             Ok(file) => with_headers(&format!("Content-Type: {kind}\r\nConnection: close\r\n"), &file),
             Err(_) => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
         };
-        // A browser may have changed its mind.
+        // A browser may have cancelled the request.
         let _ = std::io::Write::write_all(stream, &answer);
     })
 }
@@ -29,7 +29,7 @@ fn get(server: &Server, key: &str, path: &str) -> Value {
     server.request("GET", path).key(key).send().json()
 }
 
-/// What the page shows of a result.
+/// Returns the line that the page shows for a result.
 fn line(result: &Value) -> String {
     let value = result["value"].as_str().unwrap_or("null");
     let percent = (result["confidence"].as_f64().unwrap() * 100.0 + 0.5).floor();
@@ -83,7 +83,7 @@ fn the_page_shows_each_result_once_whatever_happens_to_its_connections() {
 }
 
 #[test]
-fn the_page_says_why_it_got_nothing() {
+fn the_page_shows_why_it_got_nothing() {
     let site = pages();
     let server = Setup::new().flag(&format!("--cors-origin=http://{}", site.addr)).start();
     let browser = Browser::start();

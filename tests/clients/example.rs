@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::support::folder::Folder;
 use crate::support::server::{PATIENCE, Server};
 
-/// The longest that a client may take: it waits for servers, and after cuts.
+/// The longest time for a client, which waits for servers and after cut connections.
 const LONGEST: Duration = Duration::from_secs(3 * PATIENCE.as_secs());
 
-/// One of them.
+/// One of the clients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Example {
     pub(crate) file: &'static str,
@@ -27,17 +27,17 @@ pub(crate) const EXAMPLES: [Example; 3] = [
     Example { file: "search.mjs", interpreter: "node" },
 ];
 
-/// How it ended.
+/// The result of a finished client.
 pub(crate) struct Ended {
     file: &'static str,
     pub(crate) code: Option<i32>,
-    /// What it printed.
+    /// Its standard output.
     pub(crate) results: Value,
-    /// What it said beside that.
+    /// Its standard error.
     pub(crate) said: String,
 }
 
-/// One that is to be run.
+/// A client that can be started.
 pub(crate) struct Run {
     example: Example,
     command: Command,
@@ -46,7 +46,7 @@ pub(crate) struct Run {
 }
 
 impl Example {
-    /// With a key, against a server or what stands before it.
+    /// Sets the key and the address of a server or proxy.
     pub(crate) fn at(self, server: SocketAddr, key: &str) -> Run {
         let folder = Folder::new();
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/examples").join(self.file);
@@ -55,13 +55,13 @@ impl Example {
             .arg(script)
             .env("SIGHTLINE_URL", format!("http://{server}/"))
             .env("SIGHTLINE_API_KEY", key)
-            // Where the machine has a proxy for the outside.
+            // For machines with a proxy for external connections.
             .env("no_proxy", "127.0.0.1");
         Run { example: self, command, folder, key: key.to_owned() }
     }
 }
 
-/// `NAME = 1` or `name=1` with another number.
+/// Replaces the number in `NAME = 1` or `name=1`.
 fn with_constant(text: &str, name: &str, value: u32) -> Option<String> {
     let forms = [format!("const {name} = "), format!("\n{name} = "), format!("\n{}=", name.to_lowercase())];
     let start = forms.iter().find_map(|form| Some(text.find(form)? + form.len()))?;
@@ -70,7 +70,7 @@ fn with_constant(text: &str, name: &str, value: u32) -> Option<String> {
 }
 
 impl Run {
-    /// With another value for one of its constants: for what would take too long.
+    /// Sets one of the constants of the client, to avoid long waits.
     pub(crate) fn with(mut self, name: &str, value: u32) -> Self {
         let (script, changed) = (self.script(), self.folder.path(self.example.file));
         let text = fs::read_to_string(script).unwrap();
@@ -94,7 +94,7 @@ impl Run {
         self
     }
 
-    /// Runs it to its end. Nobody sees its key meanwhile.
+    /// Runs the client to its end, and checks that its arguments do not show the key.
     pub(crate) fn search(mut self, arguments: &[&str]) -> Ended {
         let [out, err] = ["out", "err"].map(|name| self.folder.path(name));
         let child = self
@@ -119,7 +119,7 @@ impl Run {
     }
 }
 
-/// `None` where it takes too long.
+/// Returns `None` after the longest time.
 fn wait(child: &mut Child, key: &str) -> Option<ExitStatus> {
     let until = Instant::now() + LONGEST;
     loop {
@@ -137,7 +137,7 @@ fn wait(child: &mut Child, key: &str) -> Option<ExitStatus> {
     }
 }
 
-/// The arguments of a process that hold the text.
+/// Returns the arguments of a process that contain the text.
 fn arguments_with(text: &str) -> Option<String> {
     let processes = fs::read_dir("/proc").unwrap().map_while(Result::ok);
     processes
@@ -147,7 +147,7 @@ fn arguments_with(text: &str) -> Option<String> {
 }
 
 impl Ended {
-    /// It found all that there is, once, in one search that was charged once.
+    /// Asserts that the client found all results once, in one search that was charged once.
     pub(crate) fn has_everything(&self, server: &Server, key: &str) {
         let get = |path: &str| {
             let answer = server.request("GET", path).key(key).send();
@@ -165,7 +165,7 @@ impl Ended {
     }
 }
 
-/// The value with 1 as 1.0: not every language tells them apart.
+/// Replaces 1 by 1.0, since some languages do not distinguish them.
 pub(crate) fn with_plain_numbers(value: &Value) -> Value {
     match value {
         Value::Number(number) => number.as_f64().into(),

@@ -1,4 +1,4 @@
-//! Clients generated from the document, in Python and in TypeScript: they compile, and complete a search.
+//! Clients generated from the document, in Python and in TypeScript: they compile and complete a search.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::support::npm;
 use crate::support::python::{Venv, venv};
 use crate::support::server::{Server, Setup};
 
-/// The generator, what its clients need, and the checker of their types.
+/// The generator, the dependencies of its clients, and the type checker.
 const OF_PYTHON: [&str; 3] = ["openapi-python-client==0.29.1", "httpx==0.28.1", "mypy==1.18.2"];
 const OF_NODE: [&str; 4] =
     ["typescript@5.9.3", "openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "@types/node@20.19.43"];
@@ -21,14 +21,14 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/generated").join(name)
 }
 
-/// The document as a client gets it.
+/// Returns the document as a client gets it.
 fn document(server: &Server, folder: &Folder) -> String {
     let path = folder.path("openapi.json");
     std::fs::write(&path, server.request("GET", "/openapi.json").send().body).unwrap();
     path
 }
 
-/// Runs a program that must succeed; gives what it said.
+/// Runs a program that must succeed, and returns its output.
 #[track_caller]
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -37,7 +37,7 @@ fn said(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// Searches of each type through a client that prints the run's id and, when it has ended, the run.
+/// Runs a search of each type with a client that prints the run's id, and the run when it has ended.
 fn completes_searches(server: &Server, client: impl Fn() -> Command) {
     for (search_type, query) in SEARCHES {
         let said =
@@ -51,7 +51,7 @@ fn completes_searches(server: &Server, client: impl Fn() -> Command) {
     }
 }
 
-/// Clients write the same time and the same number in other forms.
+/// Converts times and numbers to one form, since clients write them differently.
 fn plain(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(plain).collect(),
@@ -65,7 +65,7 @@ fn plain(value: Value) -> Value {
     }
 }
 
-/// A time of the contract or of Python's `isoformat`, to the millisecond.
+/// A time as the API or Python's `isoformat` writes it, to the millisecond.
 fn same_time(text: &str) -> Option<String> {
     let stem = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
     let (date, time) = stem.split_once('T')?;
@@ -79,7 +79,7 @@ fn python_client(venv: &Venv, folder: &Folder, document: &str) {
     let mut generate = venv.command("openapi-python-client");
     generate.args(["generate", "--fail-on-warning", "--meta", "none", "--path", document]);
     let config = folder.path("config.yml");
-    // It would else format what it has made with programs that are not there.
+    // Without this setting it runs formatters that are not installed.
     std::fs::write(&config, "post_hooks: []\n").unwrap();
     said(generate.args(["--output-path", &package, "--config", &config]));
 }
@@ -108,7 +108,7 @@ fn a_generated_typescript_client_completes_searches() {
     let project = packages.project(&[&source("search.ts"), &source("tsconfig.json")]);
     let types = project.path("schema.d.ts");
     let mut generate = packages.command("openapi-typescript");
-    // What has a default may be left out of a request.
+    // Members with a default may be left out of a request.
     generate.args([&document(&server, &folder), "--default-non-nullable", "false", "--output"]).arg(&types);
     said(&mut generate);
     said(packages.command("tsc").arg("--project").arg(project.path("tsconfig.json")));

@@ -1,4 +1,4 @@
-//! Libraries that people read event streams with: each sees what is sent, in order, and its end.
+//! Libraries for event streams: each sees all events in order, and the end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use super::example::with_plain_numbers;
 use crate::support::server::{Event, Server, Setup};
 use crate::support::{npm, python};
 
-/// A script of `readers` that prints what its library makes of a stream.
+/// A script of `readers` that prints the events that its library sees.
 struct Reader {
     script: &'static str,
-    /// Whether it can begin a search with its request: what browsers have can not.
+    /// Whether it can start a search by POST. The EventSource of browsers cannot.
     can_post: bool,
 }
 
@@ -24,7 +24,7 @@ const READERS: [Reader; 4] = [
     Reader { script: "with_eventsource_parser.mjs", can_post: true },
 ];
 
-/// Its script, with the packages that it needs.
+/// The script with its packages.
 enum Ready {
     Python(python::Venv, PathBuf),
     Node(npm::Script),
@@ -41,7 +41,7 @@ impl Reader {
         Ready::Node(packages.script(&script))
     }
 
-    /// Reads a search from its beginning on; gives its id too.
+    /// Reads a search from its start. Returns its id too.
     fn read_live(&self, ready: &Ready, server: &Server) -> (String, Vec<Event>) {
         let mut body = json!({"type": "domain", "query": "example.org", "stream": true});
         if self.can_post {
@@ -67,7 +67,7 @@ impl Ready {
         }
     }
 
-    /// What it makes of the answer to a request.
+    /// Returns the events in the answer to a request.
     fn read(&self, server: &Server, path: &str, variables: &[(&str, &str)]) -> Vec<Event> {
         let mut command = self.command();
         command.env("URL", format!("http://{}{path}", server.address)).env("KEY", &server.key);
@@ -89,7 +89,7 @@ fn named<'a>(events: &'a [Event], name: &str) -> impl Iterator<Item = &'a Value>
     events.iter().filter(move |event| event.event == name).map(|event| &event.data)
 }
 
-/// The newest of each id, in their order.
+/// Returns the newest result of each id, in order.
 fn newest(events: &[Event]) -> Value {
     let by_id = |result: &Value| (result["id"].as_u64().unwrap(), result.clone());
     named(events, "result").map(by_id).collect::<BTreeMap<_, _>>().into_values().collect()
@@ -100,8 +100,8 @@ fn replay(server: &Server, run: &str) -> Vec<Event> {
 }
 
 #[test]
-fn each_sees_every_event_in_order_and_the_end() {
-    // Comments between all that comes.
+fn each_client_gets_every_event_in_order() {
+    // Comments arrive between all events.
     let server = Setup::new().realistic().flag("--keep-alive=20ms").start();
     std::thread::scope(|scope| {
         for reader in &READERS {
@@ -142,7 +142,7 @@ fn each_sees_every_event_in_order_and_the_end() {
 }
 
 #[test]
-fn an_event_source_that_is_left_alone_gets_over_reconnect_frames() {
+fn an_event_source_reconnects_by_itself_after_reconnect_frames() {
     let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
     let ready = READERS[2].prepare();
     let run = server.search("domain", "example.org");

@@ -1,5 +1,5 @@
-//! The examples against a server that does what its test tells it: how long they wait, when they ask again, what they
-//! take for an end, and how they end themselves.
+//! The example clients against a scripted server: how long they wait, when they repeat a request, what they
+//! accept as the end, and how they exit.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -14,29 +14,29 @@ use crate::net::site::{Received, Site, closed_port, hold};
 
 const RUN: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// What comes back on one connection.
+/// The answer on one connection.
 #[derive(Clone)]
 enum Answer {
-    /// These bytes, then the end of the connection.
+    /// These bytes, then the connection closes.
     Bytes(String),
-    /// These bytes one by one, then nothing until the client has had enough.
+    /// These bytes one by one, then nothing until the client closes the connection.
     Silence(String),
 }
 
-/// Gives the answers of its test.
+/// Plays the answers of a test.
 struct Played {
     site: Site,
     arrivals: Arc<Mutex<Vec<Instant>>>,
 }
 
 impl Played {
-    /// These answers, in their order.
+    /// Plays these answers in order.
     fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         let mut answers = answers.into_iter().collect::<Vec<_>>().into_iter();
         Self::answering(move |_| answers.next().expect("a request more than there are answers"))
     }
 
-    /// The first request of each method gets the first answer of its two, all that come later the second.
+    /// Answers the first request of each method with the first answer, and all later ones with the second.
     fn first_and_later(posts: [Answer; 2], gets: [Answer; 2]) -> Self {
         let mut known = HashSet::new();
         Self::answering(move |request| {
@@ -66,7 +66,7 @@ impl Played {
         self.run(example).search(&["username", "alice"])
     }
 
-    /// Seconds between a request and the next one.
+    /// Returns the time between each request and the next.
     fn pauses(&self) -> Vec<Duration> {
         self.arrivals.lock().unwrap().windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
@@ -74,7 +74,7 @@ impl Played {
 
 fn give(stream: &mut TcpStream, answer: Answer) {
     stream.set_nodelay(true).unwrap();
-    // A client may have had enough.
+    // The client may have closed the connection.
     let _ = match answer {
         Answer::Bytes(text) => stream.write_all(text.as_bytes()),
         Answer::Silence(text) => {
@@ -118,7 +118,7 @@ fn run_frame() -> String {
 }
 
 fn result(id: u32, confidence: f64) -> Value {
-    // A line separator is no line break to a stream.
+    // A line separator does not end a line of a stream.
     let value = "älice\u{2028}\u{1f600}";
     json!({"id": id, "type": "account", "platform": format!("site {id}"), "value": value, "confidence": confidence, "metadata": {}})
 }
@@ -133,13 +133,13 @@ fn done_frame(status: &str) -> String {
     frame("done", &json!({"run_id": RUN, "status": status, "modules_completed": 3, "error": error}))
 }
 
-/// Each of them at the same time: most of what they do is wait.
+/// Runs all clients at the same time, since they mostly wait.
 fn with_each(play: impl Fn(Example) + Sync) {
     std::thread::scope(|scope| EXAMPLES.iter().for_each(|example| drop(scope.spawn(|| play(*example)))));
 }
 
 #[test]
-fn they_wait_as_long_as_they_are_told_and_ask_for_the_same() {
+fn clients_respect_retry_after_and_repeat_the_same_request() {
     let pausing = |event: &str, status: &str, seconds: u32| {
         stream(&[
             run_frame(),
@@ -175,7 +175,7 @@ fn they_wait_as_long_as_they_are_told_and_ask_for_the_same() {
     });
 }
 
-/// Four attempts to start it, with one key; the rest attaches.
+/// Asserts four attempts to start the search with one key; all further requests attach.
 fn are_the_same_search(requests: &[Received]) {
     let (posts, gets) = requests.split_at(4);
     let keys: HashSet<_> = posts.iter().map(|post| post.header("idempotency-key").unwrap()).collect();
@@ -197,7 +197,7 @@ fn are_the_same_search(requests: &[Received]) {
 }
 
 #[test]
-fn nothing_but_a_whole_done_frame_is_an_end_and_the_newest_of_a_result_counts() {
+fn only_a_complete_done_frame_ends_a_stream() {
     let done = done_frame("completed");
     let half = result_frame(3, 0.1);
     with_each(|example| {
@@ -229,9 +229,9 @@ fn nothing_but_a_whole_done_frame_is_an_end_and_the_newest_of_a_result_counts() 
 }
 
 #[test]
-fn a_connection_that_has_gone_silent_is_given_up() {
+fn a_silent_connection_times_out() {
     with_each(|example| {
-        // What a busy machine gives up besides is asked for once more.
+        // On a busy machine the client may give up once more, so one more answer is ready.
         let whole = [run_frame(), result_frame(1, 0.5), result_frame(2, 0.5), done_frame("completed")];
         let played = Played::first_and_later(
             [Answer::Silence(String::new()), started()],
@@ -245,7 +245,7 @@ fn a_connection_that_has_gone_silent_is_given_up() {
 }
 
 #[test]
-fn what_is_refused_is_not_asked_again() {
+fn a_refused_request_is_not_repeated() {
     let refusal = |status| json_answer(status, "", &json!({"error": "no", "message": "a word about it"}));
     with_each(|example| {
         for (status, code) in [(400, 2), (401, 3), (402, 3), (403, 3), (422, 3)] {
@@ -262,7 +262,7 @@ fn what_is_refused_is_not_asked_again() {
 }
 
 #[test]
-fn in_the_end_they_give_up() {
+fn clients_give_up_after_their_last_attempt() {
     with_each(|example| {
         let played = Played::new([busy(503, 0), busy(500, 0), busy(502, 0)]);
         let ended = played.run(example).with("ATTEMPTS", 3).search(&["username", "alice"]);
@@ -281,7 +281,7 @@ fn in_the_end_they_give_up() {
 }
 
 #[test]
-fn exit_codes_say_how_it_ended() {
+fn exit_codes_follow_from_the_end_of_the_run() {
     with_each(|example| {
         for (frames, code, printed) in [
             (vec![run_frame(), done_frame("completed")], 1, 0),
@@ -299,7 +299,7 @@ fn exit_codes_say_how_it_ended() {
 }
 
 #[test]
-fn wrong_usage_is_told_before_anything_is_asked() {
+fn wrong_usage_is_reported_before_any_request() {
     with_each(|example| {
         let played = Played::new([]);
         let both = &["username", "alice"][..];

@@ -1,4 +1,4 @@
-//! The contract from a client's side: the examples, and the libraries that people read streams with.
+//! The API from a client's side: the example programs, and the libraries that people read streams with.
 
 mod browser;
 mod example;

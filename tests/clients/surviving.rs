@@ -1,5 +1,5 @@
-//! The examples through a proxy that cuts their connections, while streams reach their ceiling and the server comes
-//! and goes.
+//! The example clients through a proxy that cuts their connections, while streams reach their time limit and
+//! the server restarts.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -9,15 +9,15 @@ use crate::support::cutter::{Cutter, Way, cuts_of_a_search};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::{PATIENCE, Server, Setup};
 
-/// One that runs behind a proxy of its own, with an account of its own.
+/// A client behind a proxy and with an account of its own.
 struct Client {
     example: Example,
     cutter: Cutter,
     key: String,
 }
 
-/// All of them at once look up the same, with cuts by this seed and so many `whole` streams between them; `meanwhile`
-/// may exchange the server.
+/// Runs the same search with all clients at once, with cuts from this seed and `whole` uncut streams between
+/// them. `meanwhile` may replace the server.
 fn search_with_all(
     server: Server,
     (seed, whole): (u64, usize),
@@ -52,10 +52,10 @@ fn search_with_all(
     ended
 }
 
-/// Waits until each has lost a stream; a search must be under way still.
+/// Waits until each client has lost a stream, while a search is still running.
 fn all_have_been_cut(server: &Server, clients: &[Client]) {
     let until = Instant::now() + PATIENCE;
-    // The first two cuts are of the start.
+    // The first two cuts are of the request that starts the search.
     while !clients.iter().all(|client| client.cutter.made().len() > 2) {
         assert!(Instant::now() < until, "the clients do not get ahead\n{}", server.log());
         std::thread::sleep(Duration::from_millis(20));
@@ -67,14 +67,15 @@ fn all_have_been_cut(server: &Server, clients: &[Client]) {
     assert!(clients.iter().any(is_running), "too late to disturb anything\n{}", server.log());
 }
 
-/// A server that can come back at the same address.
+/// Starts a server that can restart at the same address.
 fn start(database: &TestDatabase) -> (Server, Vec<String>) {
     let flags = vec![format!("--listen=127.0.0.1:{}", lasting_port()), "--sandbox=realistic".to_owned()];
     let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
     (setup.start(), flags)
 }
 
-/// A free port that the system gives to nobody while a server is away: below those that it hands out.
+/// Returns a free port below those that the system assigns, so that nothing takes it while the server is
+/// down.
 fn lasting_port() -> u16 {
     let mut ports = (0..).map(|_| 20_000 + (uuid::Uuid::new_v4().as_u128() % 10_000) as u16);
     ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
@@ -115,7 +116,7 @@ fn a_server_that_is_killed_and_started_again_costs_no_result() {
     let (server, flags) = start(&database);
     search_with_all(server, (30, 0), &["domain", "example.org"], |mut server| {
         server.kill();
-        // Its lease would hold for half a minute.
+        // Its lease would last for half a minute.
         database.execute("UPDATE runs SET owner = NULL WHERE status = 'running'");
         restart(server, &flags)
     });

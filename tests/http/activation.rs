@@ -1,4 +1,4 @@
-//! A socket that a service manager opened and hands over (`LISTEN_FDS`).
+//! Socket activation: a service manager opens the socket and passes it on (`LISTEN_FDS`).
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{TcpListener, UdpSocket};
@@ -10,7 +10,7 @@ use super::kit::{Client, get};
 use crate::support::databases::sqlite;
 use crate::support::server::BINARY;
 
-/// Starts the server as a service manager would: the socket is descriptor 3, and the process is named.
+/// Starts the server as a service manager does: the socket is descriptor 3, and `LISTEN_PID` names the process.
 fn start_on(socket: OwnedFd, database: &str) -> Child {
     let script = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0 0</dev/null";
     Command::new("sh")
@@ -30,12 +30,12 @@ fn first_line(child: &mut Child) -> String {
 }
 
 #[test]
-fn a_handed_over_socket_is_served_and_outlives_the_server() {
+fn an_inherited_socket_is_served_and_stays_open_after_the_server() {
     let database = sqlite();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
     for round in 0..2 {
-        // Who comes while no server runs waits for the next one.
+        // A client that connects while no server runs waits for the next server.
         let mut early = Client::connect(address);
         early.send(get("/v1/health"));
         let mut child = start_on(socket.try_clone().unwrap().into(), &database.url);
@@ -48,20 +48,22 @@ fn a_handed_over_socket_is_served_and_outlives_the_server() {
 }
 
 #[test]
-fn another_kind_of_socket_is_refused_with_what_is_allowed() {
+fn another_kind_of_socket_is_refused_and_the_error_says_what_is_allowed() {
     let database = sqlite();
     let folder = crate::support::folder::Folder::new();
     let deaf = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
-    let kinds: [(OwnedFd, &str); 3] = [
-        (UnixListener::bind(folder.path("socket")).unwrap().into(), "one listening TCP socket is allowed"),
-        (UdpSocket::bind("127.0.0.1:0").unwrap().into(), "one listening TCP socket is allowed"),
-        (deaf.into(), "does not listen"),
+    deaf.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let kinds: [(OwnedFd, i32, &str); 4] = [
+        (UnixListener::bind(folder.path("socket")).unwrap().into(), 3, "one listening TCP socket is allowed"),
+        (UdpSocket::bind("127.0.0.1:0").unwrap().into(), 3, "one listening TCP socket is allowed"),
+        (deaf.into(), 3, "does not listen"),
+        (TcpListener::bind("0.0.0.0:0").unwrap().into(), 2, "the socket in LISTEN_FDS 0.0.0.0:"),
     ];
-    for (socket, words) in kinds {
+    for (socket, code, words) in kinds {
         let mut child = start_on(socket, &database.url);
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(3), "{said}");
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{said}");
         assert!(said.contains(words), "{said}");
     }
 }

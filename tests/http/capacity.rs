@@ -1,16 +1,18 @@
-//! The real service at the limits that it starts with.
+//! The real service at its default limits.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::kit::run_alone;
 use crate::support::eventually;
 use crate::support::server::{PATIENCE, Server, Setup};
 
-/// `--max-streams` of a server that was told nothing.
+/// The default of `--max-streams`.
 const STREAMS: usize = 2000;
 
-/// An attached stream, its head and first frame read.
+/// An attached stream whose head and first frame have been read.
 struct Attached(BufReader<TcpStream>);
 
 impl Attached {
@@ -40,32 +42,31 @@ impl Attached {
 }
 
 fn open_streams(server: &Server) -> u64 {
-    let health = server.request("GET", "/v1/health").send();
-    assert_eq!(health.status, 200, "{health}");
-    health.json()["load"]["streams_open"].as_u64().unwrap()
+    assert_eq!(server.request("GET", "/v1/health").send().status, 200);
+    server.figure("sightline_http_long_threads") as u64
 }
 
 #[test]
-fn the_default_number_of_streams_is_served_and_one_more_is_told_to_come_back() {
+fn the_default_number_of_streams_is_served_and_one_more_is_refused_with_retry_after() {
     run_alone("capacity::two_thousand_streams_of_the_service");
 }
 
 #[test]
 #[ignore = "raises the limit on descriptors of its process: run by the_default_number_of_streams_…"]
 fn two_thousand_streams_of_the_service() {
-    let (soft, hard) = rlimit::Resource::NOFILE.get().unwrap();
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     let needed = STREAMS as u64 + 200;
     assert!(
         hard >= needed * 2,
         "the hard limit on open files is {hard}; a server with {STREAMS} streams needs more"
     );
-    rlimit::Resource::NOFILE.set(soft.max(needed), hard).unwrap();
+    setrlimit(Resource::RLIMIT_NOFILE, soft.max(needed), hard).unwrap();
     // Sites that do not answer keep the run going.
     let server = Setup::new()
         .realistic()
         .flag("--check-timeout=600s")
         .flag("--run-timeout=600s")
-        // A reader that left is noticed when something is sent to it.
+        // The server notices that a reader has disconnected when it sends to it.
         .flag("--keep-alive=2s")
         .start();
     let run = server.search("username", "silent");
@@ -88,12 +89,12 @@ fn two_thousand_streams_of_the_service() {
         (200, &1.into()),
         "a refused wait is not charged: {me}"
     );
-    let load = server.request("GET", "/v1/health").send().json()["load"].clone();
-    assert_eq!((&load["streams_max"], &load["refused_total"]), (&STREAMS.into(), &2.into()), "{load}");
+    let figures = ["sightline_http_long_threads_max", "sightline_http_overloaded_total"];
+    assert_eq!(figures.map(|name| server.figure(name)), [STREAMS as f64, 2.0]);
 
-    // A place that comes free is had by the next one, and those who stayed hear of the run's end.
+    // When a stream ends another one can start. The remaining streams get the end of the run.
     attached.pop();
-    eventually("a place comes free", || {
+    eventually("another stream can start", || {
         let path = format!("/v1/searches/{run}/stream");
         server.request("GET", &path).key(&server.key).stream().status == 200
     });

@@ -1,6 +1,6 @@
-//! Chance that can be repeated, for the fuzz run and the soak.
+//! Seeded random numbers for the fuzz test and the soak test.
 
-/// A sequence of numbers that its seed decides (splitmix64).
+/// A deterministic sequence of pseudo-random numbers (splitmix64).
 pub(crate) struct Chance(u64);
 
 impl Chance {
@@ -25,7 +25,7 @@ impl Chance {
     }
 }
 
-/// A whole number from the environment.
+/// Reads a whole number from the environment.
 pub(crate) fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}")))
 }

@@ -1,10 +1,10 @@
-//! Compressed answers, for who takes them.
+//! Compressed answers.
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
-use super::kit::{Answer, House, get, json_text};
+use super::kit::{Answer, TestServer, get, json_text};
 use crate::support::server::{RequestBuilder, Setup};
 
 fn unpacked(body: &[u8]) -> Vec<u8> {
@@ -13,32 +13,32 @@ fn unpacked(body: &[u8]) -> Vec<u8> {
     plain
 }
 
-fn asked(house: &House, method: &str, path: &str, accepted: &str) -> Answer {
-    let mut client = house.connect();
+fn asked(server: &TestServer, method: &str, path: &str, accepted: &str) -> Answer {
+    let mut client = server.connect();
     client.send(format!("{method} {path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {accepted}\r\n\r\n"));
     let answer = if method == "HEAD" { client.head() } else { client.answer() };
-    // Nothing is left over: the next answer comes where it should.
+    // The whole answer was read: the next answer begins right after it.
     client.send(get("/next"));
     assert_eq!(client.answer().header("X-Path"), Some("/next"));
     answer
 }
 
 #[test]
-fn large_json_is_compressed_for_who_takes_it_and_both_forms_are_told_apart() {
-    let house = House::new();
+fn large_json_is_compressed_for_clients_that_accept_it_and_tagged_accordingly() {
+    let server = TestServer::new();
     for path in ["/json?20000", "/json-later?20000"] {
-        house.product.gate.open();
-        let plain = house.ask(&get(path));
+        server.product.gate.open();
+        let plain = server.ask(&get(path));
         assert_eq!((plain.header("Content-Encoding"), plain.header("Vary")), (None, Some("Accept-Encoding")));
         assert_eq!((plain.header("ETag"), plain.text()), (Some("\"tag\""), json_text(20_000).as_str()));
-        let packed = asked(&house, "GET", path, "br, gzip;q=0.5");
+        let packed = asked(&server, "GET", path, "br, gzip;q=0.5");
         assert_eq!(packed.header("Content-Encoding"), Some("gzip"));
         assert_eq!(
             (packed.header("Vary"), packed.header("ETag")),
             (Some("Accept-Encoding"), Some("W/\"tag\""))
         );
         assert!(packed.body.len() < 10_000 && unpacked(&packed.body) == plain.body, "{path}");
-        let head = asked(&house, "HEAD", path, "gzip");
+        let head = asked(&server, "HEAD", path, "gzip");
         for name in ["Content-Length", "Content-Encoding", "ETag", "Vary", "Content-Type"] {
             assert_eq!(head.header(name), packed.header(name), "{name} of HEAD {path}");
         }
@@ -46,8 +46,8 @@ fn large_json_is_compressed_for_who_takes_it_and_both_forms_are_told_apart() {
 }
 
 #[test]
-fn what_is_small_or_no_json_or_not_wanted_goes_out_as_it_is() {
-    let house = House::new();
+fn small_bodies_other_types_and_other_codings_are_not_compressed() {
+    let server = TestServer::new();
     for (path, accepted, vary) in [
         ("/json?1000", "gzip", Some("Accept-Encoding")),
         ("/json?20000", "gzip;q=0", Some("Accept-Encoding")),
@@ -56,7 +56,7 @@ fn what_is_small_or_no_json_or_not_wanted_goes_out_as_it_is() {
         ("/big?20000", "gzip", None),
         ("/none", "gzip", None),
     ] {
-        let answer = asked(&house, "GET", path, accepted);
+        let answer = asked(&server, "GET", path, accepted);
         assert_eq!(answer.header("Content-Encoding"), None, "{path} {accepted}");
         assert_eq!(answer.header("Vary"), vary, "{path} {accepted}");
     }
@@ -64,9 +64,9 @@ fn what_is_small_or_no_json_or_not_wanted_goes_out_as_it_is() {
 
 #[test]
 fn streams_are_never_compressed() {
-    let house = House::new();
-    let pieces = house.product.next_stream();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send("GET /stream HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
     let head = client.head();
     assert_eq!((head.status, head.header("Content-Encoding"), head.header("Vary")), (200, None, None));
@@ -75,7 +75,7 @@ fn streams_are_never_compressed() {
 }
 
 #[test]
-fn a_polled_run_has_one_tag_in_both_forms() {
+fn a_polled_run_has_matching_tags_compressed_and_uncompressed() {
     let server = Setup::new().flag("--wait-timeout=1m").start();
     let run = server.search("username", "everybody");
     server.finished(&run);
@@ -89,7 +89,7 @@ fn a_polled_run_has_one_tag_in_both_forms() {
     let (strong, weak) = (plain.header("etag").unwrap(), packed.header("etag").unwrap());
     assert_eq!(weak, format!("W/{strong}"));
     assert!(packed.body.len() * 3 < plain.body.len() && unpacked(&packed.body) == plain.body);
-    // The second poll gets the form that is kept.
+    // The second poll gets the cached compressed body.
     assert_eq!(ask("GET", &[("Accept-Encoding", "gzip")]).body, packed.body);
     for known in [strong, weak] {
         for (accepted, tag) in [("gzip", weak), ("identity", strong)] {
@@ -101,7 +101,7 @@ fn a_polled_run_has_one_tag_in_both_forms() {
     }
     let head = ask("HEAD", &[("Accept-Encoding", "gzip")]);
     assert_eq!(head.header("content-length"), packed.header("content-length"), "{head}");
-    // The answer to a wait is made on the small stack of its thread.
+    // The answer to a wait is compressed on a thread with a small stack.
     let waited = server
         .request("POST", "/v1/searches")
         .key(&server.key)

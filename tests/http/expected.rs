@@ -1,10 +1,10 @@
-//! HTTP as clients expect it, of the real service.
+//! HTTP behaviour that clients expect, tested on the real service.
 
 use super::kit::Client;
 use crate::support::server::Setup;
 
 #[test]
-fn targets_methods_and_versions_mean_what_they_should() {
+fn targets_methods_and_versions_are_interpreted_as_http_defines() {
     let server = Setup::new().start();
     let plain = server.request("GET", "/v1/health").send();
     assert_eq!(plain.status, 200);
@@ -58,7 +58,7 @@ fn targets_methods_and_versions_mean_what_they_should() {
 }
 
 #[test]
-fn head_says_what_get_would() {
+fn head_has_the_headers_of_get() {
     let server = Setup::new().start();
     let run = server.search("username", "everybody");
     server.finished(&run);
@@ -75,7 +75,7 @@ fn head_says_what_get_would() {
 }
 
 #[test]
-fn a_connection_carries_searches_that_wait_for_their_turn_to_speak() {
+fn pipelined_searches_on_one_connection_are_answered_in_order() {
     let server = Setup::new().start();
     let mut client = Client::connect(server.address);
     let body = r#"{"type":"username","query":"everybody","modules":["github"],"wait":true}"#;

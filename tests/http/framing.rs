@@ -1,40 +1,41 @@
-//! Bodies that announce too much, and ports that come again. What else is wrong with requests: `hostile`.
+//! Bodies with too large an announced length, and new connections from a port that was used before. Other malformed
+//! requests are in `hostile`.
 
 use std::net::SocketAddr;
 
-use super::kit::{Client, House, get, post};
+use super::kit::{Client, TestServer, get, post};
 
 #[test]
 fn a_body_over_the_limit_is_answered_413_without_being_waited_for() {
-    let house = House::new();
+    let server = TestServer::new();
     for length in [64 * 1024 + 1, 1_000_000, 10_000_000_000] {
-        let mut client = house.connect();
+        let mut client = server.connect();
         client.send(post("/a", length, ""));
         let answer = client.answer();
         assert_eq!((answer.status, answer.header("Connection")), (413, Some("close")), "{length}");
         assert_eq!(client.until_closed(), b"");
     }
-    let mut chunked = house.connect();
+    let mut chunked = server.connect();
     chunked.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
     chunked.try_send(format!("fffff\r\n{}", "a".repeat(64 * 1024 + 1)));
     assert_eq!(chunked.answer().status, 413);
-    assert!(house.product.seen.lock().unwrap().is_empty());
+    assert!(server.product.seen.lock().unwrap().is_empty());
 }
 
 #[test]
 fn a_413_reaches_a_client_that_sends_its_whole_body_first() {
-    let house = House::new();
-    let mut client = house.connect();
-    // The server reads on for a while only.
+    let server = TestServer::new();
+    let mut client = server.connect();
+    // The server reads on for a limited time only.
     client.try_send(post("/a", 500_000, &"a".repeat(500_000)));
     assert_eq!(client.answer().status, 413);
 }
 
-/// tiny_http gets a buffer of the announced size when such a request is dropped: up to 10^12 a lazy allocator
-/// may grant it, above the process would abort, and above the address space the size itself panics.
+/// When such a request is dropped, tiny_http allocates a buffer of the announced size. Up to 10^12 bytes a lazy allocator
+/// may succeed; above that the process would abort, and above the address space the allocation panics.
 #[test]
 fn no_announced_length_ends_the_process() {
-    let house = House::new();
+    let server = TestServer::new();
     for length in [
         "100000000000",
         "1000000000000000",
@@ -42,30 +43,30 @@ fn no_announced_length_ends_the_process() {
         "9223372036854775808",
         "18446744073709551615",
     ] {
-        let mut client = house.connect();
+        let mut client = server.connect();
         client.send(post("/a", length.parse().unwrap(), "abc"));
         assert_eq!(client.answer().status, 413, "{length}");
         drop(client);
-        assert_eq!(house.ask(&get("/")).status, 200, "after {length}");
+        assert_eq!(server.ask(&get("/")).status, 200, "after {length}");
     }
 }
 
-/// A connection that was closed is remembered for a moment, lest its last words pass for a new one's first: a
-/// new one from the same port must be told from it.
+/// The server remembers a closed connection for a moment, so that its late requests are not taken for those of a new
+/// connection. A new connection from the same port must not be confused with it.
 #[test]
 fn a_new_connection_from_the_port_of_a_closed_one_is_served() {
     use socket2::{Domain, Protocol, Socket, Type};
 
-    let house = House::new();
+    let server = TestServer::new();
     let from_port = |port: u16| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP)).unwrap();
         socket.set_reuse_address(true).unwrap();
         socket.bind(&SocketAddr::from(([127, 0, 0, 1], port)).into()).unwrap();
-        socket.connect(&house.address.into()).map(|()| Client::over(socket.into()))
+        socket.connect(&server.address.into()).map(|()| Client::over(socket.into()))
     };
     let (mut port, mut reused) = (0, 0);
     for round in 0..40 {
-        // The client's kernel may hold the old connection a little longer: then another port will do.
+        // The client's side of the old connection may still exist. Then another port is used.
         let Ok(mut client) = from_port(port) else {
             port = 0;
             continue;

@@ -1,7 +1,7 @@
-//! Damaged requests in random pieces, held against a second reading of the same bytes.
+//! Damaged requests in random pieces, compared with a second parser of the same bytes (`fuzz_model`).
 //!
-//! It always plays the same clients, as many of them as it finds the time for. `SIGHTLINE_TEST_FUZZ_SECONDS` lets it
-//! go on to others for so long, `SIGHTLINE_TEST_FUZZ_SEED` sets where it begins: a failure names its own.
+//! The test always plays the same clients, as many as it has time for. `SIGHTLINE_TEST_FUZZ_SECONDS` makes it go on with
+//! further clients for that long. `SIGHTLINE_TEST_FUZZ_SEED` sets the first client; a failure prints its own.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use super::chance::{Chance, setting};
 use super::fuzz_model::{Reading, Seen, read_all};
 use super::kit::{Client, get};
 
-/// Remembers what reached it.
+/// A handler that records its requests.
 #[derive(Default)]
 struct Recorder(Mutex<Vec<Seen>>);
 
@@ -34,7 +34,7 @@ impl Handler for Recorder {
     }
 }
 
-/// A sound request. Its body may hold what looks like another one.
+/// A valid request. Its body may contain bytes that look like another request.
 fn request(chance: &mut Chance) -> Vec<u8> {
     const INNER: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
     let method = chance.pick(&["GET", "POST", "PUT", "DELETE", "brew"]);
@@ -53,7 +53,7 @@ fn request(chance: &mut Chance) -> Vec<u8> {
         0 => String::new(),
         1 => INNER.to_owned(),
         2 => "x".repeat(chance.below(40)),
-        // Not so many that they would be a flood if they were taken for requests.
+        // Few enough that the connection is not closed if they are taken for pipelined requests.
         3 => INNER.repeat(1 + chance.below(3)),
         _ => "y".repeat(1000 + chance.below(3000)),
     };
@@ -96,7 +96,7 @@ fn damage(bytes: &mut Vec<u8>, chance: &mut Chance) {
     if bytes.is_empty() {
         return;
     }
-    // Most of the bytes are bodies; most of what matters is near the front.
+    // Most bytes belong to bodies; the interesting ones are near the front.
     let reach = if chance.below(2) == 0 { bytes.len() } else { bytes.len().min(120) };
     let place = chance.below(reach);
     let byte = u8::try_from(chance.below(256)).unwrap();
@@ -116,7 +116,7 @@ fn damage(bytes: &mut Vec<u8>, chance: &mut Chance) {
     }
 }
 
-/// The bytes of one client.
+/// Returns the bytes of one client.
 fn bytes_of(chance: &mut Chance) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..1 + chance.below(4)).flat_map(|_| request(chance)).collect();
     if chance.below(4) > 0 {
@@ -124,14 +124,14 @@ fn bytes_of(chance: &mut Chance) -> Vec<u8> {
             damage(&mut bytes, chance);
         }
     }
-    // Would deadlock its connection's thread in tiny_http: one thing that only a proxy stops.
+    // A request of HTTP/2.0 deadlocks the thread of its connection in tiny_http. Only a proxy stops that.
     for later in [b"HTTP/2.0", b"HTTP/3.0"] {
         assert!(!bytes.windows(8).any(|window| window == later), "no piece makes it");
     }
     bytes
 }
 
-/// Sends them in pieces and gives the statuses that come back.
+/// Sends the bytes in pieces and returns the statuses of the answers.
 fn statuses(client: &mut Client, bytes: &[u8], chance: &mut Chance) -> Vec<u16> {
     let mut rest = bytes;
     for _ in 0..chance.below(6) {
@@ -173,10 +173,10 @@ fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed
     assert_eq!(seen, expected, "seed {seed}: {shown:?} is answered {statuses:?}");
     let known = [100, 200, 400, 413, 417];
     assert!(statuses.iter().all(|status| known.contains(status)), "seed {seed}: {statuses:?} to {shown:?}");
-    // The connection's last answers may be lost with a reset, never one too many come.
+    // The last answers may be lost by a reset, but there is never one too many.
     let answered = statuses.iter().filter(|status| **status == 200).count();
     assert!(answered <= expected.len(), "seed {seed}: {statuses:?} to {shown:?}");
-    // Nothing follows a refusal but, perhaps, the HTTP library's own to what it read meanwhile.
+    // After a refusal there may be one of tiny_http to the bytes that it has read meanwhile, and nothing else.
     let refused = statuses.iter().position(|status| *status >= 400);
     assert!(
         refused.is_none_or(|at| matches!(statuses[at + 1..], [] | [400])),
@@ -184,13 +184,14 @@ fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed
     );
 }
 
-/// Servers with a client each.
+/// Number of servers, with one client each.
 const LANES: u64 = 4;
-/// Clients that an ordinary machine plays in ten seconds: a fast one must not come upon what none has tried before.
+/// Number of clients that an ordinary machine plays in ten seconds. A faster machine must not play clients that no run
+/// has tried before.
 const USUAL_CLIENTS: u64 = 12_000;
 
 #[test]
-fn damaged_requests_are_read_one_way_and_hurt_nobody() {
+fn damaged_requests_are_parsed_as_the_model_parses_them() {
     let seconds = setting("SIGHTLINE_TEST_FUZZ_SECONDS", 0);
     let (seconds, most) = if seconds == 0 { (20, USUAL_CLIENTS) } else { (seconds, u64::MAX) };
     let until = Instant::now() + Duration::from_secs(seconds);

@@ -1,26 +1,25 @@
-//! A second reading of a client's bytes, for the fuzz run: which requests may reach the handler, and no others.
+//! A second parser of a client's bytes, for the fuzz test: it says which requests must reach the handler.
 //!
-//! Written from the standard and from what the server says of itself (`src/http/mod.rs`): it shares no code with
-//! the server.
+//! It follows RFC 9112 and the deviations that `src/http/mod.rs` documents, and shares no code with the server.
 
-/// A request as the handler must see it.
+/// A request as the handler must get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) method: String,
-    /// `None` where the target would have to be decoded: what comes of that is tested elsewhere.
+    /// `None` if the target needs decoding, which other tests cover.
     pub(crate) path: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
-/// What the handler must see.
+/// The requests that the handler must get.
 pub(crate) struct Reading {
     pub(crate) requests: Vec<Seen>,
-    /// The last one came in chunks: the server may find that its sender has ended its direction by then, and
-    /// takes the body for one that broke off.
+    /// The last request has a chunked body. The server may notice that the sender has ended its direction, and refuse the
+    /// body as incomplete.
     pub(crate) ends_in_chunks: bool,
 }
 
-/// What the handler must see of these bytes, after which the client ends its direction.
+/// Parses the bytes of a client that ends its direction after them.
 pub(crate) fn read_all(bytes: &[u8]) -> Reading {
     let (mut rest, mut requests) = (bytes, Vec::new());
     let mut after = After::GoesOn;
@@ -31,7 +30,7 @@ pub(crate) fn read_all(bytes: &[u8]) -> Reading {
     Reading { requests, ends_in_chunks: after == After::EndsInChunks }
 }
 
-/// What becomes of the connection after a request.
+/// The state of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     GoesOn,
@@ -39,7 +38,7 @@ enum After {
     EndsInChunks,
 }
 
-/// A line of ASCII; its end is not part of it.
+/// Reads a line of ASCII without its end.
 fn line<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
     let end = rest.windows(2).position(|pair| pair == b"\r\n")?;
     let line = std::str::from_utf8(&rest[..end]).ok().filter(|line| line.is_ascii())?;
@@ -48,7 +47,7 @@ fn line<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {
 }
 
 fn read_one(rest: &mut &[u8]) -> Option<(Seen, After)> {
-    // Blanks around a line are forgiven, and so is what follows the version.
+    // tiny_http ignores spaces around a line and text after the version.
     let mut words = line(rest)?.trim().split(' ');
     let (method, target, version) = (words.next()?, words.next()?, words.next()?);
     let is_old = match version {
@@ -119,7 +118,7 @@ fn counted(rest: &mut &[u8], length: &str) -> Option<Vec<u8>> {
 fn chunked(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     loop {
-        // Only a line feed right after the first carriage return ends the size.
+        // The size ends only at a line feed right after the first carriage return.
         let end = rest.iter().position(|byte| *byte == b'\r')?;
         let size = std::str::from_utf8(&rest[..end]).ok()?;
         let size = size.split(';').next()?.trim();
@@ -142,14 +141,14 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token_byte)
 }
 
-/// A name and perhaps a port. (The fuzz run makes no IPv6 address.)
+/// Returns whether a text is a name with or without a port. The fuzz test sends no IPv6 addresses.
 fn is_host(text: &str) -> bool {
     let (name, port) = text.split_once(':').unwrap_or((text, ""));
     let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
     name.bytes().all(is_name_byte) && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Paths alone: the fuzz run sends no addresses.
+/// Returns whether a target is a path. The fuzz test sends no absolute URLs.
 fn is_target(target: &str) -> bool {
     let path = target.split('?').next().unwrap_or_default();
     let is_escape =

@@ -1,4 +1,4 @@
-//! A table of hostile clients. Each hears what it should, none harms another, and nothing is left of them.
+//! A table of hostile clients. Each gets the expected answers, none affects another, and all resources are freed.
 
 use std::net::Shutdown;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use socket2::SockRef;
 
 use super::hostile_cases::{Case, End, quick, slow};
-use super::kit::{House, get, run_alone};
+use super::kit::{TestServer, get, run_alone};
 use crate::support::eventually;
 
-/// Plays one client, to its end.
-fn play(house: &House, case: &Case) {
+/// Plays one client to its end.
+fn play(server: &TestServer, case: &Case) {
     let name = &case.name;
-    let mut client = house.connect();
+    let mut client = server.connect();
     client.try_send(&case.sent);
     if case.half_close {
         let _ = client.stream().shutdown(Shutdown::Write);
@@ -21,7 +21,7 @@ fn play(house: &House, case: &Case) {
         let answer = client.answer();
         assert_eq!(answer.status, *status, "answer {index} to {name:?}");
         if *status >= 400 && answer.header("Server").is_none() {
-            // The HTTP library's own refusals do not say it; they close all the same.
+            // The refusals of tiny_http do not have the header, but the connection is closed.
             assert_eq!(answer.header("Connection"), Some("close"), "{name:?}");
         }
     }
@@ -32,12 +32,12 @@ fn play(house: &House, case: &Case) {
         }
         End::Closed => {
             let rest = String::from_utf8(client.until_closed()).unwrap();
-            // The HTTP library may have begun to read what follows as a request, and say itself that it is none.
+            // tiny_http may have begun to parse the following bytes as a request, and refuse it.
             let is_refusal = rest.starts_with("HTTP/1.1 400 ") && rest.matches("HTTP/1.").count() == 1;
             assert!(rest.is_empty() || is_refusal, "after {name:?}: {rest}");
         }
     }
-    let seen = house.product.seen.lock().unwrap();
+    let seen = server.product.seen.lock().unwrap();
     assert!(!seen.iter().any(|request| request.contains("smuggled")), "{name:?}: {seen:?}");
 }
 
@@ -45,7 +45,7 @@ fn threads() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names =
         tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default());
-    // The allocator has its own, as many as there are processors, and starts them when it finds the time.
+    // The allocator starts threads of its own at any time, one for each processor.
     names.filter(|name| !name.starts_with("jemalloc")).count()
 }
 
@@ -63,21 +63,21 @@ fn the_table_of_hostile_clients() {
 fn in_a_process_of_its_own() {
     let (quick, slow) = (quick(), slow());
     assert!(quick.len() + slow.len() >= 60);
-    let house = House::new();
-    assert_eq!(house.ask(&get("/sound")).status, 200);
-    eventually("it is alone", || house.server().load().connections == 0);
+    let server = TestServer::new();
+    assert_eq!(server.ask(&get("/valid")).status, 200);
+    eventually("the first connection is closed", || server.running().load().connections == 0);
     let before = (threads(), descriptors());
 
     for case in &quick {
-        play(&house, case);
-        assert_eq!(house.ask(&get("/sound")).status, 200, "after {:?}", case.name);
+        play(&server, case);
+        assert_eq!(server.ask(&get("/valid")).status, 200, "after {:?}", case.name);
     }
-    without_a_word(&house);
-    assert_eq!(house.ask(&get("/sound")).status, 200);
-    let load = house.server().load();
+    disconnect_without_a_request(&server);
+    assert_eq!(server.ask(&get("/valid")).status, 200);
+    let load = server.running().load();
     assert_eq!((load.refused_total, load.rebuilds_total), (0, 0));
 
-    let impatient = House::with(|config| {
+    let impatient = TestServer::with(|config| {
         config.idle_timeout = Duration::from_secs(2);
         config.head_timeout = Duration::from_secs(3);
         config.body_timeout = Duration::from_secs(1);
@@ -89,10 +89,10 @@ fn in_a_process_of_its_own() {
         }
         scope.spawn(|| without_reading(&impatient));
     });
-    assert_eq!(impatient.ask(&get("/sound")).status, 200);
+    assert_eq!(impatient.ask(&get("/valid")).status, 200);
     drop(impatient);
 
-    // With its house this one's threads and sockets go, too.
+    // The threads and sockets of this server end with it.
     let mut now = (0, 0);
     let is_as_before = || {
         now = (threads(), descriptors());
@@ -104,25 +104,25 @@ fn in_a_process_of_its_own() {
     assert!(is_over.is_ok(), "threads and descriptors: {before:?} before, {now:?} after");
 }
 
-/// Connects and leaves, politely or by a reset.
-fn without_a_word(house: &House) {
+/// Connects and disconnects, with or without a reset.
+fn disconnect_without_a_request(server: &TestServer) {
     for round in 0..200 {
-        let client = house.connect();
+        let client = server.connect();
         if round % 2 == 0 {
             SockRef::from(client.stream()).set_linger(Some(Duration::ZERO)).unwrap();
         }
     }
 }
 
-/// Asks for much, takes nothing, and leaves its connections open till it is cut off.
-fn without_reading(house: &House) {
-    let mut deaf: Vec<_> = (0..10).map(|_| house.connect()).collect();
-    for client in &mut deaf {
+/// Requests large answers, reads nothing, and keeps its connections open until the server closes them.
+fn without_reading(server: &TestServer) {
+    let mut clients: Vec<_> = (0..10).map(|_| server.connect()).collect();
+    for client in &mut clients {
         client.send(get("/big?3000000"));
     }
-    eventually("they are noticed", || house.server().load().streams_open > 0);
-    eventually("they are cut off", || house.server().load().streams_open == 0);
-    for client in &mut deaf {
+    eventually("the slow readers are noticed", || server.running().load().streams_open > 0);
+    eventually("the slow readers are disconnected", || server.running().load().streams_open == 0);
+    for client in &mut clients {
         assert!(client.until_closed().len() < 3_000_000);
     }
 }

@@ -1,42 +1,42 @@
-//! What a hostile or broken client may send, and what it hears.
+//! The bytes of hostile or broken clients, and the expected answers.
 
-/// What comes of the connection.
+/// The expected end of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The server closes it, though the client keeps its side open.
+    /// The server closes the connection, although the client keeps its side open.
     Closed,
-    /// It serves the next request.
+    /// The connection serves the next request.
     Kept,
 }
 
-/// One client's bytes, and all that the server says to them.
+/// The bytes of one client, and all answers to them.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) sent: Vec<u8>,
-    /// The client ends its direction after them.
+    /// The client ends its direction after the bytes.
     pub(crate) half_close: bool,
     pub(crate) answers: &'static [u16],
     pub(crate) end: End,
 }
 
-/// Follows what is refused: to a reader who understands the bytes before it otherwise, a request.
+/// Bytes after a refused request. A parser that reads the request in another way would take them for a request.
 const SMUGGLED: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
 
 fn case(name: &str, sent: impl Into<Vec<u8>>, answers: &'static [u16], end: End) -> Case {
     Case { name: name.to_owned(), sent: sent.into(), half_close: false, answers, end }
 }
 
-/// The client says no more and waits.
+/// The client sends nothing more and waits.
 fn given_up(name: &str, sent: &str, answers: &'static [u16]) -> Case {
     Case { half_close: true, ..case(name, sent, answers, End::Closed) }
 }
 
-/// Answered once and closed; what follows is not believed.
+/// The request is answered once and the connection is closed. The following bytes are ignored.
 fn refused(head: &str, status: &'static [u16]) -> Case {
     case(head, format!("{head}{SMUGGLED}"), status, End::Closed)
 }
 
-/// All that is answered or closed at once.
+/// Clients whose connection is answered or closed at once.
 pub(crate) fn quick() -> Vec<Case> {
     let mut all = headers();
     all.extend(request_lines());
@@ -68,7 +68,7 @@ fn headers() -> Vec<Case> {
         "Transfer-Encoding: chunked, chunked",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
         "Transfer-Encoding: chunked\r\nConnection: upgrade\r\nUpgrade: x",
-        // A space before the colon, a line folded, a line without a colon: the HTTP library's own 400.
+        // A space before the colon, a folded line, a line without a colon: tiny_http itself answers 400.
         "Transfer-Encoding : chunked",
         "X: a\r\n folded",
         "no colon",
@@ -116,7 +116,7 @@ fn request_lines() -> Vec<Case> {
         "CONNECT a:80 HTTP/1.1",
         "G(T / HTTP/1.1",
         "GET / HTTP/0.9",
-        // From here on the HTTP library's own 400.
+        // From here on tiny_http itself answers 400.
         "GET / HTTP/1.2",
         "GET / HTTP/1",
         "GET / http/1.1",
@@ -182,7 +182,7 @@ fn bodies() -> Vec<Case> {
     ] {
         all.push(refused(&chunked(body), &[400]));
     }
-    // Nothing after a chunked body is believed, sound as it may be.
+    // Everything after a chunked body is ignored, even if it is valid.
     all.push(refused(&chunked("3\r\nabc\r\n0\r\n\r\n"), &[200]));
     let large = "a".repeat(65_537);
     all.push(case("chunks over the limit", chunked(&format!("20000\r\n{large}")), &[413], End::Closed));
@@ -231,7 +231,7 @@ fn orders() -> Vec<Case> {
     ]
 }
 
-/// All that ends when the server has waited long enough.
+/// Clients whose connection ends by a timeout of the server.
 pub(crate) fn slow() -> Vec<Case> {
     let post = "POST /a HTTP/1.1\r\nHost: a\r\n";
     vec![

@@ -1,19 +1,20 @@
-//! A small handler, a raw client, and gates to hold either.
+//! A small handler, a client on a raw socket, and gates that block either.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use sightline::http::{
     Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig, StreamEnd,
 };
 
-/// Only a broken server makes a test wait so long.
+/// A timeout that only a broken server reaches.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Holds whoever comes until it is opened, and counts who came.
+/// Blocks threads until it is opened, and counts them.
 #[derive(Clone, Default)]
 pub(crate) struct Gate(Arc<(Mutex<(usize, bool)>, Condvar)>);
 
@@ -30,7 +31,7 @@ impl Gate {
         let (state, changed) = &*self.0;
         let state = state.lock().unwrap();
         let (state, timeout) = changed.wait_timeout_while(state, LONG, |(came, _)| *came < count).unwrap();
-        assert!(!timeout.timed_out(), "{} of {count} came to the gate", state.0);
+        assert!(!timeout.timed_out(), "{} of {count} reached the gate", state.0);
     }
 
     pub(crate) fn open(&self) {
@@ -39,7 +40,7 @@ impl Gate {
     }
 }
 
-/// Runs an ignored test of this room in a process of its own.
+/// Runs an ignored test of `tests/http` in a process of its own.
 pub(crate) fn run_alone(test: &str) {
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("http::{test}"), "--ignored", "--nocapture"])
@@ -50,20 +51,20 @@ pub(crate) fn run_alone(test: &str) {
     assert!(output.contains("1 passed"), "{output}");
 }
 
-/// The pieces of one stream, fed by the test; ends when the sender is dropped.
+/// Sends the pieces of one stream. The stream ends when it is dropped.
 pub(crate) type Pieces = Sender<Vec<u8>>;
 
 #[derive(Default)]
 pub(crate) struct Product {
     pub(crate) gate: Gate,
     pub(crate) streams: Mutex<Vec<Receiver<Vec<u8>>>>,
-    /// What `/seen` was asked with, in order.
+    /// Method and path of the echoed requests, in order.
     pub(crate) seen: Mutex<Vec<String>>,
     pub(crate) stream_ends: Mutex<Vec<StreamEnd>>,
 }
 
 impl Product {
-    /// Feeds the next stream that is asked for.
+    /// Returns the sender for the next requested stream.
     pub(crate) fn next_stream(&self) -> Pieces {
         let (feed, fed) = channel();
         self.streams.lock().unwrap().push(fed);
@@ -91,7 +92,7 @@ impl Handler for TestHandler {
             "/stream-panic" => Reply::Stream(
                 Response::empty(200),
                 Box::new(|sink| {
-                    sink.send(b"begun").unwrap();
+                    sink.write_all(b"begun").unwrap();
                     panic!("on purpose")
                 }),
             ),
@@ -125,12 +126,12 @@ impl Handler for TestHandler {
     }
 }
 
-/// Bytes whose order shows.
+/// Returns bytes whose order can be checked.
 pub(crate) fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| b'a' + u8::try_from(index % 23).unwrap()).collect()
 }
 
-/// JSON of that many bytes.
+/// Returns a JSON text of that many bytes.
 pub(crate) fn json_text(size: usize) -> String {
     let numbers: String = (0..size).map(|number| format!("{number},")).collect();
     format!("[{}0]", &numbers[..size - 3])
@@ -162,8 +163,8 @@ fn stream(product: Arc<Product>) -> Reply {
     let fed = product.streams.lock().unwrap().pop().unwrap();
     let head = Response::empty(200).with_header("Content-Type", "text/event-stream");
     let head = head.with_header("X-Accel-Buffering", "no");
-    let body = move |sink: &mut dyn sightline::http::StreamSink| {
-        let sent = fed.iter().try_for_each(|piece| sink.send(&piece));
+    let body = move |sink: &mut dyn Write| {
+        let sent = fed.iter().try_for_each(|piece| sink.write_all(&piece));
         let end = if sent.is_ok() { StreamEnd::Complete } else { StreamEnd::ReaderGone };
         product.stream_ends.lock().unwrap().push(end);
         end
@@ -171,14 +172,14 @@ fn stream(product: Arc<Product>) -> Reply {
     Reply::Stream(head, Box::new(body))
 }
 
-/// A server on a free port, shut down at the end of the test.
-pub(crate) struct House {
+/// A server on a free port, which is shut down at the end of the test.
+pub(crate) struct TestServer {
     pub(crate) product: Arc<Product>,
-    pub(crate) server: Option<RunningServer>,
+    pub(crate) running: Option<RunningServer>,
     pub(crate) address: SocketAddr,
 }
 
-impl House {
+impl TestServer {
     pub(crate) fn new() -> Self {
         Self::with(|_| ())
     }
@@ -191,18 +192,18 @@ impl House {
         let server = Server::bind(&config).unwrap();
         let address = server.local_addr();
         let server = server.start(Arc::new(TestHandler(Arc::clone(&product)))).unwrap();
-        Self { product, server: Some(server), address }
+        Self { product, running: Some(server), address }
     }
 
-    pub(crate) fn server(&self) -> &RunningServer {
-        self.server.as_ref().unwrap()
+    pub(crate) fn running(&self) -> &RunningServer {
+        self.running.as_ref().unwrap()
     }
 
     pub(crate) fn connect(&self) -> Client {
         Client::connect(self.address)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     pub(crate) fn ask(&self, request: &str) -> Answer {
         let mut client = self.connect();
         client.send(request);
@@ -210,18 +211,18 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.product.gate.open();
     }
 }
 
-/// A request without a body.
+/// Returns a request without a body.
 pub(crate) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
 }
 
-/// A request with a body that may be shorter than it says.
+/// Returns a request whose body may be shorter than its `Content-Length`.
 pub(crate) fn post(path: &str, length: u64, body: &str) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{body}")
 }
@@ -262,11 +263,21 @@ impl Client {
         self.reader.get_ref()
     }
 
+    /// Sends one byte after another, with a short pause between them, until the connection breaks.
+    pub(crate) fn dribble(&self) -> JoinHandle<()> {
+        let mut writer = self.stream().try_clone().unwrap();
+        thread::spawn(move || {
+            while writer.write_all(b"x").is_ok() {
+                thread::sleep(Duration::from_millis(20));
+            }
+        })
+    }
+
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.reader.get_mut().write_all(bytes.as_ref()).unwrap();
     }
 
-    /// Sends what the server takes; it may close meanwhile.
+    /// Sends bytes to a server that may close the connection meanwhile.
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.reader.get_mut().write_all(bytes.as_ref());
     }
@@ -277,7 +288,7 @@ impl Client {
         line.trim_end_matches(['\r', '\n']).to_owned()
     }
 
-    /// Status line and headers.
+    /// Reads the status line and the headers.
     pub(crate) fn head(&mut self) -> Answer {
         let line = self.line();
         let status = line.strip_prefix("HTTP/1.1 ").and_then(|rest| rest.get(..3));
@@ -291,7 +302,7 @@ impl Client {
         Answer { status, headers, body: Vec::new() }
     }
 
-    /// A whole answer, by its length or its chunks.
+    /// Reads a whole answer, by its length or its chunks.
     pub(crate) fn answer(&mut self) -> Answer {
         let mut answer = self.head();
         if let Some(length) = answer.header("Content-Length") {
@@ -305,7 +316,7 @@ impl Client {
         answer
     }
 
-    /// A chunk; `None` at the end.
+    /// Reads a chunk. Returns `None` for the last one.
     pub(crate) fn piece(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line(), 16).unwrap();
         let mut piece = vec![0; length];
@@ -314,7 +325,7 @@ impl Client {
         (length > 0).then_some(piece)
     }
 
-    /// What comes until the server closes; a reset is a close, too.
+    /// Reads everything until the server closes or resets the connection.
     pub(crate) fn until_closed(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         let mut buffer = [0; 4096];

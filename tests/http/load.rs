@@ -1,62 +1,61 @@
-//! Many connections, full queues.
+//! Many connections and full queues.
 
 use std::time::{Duration, Instant};
 
-use super::kit::{Client, House, LONG, get, run_alone};
+use super::kit::{Client, LONG, TestServer, get, run_alone};
 use crate::support::eventually;
 
 #[test]
 fn a_full_queue_is_a_503_at_once() {
-    let house = House::with(|config| {
+    let server = TestServer::with(|config| {
         config.request_workers = 1;
         config.request_queue = 1;
     });
-    let mut running = house.connect();
+    let mut running = server.connect();
     running.send(get("/hold"));
-    house.product.gate.wait_for_arrivals(1);
-    let mut queued = house.connect();
+    server.product.gate.wait_for_arrivals(1);
+    let mut queued = server.connect();
     queued.send(get("/queued"));
-    eventually("one request waits", || house.server().load().requests_queued == 1);
-    let mut refused = house.connect();
+    eventually("one request waits", || server.running().load().requests_queued == 1);
+    let mut refused = server.connect();
     for _ in 0..3 {
         refused.send(get("/refused"));
         let answer = refused.answer();
         assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("1")));
         assert_eq!(answer.header("Connection"), None);
     }
-    let load = house.server().load();
+    let load = server.running().load();
     assert_eq!((load.workers_busy, load.workers_max, load.requests_queued), (1, 1, 1));
     assert_eq!((load.requests_queued_max, load.refused_total), (1, 3));
-    house.product.gate.open();
+    server.product.gate.open();
     assert_eq!(running.answer().text(), "held");
     assert_eq!(queued.answer().status, 200);
     refused.send(get("/again"));
     assert_eq!(refused.answer().status, 200);
 }
 
-/// A server that takes no other look at its connections than the one for those that are stuck: each connection
-/// that is accepted, as a probe's is, would be a chance for them.
-fn house_without_probes() -> House {
-    House::with(|config| {
+/// Starts a server without probes: each accepted connection, including that of a probe, would free a stuck one.
+fn server_without_probes() -> TestServer {
+    TestServer::with(|config| {
         config.probe_every = LONG * 10;
         config.idle_timeout = LONG * 10;
         config.head_timeout = LONG * 20;
     })
 }
 
-/// The only worker waits for the next request: a body that is read elsewhere has to call it away from there.
+/// The only worker waits for the next request. It must be woken to serve a request whose body was read elsewhere.
 #[test]
-fn a_worker_that_waits_for_requests_serves_what_comes_from_elsewhere() {
-    // Several, for who begins to receive first, at the start, must not matter.
+fn a_worker_that_waits_for_requests_serves_one_whose_body_was_read_elsewhere() {
+    // Several servers, since it must not matter which thread receives first.
     for _ in 0..10 {
-        let house = House::with(|config| {
+        let server = TestServer::with(|config| {
             config.request_workers = 1;
-            // A probe would call it, too.
+            // A probe would wake it, too.
             config.probe_every = LONG * 10;
             config.idle_timeout = LONG * 10;
             config.head_timeout = LONG * 20;
         });
-        let mut client = house.connect();
+        let mut client = server.connect();
         for _ in 0..10 {
             let body = "x".repeat(2000);
             client.send(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n{body}"));
@@ -65,10 +64,10 @@ fn a_worker_that_waits_for_requests_serves_what_comes_from_elsewhere() {
     }
 }
 
-/// Whatever becomes of the lead: workers that are held and let go by turns, and requests that come all the while.
+/// Workers are blocked and released in turn while requests keep coming, so that the lead changes in every way.
 #[test]
 fn every_request_is_served_while_workers_come_and_go() {
-    let house = House::with(|config| {
+    let server = TestServer::with(|config| {
         config.request_workers = 3;
         config.probe_every = LONG * 10;
         config.idle_timeout = LONG * 10;
@@ -76,14 +75,14 @@ fn every_request_is_served_while_workers_come_and_go() {
     });
     std::thread::scope(|scope| {
         for number in 0..8 {
-            let mut client = house.connect();
+            let mut client = server.connect();
             scope.spawn(move || {
                 for round in 0..200 {
                     let size = if (round + number) % 5 == 0 { 2000 } else { 3 };
                     let body = "x".repeat(size);
                     let request =
                         format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {size}\r\n\r\n{body}");
-                    // Two at once: the second waits for its turn.
+                    // Two at once: the second waits until the first is answered.
                     client.send(format!("{request}{request}"));
                     assert_eq!(client.answer().text(), body);
                     assert_eq!(client.answer().text(), body);
@@ -91,18 +90,18 @@ fn every_request_is_served_while_workers_come_and_go() {
             });
         }
     });
-    let load = house.server().load();
+    let load = server.running().load();
     assert_eq!((load.requests_queued, load.refused_total), (0, 0));
-    eventually("all workers are free", || house.server().load().workers_busy == 0);
+    eventually("all workers are free", || server.running().load().workers_busy == 0);
 }
 
-/// tiny_http loses a new connection behind long-lived ones when several come at once.
+/// tiny_http can forget a new connection behind long-lived ones when several arrive at once.
 #[test]
 fn no_connection_is_stuck_behind_streams() {
     for _ in 0..20 {
-        let house = house_without_probes();
-        let feeds: Vec<_> = (0..3).map(|_| house.product.next_stream()).collect();
-        let mut clients: Vec<Client> = (0..5).map(|_| house.connect()).collect();
+        let server = server_without_probes();
+        let feeds: Vec<_> = (0..3).map(|_| server.product.next_stream()).collect();
+        let mut clients: Vec<Client> = (0..5).map(|_| server.connect()).collect();
         for (index, client) in clients.iter_mut().enumerate() {
             client.send(get(if index < 3 { "/stream" } else { "/" }));
         }
@@ -116,8 +115,8 @@ fn no_connection_is_stuck_behind_streams() {
 #[test]
 fn many_connections_at_once_to_a_fresh_server_are_all_served() {
     for _ in 0..4 {
-        let house = house_without_probes();
-        let mut clients: Vec<Client> = (0..64).map(|_| house.connect()).collect();
+        let server = server_without_probes();
+        let mut clients: Vec<Client> = (0..64).map(|_| server.connect()).collect();
         for client in &mut clients {
             client.send(get("/"));
         }
@@ -135,17 +134,17 @@ fn a_pipelining_flood_ends_its_connection_and_no_other() {
 #[test]
 #[ignore = "measures the memory of its process: run by a_pipelining_flood_ends_its_connection_and_no_other"]
 fn a_flood_in_a_process_of_its_own() {
-    let house = House::with(|config| config.request_workers = 1);
-    let mut flood = house.connect();
+    let server = TestServer::with(|config| config.request_workers = 1);
+    let mut flood = server.connect();
     flood.send(get("/later"));
-    house.product.gate.wait_for_arrivals(1);
+    server.product.gate.wait_for_arrivals(1);
     let before = rss_kib();
     flood.try_send(get("/flood").repeat(100_000));
     assert_eq!(flood.until_closed(), b"");
     let grown = rss_kib().saturating_sub(before);
     assert!(grown < 50_000, "{grown} KiB for a flood");
-    assert_eq!(house.ask(&get("/other")).status, 200);
-    assert_eq!(*house.product.seen.lock().unwrap(), ["GET /other"]);
+    assert_eq!(server.ask(&get("/other")).status, 200);
+    assert_eq!(*server.product.seen.lock().unwrap(), ["GET /other"]);
 }
 
 fn rss_kib() -> usize {
@@ -155,23 +154,23 @@ fn rss_kib() -> usize {
 }
 
 #[test]
-fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
-    let house = House::with(|config| {
+fn connections_above_the_limit_close_idle_ones_but_no_busy_one() {
+    let server = TestServer::with(|config| {
         config.max_connections = Some(10);
         // Nothing else may close them.
         config.idle_timeout = LONG * 10;
         config.head_timeout = LONG * 20;
     });
-    let pieces = house.product.next_stream();
-    let mut busy = house.connect();
+    let pieces = server.product.next_stream();
+    let mut busy = server.connect();
     busy.send(get("/stream"));
     assert_eq!(busy.head().status, 200);
-    let mut oldest = house.connect();
+    let mut oldest = server.connect();
     oldest.send(get("/"));
     oldest.answer();
     let mut others = Vec::new();
     for _ in 0..9 {
-        let mut client = house.connect();
+        let mut client = server.connect();
         client.send(get("/"));
         assert_eq!(client.answer().status, 200);
         others.push(client);
@@ -179,14 +178,14 @@ fn connections_over_the_limit_push_out_idle_ones_but_no_busy_one() {
     assert_eq!(oldest.until_closed(), b"");
     pieces.send(b"still here".to_vec()).unwrap();
     assert_eq!(busy.piece().unwrap(), b"still here");
-    eventually("the count is right", || house.server().load().connections <= 10);
+    eventually("the count is right", || server.running().load().connections <= 10);
 }
 
 #[test]
-fn nothing_is_left_of_a_thousand_connections() {
-    let house = House::new();
+fn a_thousand_connections_leave_no_resources_behind() {
+    let server = TestServer::new();
     for round in 0..10 {
-        let mut clients: Vec<Client> = (0..100).map(|_| house.connect()).collect();
+        let mut clients: Vec<Client> = (0..100).map(|_| server.connect()).collect();
         for (index, client) in clients.iter_mut().enumerate() {
             client.send(if (index + round) % 3 == 0 {
                 "GET / HTTP/1.1\r\n\r\n".to_owned()
@@ -198,35 +197,35 @@ fn nothing_is_left_of_a_thousand_connections() {
             client.answer();
         }
     }
-    eventually("all connections are gone", || house.server().load().connections == 0);
+    eventually("all connections are gone", || server.running().load().connections == 0);
 }
 
-/// The default limit, to the last place. By hand: it takes 2,000 connections of two descriptors on the
-/// server's side and one on the client's, and 4,000 threads.
+/// The default limit is reached exactly. Run by hand: it takes 2,000 connections with two descriptors on the server's side
+/// and one on the client's, and 4,000 threads.
 #[test]
 #[ignore = "large; run by hand"]
 fn two_thousand_streams_and_one() {
-    let house = House::new();
+    let server = TestServer::new();
     let before = rss_kib();
     let mut feeds = Vec::new();
     let mut readers = Vec::new();
     for _ in 0..2000 {
-        feeds.push(house.product.next_stream());
-        let mut reader = house.connect();
+        feeds.push(server.product.next_stream());
+        let mut reader = server.connect();
         reader.send(get("/stream"));
         assert_eq!(reader.head().status, 200);
         readers.push(reader);
     }
     let grown = rss_kib() - before;
-    let _unused = house.product.next_stream();
-    assert_eq!(house.ask(&get("/stream")).status, 503);
+    let _unused = server.product.next_stream();
+    assert_eq!(server.ask(&get("/stream")).status, 503);
     let mut slowest = Duration::ZERO;
     for round in 0..20 {
         for feed in &feeds {
             feed.send(format!("frame {round}").into_bytes()).unwrap();
         }
         let begun = Instant::now();
-        assert_eq!(house.ask(&get("/health")).status, 200);
+        assert_eq!(server.ask(&get("/health")).status, 200);
         slowest = slowest.max(begun.elapsed());
         for reader in &mut readers {
             assert_eq!(reader.piece().unwrap(), format!("frame {round}").into_bytes());
@@ -239,14 +238,14 @@ fn two_thousand_streams_and_one() {
     }
     let begun = Instant::now();
     drop(readers);
-    eventually("all streams end", || house.server().load().streams_open == 0);
-    eventually("all connections end", || house.server().load().connections == 0);
+    eventually("all streams end", || server.running().load().streams_open == 0);
+    eventually("all connections end", || server.running().load().connections == 0);
     println!("all closed after {:?}", begun.elapsed());
 }
 
-/// The kernel's backlog holds who comes before the server has started.
+/// Clients that connect before the server has started wait in the backlog.
 #[test]
-fn who_comes_between_bind_and_start_is_served() {
+fn clients_that_connect_between_bind_and_start_are_served() {
     use sightline::http::{Server, ServerConfig};
     use std::sync::Arc;
 

@@ -1,14 +1,14 @@
-//! HTTP as expected.
+//! Plain requests and answers.
 
 use std::net::Shutdown;
 use std::time::Duration;
 
-use super::kit::{Client, House, get, pattern, post};
+use super::kit::{Client, TestServer, get, pattern, post};
 
 #[test]
 fn a_request_is_answered_with_length_and_date() {
-    let house = House::new();
-    let answer = house.ask(&get("/x?y=1&z"));
+    let server = TestServer::new();
+    let answer = server.ask(&get("/x?y=1&z"));
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("X-Path"), Some("/x"));
     assert_eq!(answer.header("X-Query"), Some("y=1&z"));
@@ -20,8 +20,8 @@ fn a_request_is_answered_with_length_and_date() {
 
 #[test]
 fn a_connection_serves_many_requests_in_order() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     for number in 0..50 {
         client.send(post(&format!("/{number}"), 3, "abc"));
         let answer = client.answer();
@@ -32,21 +32,21 @@ fn a_connection_serves_many_requests_in_order() {
 
 #[test]
 fn pipelined_requests_are_answered_in_order() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     let all: String = (0..16).map(|number| get(&format!("/{number}"))).collect();
     client.send(all);
     for number in 0..16 {
         assert_eq!(client.answer().header("X-Path"), Some(format!("/{number}").as_str()));
     }
     let seen: Vec<_> = (0..16).map(|number| format!("GET /{number}")).collect();
-    assert_eq!(*house.product.seen.lock().unwrap(), seen);
+    assert_eq!(*server.product.seen.lock().unwrap(), seen);
 }
 
 #[test]
 fn head_has_the_length_and_no_body() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send("HEAD /big?5000 HTTP/1.1\r\nHost: a\r\n\r\n");
     let head = client.head();
     assert_eq!((head.status, head.header("Content-Length")), (200, Some("5000")));
@@ -56,8 +56,8 @@ fn head_has_the_length_and_no_body() {
 
 #[test]
 fn no_content_has_neither_body_nor_length() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send(get("/none"));
     let none = client.head();
     assert_eq!((none.status, none.header("Content-Length")), (204, None));
@@ -67,8 +67,8 @@ fn no_content_has_neither_body_nor_length() {
 
 #[test]
 fn http_1_0_closes_unless_asked_to_stay() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
     let answer = client.answer();
     assert_eq!((answer.status, answer.header("Connection")), (200, Some("keep-alive")));
@@ -80,9 +80,9 @@ fn http_1_0_closes_unless_asked_to_stay() {
 
 #[test]
 fn connection_close_is_honoured() {
-    let house = House::new();
+    let server = TestServer::new();
     for headers in ["Connection: close", "Connection: x\r\nConnection: close", "Connection: x, Close"] {
-        let mut client = house.connect();
+        let mut client = server.connect();
         client.send(format!("GET /a HTTP/1.1\r\nHost: a\r\n{headers}\r\n\r\n"));
         let answer = client.answer();
         assert_eq!((answer.status, answer.header("Connection")), (200, Some("close")), "{headers}");
@@ -91,9 +91,9 @@ fn connection_close_is_honoured() {
 }
 
 #[test]
-fn an_answer_still_comes_when_the_client_has_ended_its_direction() {
-    let house = House::new();
-    let mut client = house.connect();
+fn a_client_that_has_ended_its_direction_still_gets_its_answer() {
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send(get("/big?20000"));
     client.stream().shutdown(Shutdown::Write).unwrap();
     assert_eq!(client.answer().body, pattern(20_000));
@@ -101,8 +101,8 @@ fn an_answer_still_comes_when_the_client_has_ended_its_direction() {
 
 #[test]
 fn large_answers_arrive_whole() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     for size in [1023, 1024, 65_536, 65_537, 3_000_000] {
         client.send(get(&format!("/big?{size}")));
         assert!(client.answer().body == pattern(size), "{size}");
@@ -111,28 +111,28 @@ fn large_answers_arrive_whole() {
 
 #[test]
 fn paths_are_decoded_and_absolute_targets_taken() {
-    let house = House::new();
+    let server = TestServer::new();
     for (target, path, query) in [
         ("/a%20b", "/a b", ""),
         ("http://example.com/p?q", "/p", "q"),
         ("http://example.com", "/", ""),
         ("/%41/", "/A/", ""),
     ] {
-        let answer = house.ask(&get(target));
+        let answer = server.ask(&get(target));
         assert_eq!(
             (answer.header("X-Path"), answer.header("X-Query")),
             (Some(path), Some(query)),
             "{target}"
         );
     }
-    let options = house.ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    let options = server.ask("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!((options.header("X-Method"), options.header("X-Path")), (Some("OPTIONS"), Some("*")));
 }
 
 #[test]
 fn a_body_waits_for_100_continue() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
     assert_eq!(client.head().status, 100);
     client.send("abcd");
@@ -143,8 +143,8 @@ fn a_body_waits_for_100_continue() {
 
 #[test]
 fn bodies_come_inline_large_and_in_chunks() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     for size in [0usize, 1, 1024, 1025, 65_536] {
         let body = String::from_utf8(pattern(size)).unwrap();
         client.send(post("/", size as u64, &body));
@@ -159,8 +159,8 @@ fn bodies_come_inline_large_and_in_chunks() {
 
 #[test]
 fn a_panic_is_a_500_and_the_next_request_is_fine() {
-    let house = House::with(|config| config.request_workers = 1);
-    let mut client = house.connect();
+    let server = TestServer::with(|config| config.request_workers = 1);
+    let mut client = server.connect();
     for path in ["/panic", "/later-panic", "/panic"] {
         client.send(get(path));
         let answer = client.answer();
@@ -173,25 +173,25 @@ fn a_panic_is_a_500_and_the_next_request_is_fine() {
 #[test]
 fn only_a_trusted_proxy_names_the_client() {
     let asked = "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 6.6.6.6, 203.0.113.9\r\n\r\n";
-    assert_eq!(House::new().ask(asked).header("X-Client"), Some("127.0.0.1"));
-    let trusting = House::with(|config| config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
+    assert_eq!(TestServer::new().ask(asked).header("X-Client"), Some("127.0.0.1"));
+    let trusting = TestServer::with(|config| config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
     assert_eq!(trusting.ask(asked).header("X-Client"), Some("203.0.113.9"));
 }
 
 #[test]
 fn an_ipv6_address_is_served_like_another() {
-    let house = House::with(|config| config.listen = "[::]:0".parse().unwrap());
-    let mut old = Client::connect(([127, 0, 0, 1], house.address.port()).into());
+    let server = TestServer::with(|config| config.listen = "[::]:0".parse().unwrap());
+    let mut old = Client::connect(([127, 0, 0, 1], server.address.port()).into());
     old.send(get("/"));
     assert_eq!(old.answer().header("X-Client"), Some("127.0.0.1"));
-    // A connection that the server has to close itself: it must be found among the mapped addresses, too.
+    // The server must close this connection itself, and so find it by its IPv4-mapped address.
     old.send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
     assert_eq!(old.answer().status, 400);
     assert_eq!(old.until_closed(), b"");
 }
 
 #[test]
-fn a_socket_that_someone_else_opened_is_served() {
+fn a_socket_that_was_opened_elsewhere_is_served() {
     use sightline::http::{Server, ServerConfig};
     use std::sync::Arc;
 
@@ -205,7 +205,7 @@ fn a_socket_that_someone_else_opened_is_served() {
 }
 
 #[test]
-fn a_configuration_out_of_range_is_refused_by_name() {
+fn a_configuration_error_names_the_field() {
     use sightline::http::{Server, ServerConfig};
 
     type Change = fn(&mut ServerConfig);

@@ -1,30 +1,29 @@
-//! Everything at once, for as long as it is told to, against the real service; then nothing may be left of it,
-//! and every run and every charge must add up.
+//! All kinds of clients at once, against the real service. Afterwards all resources must be freed, and the runs and
+//! charges must add up.
 //!
-//! `scripts/soak` runs it; `SIGHTLINE_TEST_SOAK_SECONDS` sets how long (30 by default),
-//! `SIGHTLINE_TEST_SOAK_SEED` where chance begins.
+//! `scripts/soak` runs it. `SIGHTLINE_TEST_SOAK_SECONDS` sets its duration (30 by default), `SIGHTLINE_TEST_SOAK_SEED`
+//! the seed of its random numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::chance::{Chance, setting};
 use super::kit::{Client, get};
 use super::soak_clients::{Crew, Log, Parked};
+use crate::support::admin::{admin_of, figure};
 use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::server::{Server, Setup};
 
-/// Clients at work at the same time.
+/// Number of concurrent clients.
 const CLIENTS: u64 = 8;
-/// Of the threads at hand for new connections the HTTP library lets go when it finds the time, between probes.
+/// tiny_http ends its idle threads for new connections at any time between probes.
 const SPARE_THREADS: usize = 2;
-/// What may stay in memory afterwards, on top of what the service held before: the cache of serialized runs may
-/// hold that much, and the soak does not fill it.
+/// Memory that the service may hold afterwards beyond what it held before, in bytes. The cache of serialized runs may hold
+/// that much, and the soak does not fill it.
 const GROWTH_KIB: u64 = 64 * 1024;
-/// A run that has ended stays in memory for a minute, an idle outgoing connection less.
+/// Time until everything is freed. A run that has ended stays in memory for a minute, an idle outgoing connection for less.
 const SETTLING: Duration = Duration::from_secs(150);
 
 #[test]
@@ -44,7 +43,7 @@ fn soak(database: &TestDatabase) {
         .realistic()
         .database(&database.url)
         .flag("--check-timeout=2s")
-        // Some modules ask once in many seconds, and here many searches ask for them.
+        // Some modules send one request in many seconds, and many searches here need them.
         .flag("--run-timeout=6s")
         .flag("--keep-alive=1s")
         .flag("--plans=small=40:api:premium,unlimited=unlimited:api:premium")
@@ -83,30 +82,29 @@ fn soak(database: &TestDatabase) {
         after.is_back_to(&before)
     });
     println!("{}: before {before:?}, after {after:?}", database.name);
-    assert!(is_back, "not as before: {before:?}, {after:?}; {names:?} and {:?}", thread_names(&crew.server));
-    let load = crew.server.request("GET", "/v1/health").send().json()["load"].clone();
-    assert_eq!(
-        (&load["refused_total"], &load["accept_loop_rebuilds_total"]),
-        (&0.into(), &0.into()),
-        "{load}"
+    assert!(
+        is_back,
+        "resources are not freed: {before:?}, {after:?}; {names:?} and {:?}",
+        thread_names(&crew.server)
     );
+    let figures = ["sightline_http_overloaded_total", "sightline_http_accept_rebuilds_total"];
+    assert_eq!(figures.map(|name| crew.server.figure(name)), [0.0, 0.0], "{figures:?}");
     let used = crew.what_the_api_says(&log);
     assert_eq!(crew.server.terminate().code(), Some(0));
     what_the_database_says(database, &log, used);
 }
 
-/// What the service's process holds.
+/// Resources of the service's process.
 #[derive(Debug, Clone, Copy)]
 struct Footprint {
     threads: usize,
     descriptors: usize,
-    /// What it keeps for itself. Pages of files are the system's to take back; among them the program's own debug
-    /// information, 30 MB, which the first panic reads where `RUST_BACKTRACE` is set (the HTTP library panics over
-    /// a body of 2^63 bytes, on a thread that exists for that).
+    /// Private memory. Pages of files do not count, since the system can reclaim them. Among them are 30 MB of debug
+    /// information that the first panic reads if `RUST_BACKTRACE` is set (a body of 2^63 bytes makes tiny_http panic).
     anonymous_kib: u64,
 }
 
-/// What threads of a process are called, and how many there are of each: said where a soak fails.
+/// Returns the names of a process's threads and their numbers, for the message of a failed soak.
 fn thread_names(server: &Server) -> BTreeMap<String, usize> {
     let mut names = BTreeMap::new();
     for task in fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap() {
@@ -136,33 +134,33 @@ impl Footprint {
     }
 }
 
-/// Waits until nothing is under way and `is_so`, at most for [`SETTLING`]. Asks on one connection: new ones keep
-/// the HTTP library's threads awake.
+/// Waits until the service is idle and `is_so`, at most for [`SETTLING`]. It uses one connection, since new ones keep the
+/// threads of tiny_http alive.
 fn settle(server: &Server, mut is_so: impl FnMut(&Server) -> bool) -> bool {
     let until = Instant::now() + SETTLING;
-    let mut client = Client::connect(server.address);
+    let mut client = Client::connect(admin_of(server));
     loop {
-        client.send(get("/v1/health"));
-        let health: Value = serde_json::from_slice(&client.answer().body).unwrap();
-        let load = &health["load"];
+        client.send(get("/metrics"));
+        let page = String::from_utf8(client.answer().body).unwrap();
+        let figure_of = |name: &str| figure(&page, &format!("sightline_{name}")).unwrap();
         let is_quiet =
-            ["runs_driven", "runs_waiting", "check_workers_busy", "streams_open", "requests_queued"]
+            ["runs_driven", "runs_waiting", "check_workers_busy", "http_long_threads", "http_queue_length"]
                 .iter()
-                .all(|name| load[*name] == 0);
-        // This one, and it may be a probe.
-        let is_alone = load["connections"].as_u64().is_some_and(|connections| connections <= 2);
+                .all(|name| figure_of(name) == 0.0);
+        // It may be a probe.
+        let is_alone = figure_of("http_connections") <= 1.0;
         if is_quiet && is_alone && is_so(server) {
             return true;
         }
         if Instant::now() >= until {
-            println!("{load}");
+            println!("{page}");
             return false;
         }
         std::thread::sleep(Duration::from_millis(200));
     }
 }
 
-/// The books, behind the service's back. `used` is what the API says of all accounts together.
+/// Checks the database directly. `used` is the number of used credits of all accounts, as the API reports it.
 fn what_the_database_says(database: &TestDatabase, log: &Log, used: u64) {
     let number = |sql: &str| database.number(sql);
     assert_eq!(number("SELECT count(*) FROM runs WHERE status = 'running'"), 0);
@@ -189,21 +187,11 @@ fn what_the_database_says(database: &TestDatabase, log: &Log, used: u64) {
     let odd = "SELECT count(*) FROM runs WHERE credits_charged <> \
                (SELECT coalesce(sum(CASE kind WHEN 'charge' THEN credits ELSE -credits END), 0) \
                 FROM charges WHERE charges.run = runs.id)";
-    assert_eq!(number(odd), 0, "what a run says it cost is what was booked");
+    assert_eq!(number(odd), 0, "the cost of a run is the booked cost");
     let odd = "SELECT count(*) FROM runs WHERE total_results <> \
                (SELECT count(*) FROM results WHERE results.run = runs.id)";
-    assert_eq!(number(odd), 0, "a run has the results that it counts");
+    assert_eq!(number(odd), 0, "a run has as many results as it counts");
     let orphans =
         "SELECT count(*) FROM results WHERE NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = results.run)";
     assert_eq!(number(orphans), 0);
-}
-
-/// The ids in a page of the list.
-pub(crate) fn ids(page: &Value) -> BTreeSet<String> {
-    page["searches"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|run| run["run_id"].as_str().unwrap().to_owned())
-        .collect()
 }

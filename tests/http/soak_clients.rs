@@ -1,4 +1,4 @@
-//! What the clients of the soak do, and what they remember of it.
+//! The actions of the soak's clients, and their records.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Write;
@@ -10,21 +10,20 @@ use serde_json::{Value, json};
 use super::chance::Chance;
 use super::hostile_cases;
 use super::kit::Client;
-use super::soak::ids;
 use crate::support::awaited;
-use crate::support::server::{Answer, Event, RequestBuilder, Server};
+use crate::support::server::{Answer, Event, RequestBuilder, Server, run_ids};
 
-/// All that a client knows afterwards.
+/// The record of a client.
 #[derive(Default)]
 pub(crate) struct Log {
-    /// Runs that were started, by any client.
+    /// Runs that any client has started.
     pub(crate) known: BTreeSet<String>,
     pub(crate) deleted: BTreeSet<String>,
-    /// Idempotency keys and bodies of searches whose answer nobody stayed for.
+    /// Idempotency keys and bodies of searches whose client disconnected before the answer.
     unknown: Vec<(String, Value)>,
-    /// A run of the first account that is there.
+    /// Returns a run of the first account that is not deleted.
     readable: Option<String>,
-    /// How often what was done.
+    /// Number of times each action was done.
     done: BTreeMap<&'static str, usize>,
 }
 
@@ -42,7 +41,7 @@ impl Log {
         format!("{} runs, {} of them deleted; {:?}", self.known.len(), self.deleted.len(), self.done)
     }
 
-    /// A soak that did nothing proves nothing.
+    /// Asserts that every action was done.
     pub(crate) fn must_be_varied(&self) {
         for (what, _) in ACTIONS {
             assert!(self.done.contains_key(what), "never {what}: {:?}", self.done);
@@ -56,7 +55,7 @@ impl Log {
     }
 }
 
-/// Connections that are held open and do nothing more. The oldest give way.
+/// Idle connections that are held open. The oldest are dropped when there are too many.
 #[derive(Default)]
 pub(crate) struct Parked(VecDeque<TcpStream>);
 
@@ -69,7 +68,7 @@ impl Parked {
     }
 }
 
-/// Two accounts on one service: one may search without end, the other has some credits.
+/// Two accounts on one service: one has unlimited credits, the other a few.
 pub(crate) struct Crew {
     pub(crate) server: Server,
     rich: String,
@@ -100,13 +99,14 @@ impl Crew {
         let (rich, poor) = (server.key.clone(), server.new_key("small"));
         let catalog = server.get("/v1/modules").json();
         let modules = catalog["modules"].as_array().unwrap().iter();
+        let modules = modules.filter(|module| module["enabled"] == true);
         let modules = modules.filter(|module| module["type"] == "username" && module["premium"] == false);
         let modules = modules.map(|module| module["id"].as_str().unwrap().to_owned()).collect();
         Self { server, rich, poor, hostile: hostile_cases::quick(), modules }
     }
 
-    /// Each mode, and as many whole searches at once as make every check worker work: what is made when it is
-    /// first needed is there afterwards.
+    /// Uses each mode once, and starts enough searches to keep every check worker busy, so that everything that is created
+    /// on first use exists afterwards.
     pub(crate) fn warm_up(&self) -> Log {
         let log = Mutex::new(Log::default());
         std::thread::scope(|scope| {
@@ -127,7 +127,7 @@ impl Crew {
         log.into_inner().unwrap()
     }
 
-    /// This client's share of one round of all actions: each is done once, however slow the machine is.
+    /// Does this client's share of one round of all actions. Each action is done once, however slow the machine is.
     pub(crate) fn begin(
         &self,
         client: u64,
@@ -151,10 +151,10 @@ impl Crew {
         *log.done.entry(what).or_default() += 1;
     }
 
-    /// Asks again for what nobody stayed for: each is one run, now at the latest.
+    /// Repeats the searches whose client disconnected. Each must be exactly one run.
     pub(crate) fn resolve_unknown(&self, log: &mut Log) {
         for (key, body) in std::mem::take(&mut log.unknown) {
-            // Of a stream the head alone is read.
+            // Only the head of a stream is read.
             let answer = awaited("the request is no longer in flight", || {
                 let request = self.ask("POST", "/v1/searches").header("Idempotency-Key", &key);
                 let answer = request.json(&body).stream();
@@ -165,7 +165,7 @@ impl Crew {
         }
     }
 
-    /// Lists all runs of both accounts, and gives the credits that they used together.
+    /// Lists all runs of both accounts. Returns the credits that both have used.
     pub(crate) fn what_the_api_says(&self, log: &Log) -> u64 {
         let (mut listed, mut used, mut charged) = (BTreeSet::new(), 0, 0);
         for key in [&self.rich, &self.poor] {
@@ -179,14 +179,14 @@ impl Crew {
                     assert_ne!(run["status"], "running", "{run}");
                     charged += run["credits_charged"].as_u64().unwrap();
                 }
-                listed.extend(ids(&page));
+                listed.extend(run_ids(&page));
                 let Some(next) = page["next_cursor"].as_str() else { break };
                 cursor = format!("&cursor={next}");
             }
         }
         let expected: BTreeSet<String> = log.known.difference(&log.deleted).cloned().collect();
-        assert_eq!(listed, expected, "the list is what was started and not deleted");
-        // What a deleted run cost stays spent.
+        assert_eq!(listed, expected, "the list has the runs that were started and not deleted");
+        // The cost of a deleted run is not given back.
         assert!(charged <= used && used <= charged + log.deleted.len() as u64, "{charged} {used}");
         used
     }
@@ -195,7 +195,7 @@ impl Crew {
         self.server.request(method, path).key(&self.rich)
     }
 
-    /// A search of some size, whose fate the name decides.
+    /// Returns a search of some size. Its name determines its outcome.
     fn search(&self, chance: &mut Chance) -> Value {
         let fate = chance.pick(&[
             "everybody",
@@ -259,7 +259,7 @@ impl Crew {
         let results = |events: Vec<Event>| -> Vec<Value> {
             let done = events.last().unwrap();
             assert_eq!(done.event, "done", "{events:?}");
-            // The newest of each id: a result comes again when another module finds it too.
+            // The newest version of each id counts: a result is sent again when another module finds it, too.
             let results: BTreeMap<u64, Value> = events
                 .iter()
                 .filter(|event| event.event == "result")
@@ -279,7 +279,7 @@ impl Crew {
         }
     }
 
-    /// The search may be begun or not: what it is known by is asked again later.
+    /// The search may have started or not. Its idempotency key is sent again later.
     fn leave_early(&self, chance: &mut Chance, log: &mut Log, _: &mut Parked) {
         let mut body = self.search(chance);
         if let Some(mode) = ["stream", "wait"].get(chance.below(3)) {
@@ -314,7 +314,7 @@ impl Crew {
         self.ask("GET", &path).send().is_error(404, "not_found");
     }
 
-    /// Many on one connection.
+    /// Sends many requests on one connection.
     fn read(&self, chance: &mut Chance, log: &mut Log, _: &mut Parked) {
         let mut client = Client::connect(self.server.address);
         for _ in 0..1 + chance.below(20) {
@@ -356,11 +356,11 @@ impl Crew {
         parked.add(socket);
     }
 
-    /// Asks for more than a socket holds, and takes nothing of it.
+    /// Requests more than a socket's buffers hold, and reads nothing.
     fn be_deaf(&self, _: &mut Chance, _: &mut Log, parked: &mut Parked) {
         let mut socket = TcpStream::connect(self.server.address).unwrap();
         let request = format!("GET /v1/modules HTTP/1.1\r\nHost: a\r\nX-API-Key: {}\r\n\r\n", self.rich);
-        // As many as may wait behind one another.
+        // As many as may be pipelined.
         let _ = socket.write_all(request.repeat(12).as_bytes());
         parked.add(socket);
     }

@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use sightline::http::StreamEnd;
 
-use super::kit::{House, get};
+use super::kit::{TestServer, get};
 use crate::support::eventually;
 
 #[test]
 fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
-    let house = House::new();
-    let pieces = house.product.next_stream();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send(get("/stream"));
     let head = client.head();
     assert_eq!(head.status, 200);
@@ -25,32 +25,31 @@ fn a_stream_comes_piece_by_piece_and_then_the_connection_is_closed() {
     }
     drop(pieces);
     assert_eq!(client.piece(), None);
-    // The client keeps its side open: it is the server that closes.
+    // The client keeps its side open, so that only the server can close the connection.
     assert_eq!(client.until_closed(), b"");
-    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
-/// What waiting for an acknowledgement costs.
+/// The delay of an acknowledgement.
 const HELD_BACK: Duration = Duration::from_millis(40);
 
-/// Who waits for acknowledgements does so in every round; the machine's own pauses fall into some.
+/// Number of rounds. A server that waits for acknowledgements does so in every round; pauses of the machine affect some.
 fn median(mut rounds: Vec<Duration>) -> Duration {
     rounds.sort();
     rounds[rounds.len() / 2]
 }
 
-/// On a connection that has gone to and fro for a while, Nagle's algorithm holds a stream's first piece back
-/// until the head is acknowledged, for which the client's kernel takes [`HELD_BACK`]. How slow the machine is now is
-/// measured by what comes before.
+/// After some requests on a connection Nagle's algorithm would hold a stream's first piece back until the head is
+/// acknowledged, which takes [`HELD_BACK`]. The requests before it measure how slow the machine is.
 #[test]
 fn a_streams_first_piece_does_not_wait_for_an_acknowledgement() {
     let rounds = 25;
-    let house = House::new();
+    let server = TestServer::new();
     let (mut to_and_fro, mut first_pieces) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let pieces = house.product.next_stream();
+        let pieces = server.product.next_stream();
         pieces.send(b"a piece".to_vec()).unwrap();
-        let mut client = house.connect();
+        let mut client = server.connect();
         let begun = Instant::now();
         for _ in 0..30 {
             client.send(get("/"));
@@ -67,12 +66,12 @@ fn a_streams_first_piece_does_not_wait_for_an_acknowledgement() {
     assert!(first_piece < HELD_BACK / 3 || first_piece < to_and_fro, "{first_piece:?}, {to_and_fro:?}");
 }
 
-/// The same for answers: each is one write.
+/// An answer is one write, so that no part of it waits for an acknowledgement.
 #[test]
 fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
     let rounds = 100;
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     for size in [100, 3000, 30_000] {
         let request = get(&format!("/big?{size}"));
         let (mut on_one, mut on_many) = (Vec::new(), Vec::new());
@@ -82,7 +81,7 @@ fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
             assert_eq!(client.answer().body.len(), size);
             on_one.push(begun.elapsed());
             let begun = Instant::now();
-            house.ask(&request);
+            server.ask(&request);
             on_many.push(begun.elapsed());
         }
         let (on_one, on_many) = (median(on_one), median(on_many));
@@ -92,10 +91,10 @@ fn answers_on_one_connection_do_not_wait_for_acknowledgements() {
 
 #[test]
 fn a_stream_to_http_1_0_ends_with_the_connection() {
-    let house = House::new();
+    let server = TestServer::new();
     for headers in ["", "Connection: keep-alive\r\n"] {
-        let pieces = house.product.next_stream();
-        let mut client = house.connect();
+        let pieces = server.product.next_stream();
+        let mut client = server.connect();
         client.send(format!("GET /stream HTTP/1.0\r\n{headers}\r\n"));
         let head = client.head();
         assert_eq!((head.header("Transfer-Encoding"), head.header("Connection")), (None, Some("close")));
@@ -108,22 +107,22 @@ fn a_stream_to_http_1_0_ends_with_the_connection() {
 
 #[test]
 fn a_request_behind_a_stream_is_not_served() {
-    let house = House::new();
-    let pieces = house.product.next_stream();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send(get("/stream") + &get("/behind"));
     client.head();
     drop(pieces);
     assert_eq!(client.piece(), None);
     assert_eq!(client.until_closed(), b"");
-    assert!(house.product.seen.lock().unwrap().is_empty());
+    assert!(server.product.seen.lock().unwrap().is_empty());
 }
 
 #[test]
 fn head_of_a_stream_has_no_body() {
-    let house = House::new();
-    let _pieces = house.product.next_stream();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let _pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send("HEAD /stream HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.head().status, 200);
     assert_eq!(client.until_closed(), b"");
@@ -131,55 +130,55 @@ fn head_of_a_stream_has_no_body() {
 
 #[test]
 fn a_stream_that_breaks_does_not_look_complete() {
-    let house = House::new();
-    let mut client = house.connect();
+    let server = TestServer::new();
+    let mut client = server.connect();
     client.send(get("/stream-panic"));
     client.head();
     assert_eq!(client.piece().unwrap(), b"begun");
     assert_eq!(client.until_closed(), b"", "no last chunk");
-    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
 #[test]
-fn a_reader_that_went_away_ends_its_stream() {
-    let house = House::new();
-    let pieces = house.product.next_stream();
-    let mut client = house.connect();
+fn a_reader_that_disconnects_ends_its_stream() {
+    let server = TestServer::new();
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send(get("/stream"));
     client.head();
     drop(client);
-    eventually("the stream notices", || {
+    eventually("the stream ends", || {
         let _ = pieces.send(b"anyone?".to_vec());
-        *house.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
+        *server.product.stream_ends.lock().unwrap() == [StreamEnd::ReaderGone]
     });
-    eventually("the stream's thread ends", || house.server().load().streams_open == 0);
+    eventually("the stream's thread ends", || server.running().load().streams_open == 0);
 }
 
 #[test]
-fn streams_over_the_limit_are_refused_and_places_come_free() {
-    let house = House::with(|config| config.max_streams = 2);
-    let feeds = [house.product.next_stream(), house.product.next_stream()];
-    let mut readers = [house.connect(), house.connect()];
+fn streams_over_the_limit_are_refused_until_others_end() {
+    let server = TestServer::with(|config| config.max_streams = 2);
+    let feeds = [server.product.next_stream(), server.product.next_stream()];
+    let mut readers = [server.connect(), server.connect()];
     for reader in &mut readers {
         reader.send(get("/stream"));
         assert_eq!(reader.head().status, 200);
     }
-    let mut third = house.connect();
+    let mut third = server.connect();
     for path in ["/stream", "/later"] {
-        let _unused = house.product.next_stream();
+        let _unused = server.product.next_stream();
         third.send(get(path));
         let refused = third.answer();
         assert_eq!((refused.status, refused.text()), (503, "Overloaded { retry_after: 5s } GET"));
         assert_eq!(refused.header("Retry-After"), Some("5"));
     }
-    assert_eq!(house.server().load().refused_total, 2);
-    // The connection and the plain requests are fine.
+    assert_eq!(server.running().load().refused_total, 2);
+    // The connection and plain requests still work.
     third.send(get("/plain"));
     assert_eq!(third.answer().status, 200);
     drop(feeds);
-    eventually("the places come free", || house.server().load().streams_open == 0);
-    house.product.streams.lock().unwrap().clear();
-    let again = house.product.next_stream();
+    eventually("all threads are free", || server.running().load().streams_open == 0);
+    server.product.streams.lock().unwrap().clear();
+    let again = server.product.next_stream();
     drop(again);
     third.send(get("/stream"));
     assert_eq!(third.head().status, 200);
@@ -187,44 +186,44 @@ fn streams_over_the_limit_are_refused_and_places_come_free() {
 
 #[test]
 fn waits_hold_no_request_worker() {
-    let house = House::with(|config| config.request_workers = 2);
-    let mut waiting: Vec<_> = (0..20).map(|_| house.connect()).collect();
+    let server = TestServer::with(|config| config.request_workers = 2);
+    let mut waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
     for client in &mut waiting {
         client.send(get("/later"));
     }
-    house.product.gate.wait_for_arrivals(20);
-    assert_eq!(house.ask(&get("/")).status, 200);
-    assert_eq!(house.server().load().streams_open, 20);
-    house.product.gate.open();
+    server.product.gate.wait_for_arrivals(20);
+    assert_eq!(server.ask(&get("/")).status, 200);
+    assert_eq!(server.running().load().streams_open, 20);
+    server.product.gate.open();
     for client in &mut waiting {
         assert_eq!(client.answer().text(), "later");
-        // A wait leaves the connection as it was.
+        // The connection stays open after a wait.
         client.send(get("/next"));
         assert_eq!(client.answer().status, 200);
     }
 }
 
-/// The connection has been idle, as tiny_http sees it, while its request waited.
+/// For tiny_http the connection is idle while its request waits.
 #[test]
-fn an_answer_that_comes_after_the_idle_time_says_that_the_connection_ends() {
+fn an_answer_after_the_idle_timeout_announces_the_end_of_the_connection() {
     let idle = Duration::from_secs(2);
-    let house = House::with(|config| config.idle_timeout = idle);
-    let mut client = house.connect();
+    let server = TestServer::with(|config| config.idle_timeout = idle);
+    let mut client = server.connect();
     client.send(get("/later"));
-    house.product.gate.wait_for_arrivals(1);
-    // The server's own clock began before the request was here.
+    server.product.gate.wait_for_arrivals(1);
+    // The server's idle time began before the request was sent.
     let begun = Instant::now();
     eventually("the idle time is over", || begun.elapsed() > idle * 5 / 4);
-    house.product.gate.open();
+    server.product.gate.open();
     let answer = client.answer();
     assert_eq!((answer.text(), answer.header("Connection")), ("later", Some("close")));
 }
 
 #[test]
 fn a_stream_thread_works_on_a_stack_of_32_kib() {
-    let house = House::with(|config| config.stream_stack_bytes = 32 * 1024);
-    let pieces = house.product.next_stream();
-    let mut client = house.connect();
+    let server = TestServer::with(|config| config.stream_stack_bytes = 32 * 1024);
+    let pieces = server.product.next_stream();
+    let mut client = server.connect();
     client.send(get("/stream"));
     client.head();
     pieces.send(vec![b'x'; 100_000]).unwrap();

@@ -1,9 +1,10 @@
 //! Deleting a run through an instance that does not drive it.
 
 use super::*;
+use crate::support::admin;
 
 #[test]
-fn a_run_that_is_deleted_elsewhere_stops_and_is_gone_everywhere() {
+fn a_run_deleted_through_another_instance_stops_and_is_gone_at_all_instances() {
     let cluster = Cluster::start(3, 40, &["--check-workers=8"]);
     let [one, two, three] = &cluster.servers[..] else { unreachable!() };
     let run = one.search("username", "alice");
@@ -17,11 +18,10 @@ fn a_run_that_is_deleted_elsewhere_stops_and_is_gone_everywhere() {
     for stream in streams {
         let last = stream.all().pop().unwrap();
         assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &json!("not_found")));
+        // The deletion is final: there is no time to retry after.
+        assert_eq!((&last.data["status"], last.data.get("retry_after")), (&json!("failed"), None));
     }
-    eventually("its driver has gone", || {
-        let load = one.request("GET", "/v1/health").send().json()["load"].clone();
-        load["runs_driven"] == 0
-    });
+    eventually("its driver has gone", || one.figure("sightline_runs_driven") == 0.0);
     cluster.site.open_all();
     for server in [one, two, three] {
         server.get(&path).is_error(404, "not_found");
@@ -34,14 +34,14 @@ fn a_run_that_is_deleted_elsewhere_stops_and_is_gone_everywhere() {
 }
 
 #[test]
-fn a_run_that_has_ended_is_gone_everywhere_too() {
+fn a_deleted_ended_run_is_gone_at_all_instances() {
     let cluster = Cluster::start(2, 3, &[]);
     cluster.site.open_all();
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     for _ in 0..5 {
         let run = one.search("username", "alice");
         let path = format!("/v1/searches/{run}");
-        // In the memory of the one, among the pages that the other keeps ready.
+        // The run is in the memory of the first instance, and in the cache of the second one.
         for server in [one, two] {
             server.finished(&run);
             assert_eq!(server.get(&path).status, 200);
@@ -53,7 +53,7 @@ fn a_run_that_has_ended_is_gone_everywhere_too() {
 }
 
 #[test]
-fn whoever_waits_for_a_run_is_told_that_it_was_deleted() {
+fn a_waiting_request_is_told_that_its_run_was_deleted() {
     let cluster = Cluster::start(2, 3, &[]);
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     let order = |server: &Server| {
@@ -61,16 +61,18 @@ fn whoever_waits_for_a_run_is_told_that_it_was_deleted() {
         let request = server.request("POST", "/v1/searches").key(&server.key).header("Prefer", "wait=50");
         request.header("Idempotency-Key", "the-one").json(&body).send()
     };
-    let waits = |server: &Server| {
-        let load = server.request("GET", "/v1/health").send().json()["load"].clone();
-        load["streams_open"].as_u64().is_some_and(|open| open > 0)
+    // The thread of a request that waits is found before its search is begun: that it exists says nothing yet.
+    let has_begun = |server: &Server| {
+        let page = admin::get(admin::admin_of(server), "/metrics").text;
+        let starts = "sightline_store_operation_duration_seconds_count{operation=\"start\"}";
+        admin::figure(&page, starts).is_some_and(|count| count > 0.0)
     };
     std::thread::scope(|scope| {
-        // At the instance that drives it, and at another one, which is asked for the same.
+        // One request waits at the instance that drives the run, and one with the same key at another instance.
         let first = scope.spawn(|| order(one));
         cluster.site.wait_for("one", "m0");
         let second = scope.spawn(|| order(two));
-        eventually("both wait", || waits(one) && waits(two));
+        eventually("both searches have begun", || has_begun(one) && has_begun(two));
         let run = two.get("/v1/searches").json()["searches"][0]["run_id"].as_str().unwrap().to_owned();
         assert_eq!(two.request("DELETE", &format!("/v1/searches/{run}")).key(&two.key).send().status, 204);
         for answer in [first, second] {

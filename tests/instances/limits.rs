@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use super::*;
 use crate::support::server::Answer;
 
-/// So many requests at the same moment, one instance after the other.
+/// Sends so many requests at the same time, alternating between the instances.
 fn race(cluster: &Cluster, requests: usize, ask: impl Fn(&Server) -> Answer + Sync) -> Vec<Answer> {
     let (ask, barrier) = (&ask, &Barrier::new(requests));
     std::thread::scope(|scope| {
@@ -22,8 +22,8 @@ fn race(cluster: &Cluster, requests: usize, ask: impl Fn(&Server) -> Answer + Sy
     })
 }
 
-/// Lets each instance make connections to the database, some at a time: on a busy machine many at once may take longer
-/// than a request waits for one.
+/// Makes each instance open its connections to the database, a few at a time: on a busy machine, opening many at once
+/// may take longer than a request waits for one.
 fn warm_up(cluster: &Cluster) {
     let key = cluster.servers[0].new_key("pro");
     eventually("all instances answer many at once", || {
@@ -53,7 +53,7 @@ fn searches_are_limited_exactly_over_all_instances() {
         assert_eq!(remaining(answer), 0);
     }
     assert_eq!(cluster.database.number("SELECT count(*) FROM runs"), 10);
-    // Another account has limits of its own.
+    // Another account has its own limits.
     let other = cluster.servers[1].new_key("pro");
     let answer = cluster.servers[2].request("POST", "/v1/searches").key(&other).json(&search("alice")).send();
     assert_eq!((answer.status, remaining(&answer)), (200, 9), "{answer}");
@@ -77,7 +77,7 @@ fn a_stream_that_is_refused_does_not_count_as_a_search() {
 }
 
 #[test]
-fn reads_never_pass_their_limit_and_get_all_of_it() {
+fn reads_get_all_of_their_limit_and_never_exceed_it() {
     const LIMIT: usize = 60;
     let cluster = Cluster::start(2, 1, &[&format!("--rate-limit-read={LIMIT}")]);
     warm_up(&cluster);
@@ -85,7 +85,7 @@ fn reads_never_pass_their_limit_and_get_all_of_it() {
     let taken = |answers: &[Answer]| answers.iter().filter(|answer| answer.status == 200).count();
     let mut granted = taken(&race(&cluster, 2 * LIMIT, read));
     println!("{granted} of {LIMIT} at once");
-    // What one instance was granted and did not use, another one gets after a while.
+    // Another instance gets the unused requests that were granted to this one after a while.
     let end = Instant::now() + PATIENCE;
     while granted < LIMIT {
         assert!(Instant::now() < end, "only {granted} were granted");
@@ -98,7 +98,7 @@ fn reads_never_pass_their_limit_and_get_all_of_it() {
 }
 
 #[test]
-fn a_read_costs_no_round_trip_of_its_own() {
+fn a_read_needs_no_round_trip_of_its_own() {
     let cluster = Cluster::start(2, 1, &["--rate-limit-read=10000"]);
     for _ in 0..1000 {
         assert!(cluster.servers.iter().all(|server| server.get("/v1/searches").status == 200));
@@ -110,7 +110,7 @@ fn a_read_costs_no_round_trip_of_its_own() {
 }
 
 #[test]
-fn a_key_that_is_revoked_and_a_plan_that_is_changed_hold_everywhere() {
+fn revoked_keys_and_changed_plans_apply_at_all_instances() {
     let cluster = Cluster::start(2, 1, &[]);
     let email = "somebody@example.com";
     let cli = |arguments: &[&str]| cluster.servers[0].cli(arguments);
@@ -136,7 +136,7 @@ fn a_key_that_is_revoked_and_a_plan_that_is_changed_hold_everywhere() {
 }
 
 #[test]
-fn the_same_idempotency_key_at_the_same_time_is_one_run_and_one_charge() {
+fn simultaneous_requests_with_one_idempotency_key_make_one_run_and_one_charge() {
     let cluster = Cluster::start(3, 1, &[]);
     warm_up(&cluster);
     for number in 0..10 {
@@ -151,7 +151,7 @@ fn the_same_idempotency_key_at_the_same_time_is_one_run_and_one_charge() {
             .map(|answer| answer.json()["run_id"].clone())
             .collect();
         assert!(!runs.is_empty() && runs.iter().all(|run| *run == runs[0]), "{runs:?}");
-        // Two at once on one instance: the second may be told to come again.
+        // Of two requests at once on one instance, the second may be told to retry.
         for answer in answers.iter().filter(|answer| answer.status != 200) {
             answer.is_error(409, "idempotency_conflict");
         }

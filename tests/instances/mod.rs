@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 mod deleting;
 mod following;
 mod limits;
+mod queue;
 mod site;
 mod taking_over;
 
@@ -17,37 +18,54 @@ use crate::support::databases::{TestDatabase, postgres};
 use crate::support::folder::Folder;
 use crate::support::server::{Event, EventStream, PATIENCE, Server, Setup};
 
-/// Their names: the User-Agent by which the site tells them apart.
+/// The names of the instances, which are the User-Agents by which the site distinguishes them.
 const NAMES: [&str; 3] = ["one", "two", "three"];
 
-/// Instances on one database that search a site of the test's own.
+/// Instances on one database that query a site of the test.
 struct Cluster {
     servers: Vec<Server>,
     database: TestDatabase,
     site: Site,
-    _folder: Folder,
+    flags: Vec<String>,
+    folder: Folder,
 }
 
 impl Cluster {
-    /// So many instances, and so many modules to ask.
+    /// Starts so many instances with so many modules.
     fn start(instances: usize, modules: usize, flags: &[&str]) -> Self {
         let (folder, site, database) = (Folder::new(), Site::start(), postgres());
-        let catalog = folder.path("catalog.json");
-        std::fs::write(&catalog, site.catalog(modules)).unwrap();
-        let start = |name: &&str| {
-            let setup = Setup::real().database(&named(&database.url, name)).flag("--no-builtin");
-            let setup = setup.flag("--allow-private-targets").flag(&format!("--catalog={catalog}"));
-            let setup = setup.flag(&format!("--user-agent={name}/1")).flag("--check-timeout=5m");
-            let setup = setup.flag("--run-timeout=10m");
-            flags.iter().fold(setup, |setup, flag| setup.flag(flag)).start()
-        };
-        let mut servers: Vec<Server> = NAMES[..instances].iter().map(start).collect();
-        let key = servers[0].key.clone();
-        servers.iter_mut().for_each(|server| server.key.clone_from(&key));
-        Self { servers, database, site, _folder: folder }
+        std::fs::write(folder.path("catalog.json"), site.catalog(modules)).unwrap();
+        let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let mut cluster = Self { servers: Vec::new(), database, site, flags, folder };
+        cluster.start_instances(instances);
+        cluster
     }
 
-    /// What the runs, their results and their charges are, but for who drives and until when.
+    fn start_instances(&mut self, instances: usize) {
+        let name_of = |flag: &str| flag.split('=').next().map(str::to_owned);
+        let is_given = |flag: &&str| self.flags.iter().any(|given| name_of(given) == name_of(flag));
+        let timeouts = ["--check-timeout=5m", "--run-timeout=10m"].into_iter().filter(|flag| !is_given(flag));
+        let timeouts: Vec<String> = timeouts.map(str::to_owned).collect();
+        let start = |name: &&str| {
+            let setup = Setup::real().database(&named(&self.database.url, name)).flag("--no-builtin");
+            let catalog = format!("--catalog={}", self.folder.path("catalog.json"));
+            let setup = setup.flag("--allow-private-targets").flag(&catalog);
+            setup.flag(&format!("--user-agent={name}/1")).flags(&timeouts).flags(&self.flags).start()
+        };
+        let mut servers: Vec<Server> = NAMES[..instances].iter().map(start).collect();
+        let key = self.servers.first().unwrap_or(&servers[0]).key.clone();
+        servers.iter_mut().for_each(|server| server.key.clone_from(&key));
+        self.servers = servers;
+    }
+
+    /// Kills all instances, and starts them again.
+    fn restart_all(&mut self) {
+        let instances = self.servers.len();
+        self.servers.iter_mut().for_each(Server::kill);
+        self.start_instances(instances);
+    }
+
+    /// Returns the stored runs, results and charges, without the leases.
     fn written(&self) -> String {
         self.text(
             "SELECT concat((SELECT json_agg(to_jsonb(r) - 'lease_until' ORDER BY r.id) FROM runs r), \
@@ -65,7 +83,7 @@ impl Cluster {
             .get(0)
     }
 
-    /// Waits until that instance asks the database nothing: its readers have seen what there is.
+    /// Waits until an instance sends no queries to the database: its readers have read everything.
     fn wait_until_quiet(&self, name: &str) {
         let sql = format!(
             "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' \
@@ -78,12 +96,12 @@ impl Cluster {
         }
     }
 
-    /// Which instance drives a run, or drove it when it died or stood still: the id it gave itself.
+    /// Returns the id of the instance that drives a run, or drove it last.
     fn driver_of(&self, run: &str) -> String {
         self.text(&format!("SELECT coalesce(owner::text, 'nobody') FROM runs WHERE id = '{run}'"))
     }
 
-    /// Waits until another instance than that drives all these runs; gives how long that took.
+    /// Waits until another instance drives all these runs. Returns how long that took.
     fn wait_until_taken_from(&self, driver: &str, runs: &[String]) -> Duration {
         eventually("others go on with them", || {
             runs.iter().all(|run| ![driver, "nobody"].contains(&self.driver_of(run).as_str()))
@@ -91,7 +109,7 @@ impl Cluster {
     }
 }
 
-/// The address by which the database knows who asks.
+/// Returns the URL with the application name by which the database distinguishes the instances.
 fn named(url: &str, name: &str) -> String {
     format!("{url}{}application_name={name}", if url.contains('?') { '&' } else { '?' })
 }
@@ -102,7 +120,7 @@ fn stream(server: &Server, run: &str) -> EventStream {
     stream
 }
 
-/// The next frame; comments are passed over.
+/// Returns the next frame, without comments.
 fn next_frame(stream: &mut EventStream) -> Event {
     loop {
         let event = stream.next().expect("the stream ends");
@@ -112,7 +130,7 @@ fn next_frame(stream: &mut EventStream) -> Event {
     }
 }
 
-/// The next result's frame.
+/// Returns the data of the next `result` frame.
 fn next_result(stream: &mut EventStream) -> Value {
     loop {
         let event = next_frame(stream);
@@ -124,7 +142,7 @@ fn next_result(stream: &mut EventStream) -> Value {
     }
 }
 
-/// The ids and platforms of all results in these frames, in their order.
+/// Returns the ids and platforms of all results in these frames, in their order.
 fn results(events: &[Event]) -> Vec<(u64, String)> {
     let results = events.iter().filter(|event| event.event == "result");
     results.map(|event| identity(&event.data)).collect()
@@ -139,7 +157,7 @@ fn signal(server: &Server, name: &str) {
     assert!(done.success());
 }
 
-/// Waits until it holds; gives how long that took.
+/// Waits until a condition holds. Returns how long that took.
 fn eventually(what: &str, holds: impl Fn() -> bool) -> Duration {
     let began = Instant::now();
     while !holds() {

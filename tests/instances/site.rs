@@ -1,4 +1,4 @@
-//! A site of the test's own on which everybody has a profile, and which answers when the test lets it.
+//! A site of the test on which every profile exists, and which answers only when the test permits it.
 
 use std::collections::HashSet;
 use std::io::{Read, Write};
@@ -9,26 +9,27 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
+use crate::support::connections::answer_all;
 use crate::support::server::PATIENCE;
 
-/// Listens on all of 127.0.0.0/8, so that each module has a host of its own.
+/// Listens on all of 127.0.0.0/8, so that each module has its own host.
 pub(crate) struct Site {
     port: u16,
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
 }
 
 #[derive(Default)]
-struct Desk {
+struct Shared {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Modules that are answered, by whom asks.
+    /// The modules that are answered, by the user agent.
     open: HashSet<(String, String)>,
     all_open: bool,
-    /// Who asked for which module, in this order.
+    /// The requests in their order: user agent and module.
     asked: Vec<(String, String)>,
 }
 
@@ -36,19 +37,13 @@ impl Site {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let desk = Arc::new(Desk::default());
-        let clerk = Arc::clone(&desk);
-        // Ends with the tests' process.
-        std::thread::spawn(move || {
-            for socket in listener.incoming() {
-                let clerk = Arc::clone(&clerk);
-                std::thread::spawn(move || clerk.answer(socket.unwrap()));
-            }
-        });
-        Self { port, desk }
+        let shared = Arc::new(Shared::default());
+        let server = Arc::clone(&shared);
+        answer_all(listener, move |socket| server.answer(socket));
+        Self { port, shared }
     }
 
-    /// Modules `m0`, `m1`, … that ask this site.
+    /// Returns a catalogue of the modules `m0`, `m1`, … that query this site.
     pub(crate) fn catalog(&self, modules: usize) -> String {
         let module = |number: usize| {
             let host = format!("127.0.{}.{}:{}", number / 200 + 1, number % 200 + 1, self.port);
@@ -62,44 +57,44 @@ impl Site {
         Value::from((0..modules).map(module).collect::<Vec<_>>()).to_string()
     }
 
-    /// From now on `agent` gets an answer for that module, whenever it asks or has asked.
+    /// Answers the requests of `agent` for that module, pending ones too.
     pub(crate) fn open_to(&self, agent: &str, module: &str) {
-        self.desk.state.lock().open.insert((agent.to_owned(), module.to_owned()));
-        self.desk.changed.notify_all();
+        self.shared.state.lock().open.insert((agent.to_owned(), module.to_owned()));
+        self.shared.changed.notify_all();
     }
 
-    /// From now on all get an answer for that module.
+    /// Answers the requests of all for that module.
     pub(crate) fn open(&self, module: &str) {
         self.open_to("*", module);
     }
 
     pub(crate) fn open_all(&self) {
-        self.desk.state.lock().all_open = true;
-        self.desk.changed.notify_all();
+        self.shared.state.lock().all_open = true;
+        self.shared.changed.notify_all();
     }
 
-    /// Waits until `agent` has asked for that module.
+    /// Waits until `agent` has sent a request for that module.
     pub(crate) fn wait_for(&self, agent: &str, module: &str) {
         let (want, end) = ((agent.to_owned(), module.to_owned()), Instant::now() + PATIENCE);
-        let mut state = self.desk.state.lock();
+        let mut state = self.shared.state.lock();
         while !state.asked.contains(&want) {
-            let late = self.desk.changed.wait_until(&mut state, end).timed_out();
+            let late = self.shared.changed.wait_until(&mut state, end).timed_out();
             assert!(!late, "{agent} does not ask for {module}: {:?}", state.asked);
         }
     }
 
-    /// How often `agent` has asked.
+    /// Returns how many requests `agent` has sent.
     pub(crate) fn asked_by(&self, agent: &str) -> usize {
-        self.desk.state.lock().asked.iter().filter(|(by, _)| by == agent).count()
+        self.shared.state.lock().asked.iter().filter(|(by, _)| by == agent).count()
     }
 
-    /// How often that module was asked for.
+    /// Returns how many requests for that module were sent.
     pub(crate) fn asked(&self, module: &str) -> usize {
-        self.desk.state.lock().asked.iter().filter(|(_, asked)| asked == module).count()
+        self.shared.state.lock().asked.iter().filter(|(_, asked)| asked == module).count()
     }
 }
 
-impl Desk {
+impl Shared {
     fn answer(&self, mut socket: TcpStream) {
         let Some(head) = read_head(&mut socket) else { return };
         let module = head.split('/').nth(1).unwrap_or_default().to_owned();
@@ -108,7 +103,7 @@ impl Desk {
         self.wait_until_open(agent.unwrap_or_default(), &module);
         let page = "<html><head><title>A profile</title></head><body>Somebody</body></html>";
         let length = page.len();
-        // Whoever asked may have gone.
+        // The client may have disconnected.
         let _ = write!(
             socket,
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"

@@ -1,12 +1,12 @@
-//! Instances that die, stand still or leave, and who goes on with their runs.
+//! Instances that crash, stall or shut down, and the instances that resume their runs.
 
 use super::*;
 
-/// The shortest there is.
+/// The shortest lease that is allowed.
 const LEASE: &str = "--lease=5s";
 
 #[test]
-fn the_runs_of_a_killed_instance_go_on_elsewhere() {
+fn the_runs_of_a_killed_instance_are_resumed_by_another() {
     let mut cluster = Cluster::start(3, 4, &[LEASE]);
     let runs: Vec<String> =
         ["alice", "bob"].iter().map(|name| cluster.servers[0].search("username", name)).collect();
@@ -45,7 +45,7 @@ fn the_runs_of_a_killed_instance_go_on_elsewhere() {
 }
 
 #[test]
-fn an_instance_that_stood_still_notices_that_it_lost_its_run_and_writes_nothing() {
+fn a_stalled_instance_notices_that_it_lost_its_run_and_writes_nothing() {
     let cluster = Cluster::start(2, 3, &[LEASE]);
     let [one, two] = &cluster.servers[..] else { unreachable!() };
     let run = one.search("username", "alice");
@@ -61,19 +61,20 @@ fn an_instance_that_stood_still_notices_that_it_lost_its_run_and_writes_nothing(
     signal(one, "-STOP");
     cluster.wait_until_taken_from(&first, std::slice::from_ref(&run));
     cluster.site.wait_for("two", "m1");
-    // Two has asked for what is left, and waits. One's answers are there as soon as it wakes.
+    // The second instance has queried the remaining modules, and waits. The answers for the first one are ready as soon
+    // as it continues.
     cluster.site.open_to("one", "m1");
     cluster.site.open_to("one", "m2");
     let before = cluster.written();
     signal(one, "-CONT");
-    eventually("it notices", || one.log().contains(&format!("run {run}: not driven here any more")));
-    eventually("its driver has gone", || {
-        one.request("GET", "/v1/health").send().json()["load"]["runs_driven"] == 0
+    eventually("it notices", || {
+        one.log().contains(&format!("run {run}: stopped, since another instance drives it"))
     });
+    eventually("its driver has gone", || one.figure("sightline_runs_driven") == 0.0);
     assert_eq!(cluster.written(), before, "it has written");
     assert_eq!(one.get(&format!("/v1/searches/{run}")).json()["status"], "running");
 
-    // Its readers follow the other one.
+    // The readers of the first instance follow the run at the second one.
     cluster.site.open_all();
     let rest = reader.all();
     assert_eq!(results(&rest).iter().map(|(id, _)| *id).collect::<Vec<_>>(), [2, 3]);
@@ -85,7 +86,7 @@ fn an_instance_that_stood_still_notices_that_it_lost_its_run_and_writes_nothing(
 }
 
 #[test]
-fn an_instance_that_gets_its_run_back_goes_on_from_the_store() {
+fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
     let mut cluster = Cluster::start(2, 3, &[LEASE]);
     let run = cluster.servers[0].search("username", "alice");
     let first = cluster.driver_of(&run);
@@ -103,7 +104,7 @@ fn an_instance_that_gets_its_run_back_goes_on_from_the_store() {
         cluster.servers[1].get(&format!("/v1/searches/{run}")).json()["progress"]["modules_completed"] == 2
     });
     cluster.servers[1].kill();
-    // What it would find on its own is what the other one has found already, under that id.
+    // The first instance would find the result that the second one has found already, under the same id.
     cluster.site.open_to("one", "m1");
     signal(&cluster.servers[0], "-CONT");
     eventually("it has it back", || cluster.driver_of(&run) == first);
@@ -115,8 +116,8 @@ fn an_instance_that_gets_its_run_back_goes_on_from_the_store() {
 }
 
 #[test]
-fn the_runs_of_an_instance_that_leaves_go_on_at_once() {
-    // Nobody would take them over for their lease's sake.
+fn the_runs_of_an_instance_that_shuts_down_are_resumed_at_once() {
+    // The lease alone would not let anybody take the runs over.
     let mut cluster = Cluster::start(2, 2, &["--lease=10m"]);
     let run = cluster.servers[0].search("username", "alice");
     cluster.site.wait_for("one", "m1");
@@ -124,4 +125,33 @@ fn the_runs_of_an_instance_that_leaves_go_on_at_once() {
     cluster.site.wait_for("two", "m1");
     cluster.site.open_all();
     assert_eq!(cluster.servers[1].finished(&run)["total_results"], 2);
+}
+
+#[test]
+fn a_search_ends_even_if_every_instance_crashes_during_a_check() {
+    let mut cluster = Cluster::start(2, 3, &[LEASE, "--check-timeout=12s", "--run-timeout=12s"]);
+    cluster.site.open("m0");
+    let run = cluster.servers[0].search("username", "alice");
+    let began = Instant::now();
+    let checkpoint = "SELECT count(*) FROM runs WHERE reports->>0 IS NOT NULL";
+    eventually("one is found and in a checkpoint", || cluster.database.number(checkpoint) == 1);
+    let has_ended = |cluster: &Cluster| {
+        cluster.database.number("SELECT count(*) FROM runs WHERE status <> 'running'") == 1
+    };
+    // All instances are killed repeatedly before a check can end, including the one that has just taken the run over.
+    while began.elapsed() < Duration::from_secs(13) {
+        let driver = cluster.driver_of(&run);
+        cluster.restart_all();
+        eventually("another one drives it", || has_ended(&cluster) || cluster.driver_of(&run) != driver);
+    }
+    // The deadline of the run has passed: the next instance that takes it over ends it without further requests.
+    let asked = |cluster: &Cluster| cluster.site.asked("m1") + cluster.site.asked("m2");
+    cluster.restart_all();
+    let asked_before = asked(&cluster);
+    eventually("it has ended", || has_ended(&cluster));
+    assert_eq!(asked(&cluster), asked_before);
+    let ended = cluster.servers[0].get(&format!("/v1/searches/{run}")).json();
+    assert_eq!(ended["status"], "completed");
+    assert_eq!((&ended["coverage"]["hit"], &ended["coverage"]["timeout"]), (&json!(1), &json!(2)));
+    assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), 1);
 }

@@ -1,4 +1,4 @@
-//! What sites were asked again after a kill, and whether they had to be.
+//! Checks which sites were queried again after a kill, and whether that was necessary.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -6,28 +6,28 @@ use std::time::Duration;
 use super::lives::Deaths;
 use super::site::Question;
 
-/// A driver checkpoints every second; this much later an answer is in one, not counting the time in which nothing on
-/// the machine got its turn.
+/// The driver writes a checkpoint every second. An answer is in one at the latest after this time, without the time in
+/// which the machine was stalled.
 const IN_A_CHECKPOINT_AFTER: Duration = Duration::from_secs(3);
 
-/// What came of it.
+/// The result of the check.
 #[derive(Debug, Default)]
 pub(super) struct AskedAgain {
     pub(super) questions: usize,
     pub(super) again: usize,
-    /// How many might have been: under way at a kill, or answered so shortly before it that no checkpoint
-    /// needs to have them.
+    /// The number that may have been queried again: in progress at a kill, or answered so shortly before it that no
+    /// checkpoint needs to have the answer.
     pub(super) at_most: usize,
-    /// Kills while questions were under way.
+    /// The number of kills during a request.
     pub(super) felt: usize,
-    /// How long before a kill the oldest answer that was asked for again had come.
+    /// The longest time between an answer that was queried again and the kill.
     pub(super) oldest: Duration,
-    /// Searches whose questions come from several lives, and the most lives.
+    /// The number of searches with requests from several processes, and the most processes of one search.
     pub(super) moved: usize,
     pub(super) most_lives: usize,
 }
 
-/// Fails where a site was asked again for an answer that had been in a checkpoint, or should have been.
+/// Fails where a site was queried again for an answer that was, or should have been, in a checkpoint.
 pub(super) fn asked_again(book: &[Question], deaths: &Deaths) -> AskedAgain {
     let mut found = AskedAgain { questions: book.len(), ..AskedAgain::default() };
     found.at_most =
@@ -68,11 +68,11 @@ impl AskedAgain {
     }
 }
 
-/// How long before the end of a life something had happened.
+/// The time between an event and the end of a process.
 #[derive(Debug, Clone, Copy, Default)]
 struct Age {
     whole: Duration,
-    /// How much of that nobody got his turn.
+    /// The part of that time in which the machine was stalled.
     stalled: Duration,
 }
 
@@ -82,8 +82,8 @@ impl Age {
     }
 }
 
-/// How long before the end of the life in which it was asked a question had been answered: zero where it was not.
-/// `None`: that life goes on.
+/// Returns how long before the end of the process a request was answered: zero if it was not. `None`: that process
+/// still runs.
 fn age_at_death(question: &Question, deaths: &Deaths) -> Option<Age> {
     let death = *deaths.at.get(question.life)?;
     let Some(answered) = question.answered else { return Some(Age::default()) };

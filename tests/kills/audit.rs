@@ -1,4 +1,4 @@
-//! When all is over: every search has ended, with what there was to find; every one was paid for once.
+//! The checks after all kills: every search has ended with all results, and was charged once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::lives::{Deaths, Scene};
 use super::site::{GHOST, known_of};
 use crate::outages::kit::has_no_faults;
 
-/// Prints the figures and fails where something is lost, doubled or asked again without need.
+/// Prints the figures, and fails if something was lost, duplicated or queried again unnecessarily.
 pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
     let mut client = Client::new(world, 0);
     let runs = runs_by_name(&mut client);
@@ -47,7 +47,8 @@ pub(super) fn all_is_well(scene: &Scene, world: &World, deaths: &Deaths) {
     assert!(!log.contains("panicked"), "{log}");
 }
 
-/// All runs of the account, by the name that they search: each was ordered once, however often it was sent.
+/// Returns all runs of the account by the name that they search. Each was created once, however often its order was
+/// sent.
 fn runs_by_name(client: &mut Client<'_>) -> BTreeMap<String, String> {
     let (mut runs, mut page) = (BTreeMap::new(), client.get("/searches?limit=100"));
     loop {
@@ -61,7 +62,8 @@ fn runs_by_name(client: &mut Client<'_>) -> BTreeMap<String, String> {
     }
 }
 
-/// How many results of a run are missing. Fails where it has not ended as it should, or has not what readers saw.
+/// Returns how many results of a run are missing. Fails if it has not ended correctly, or lacks results that readers
+/// saw.
 fn missing_results(client: &mut Client<'_>, world: &World, name: &str, run: &str) -> usize {
     let before = world.sightings.of(run);
     let shown = client.get(&format!("/searches/{run}"));
@@ -78,7 +80,7 @@ fn missing_results(client: &mut Client<'_>, world: &World, name: &str, run: &str
     known.difference(&found).count()
 }
 
-/// Every order of a client is a run, but for those whose answer was lost and that may not be repeated.
+/// Checks that every order of a client is a run, except unrepeatable ones whose answer was lost.
 fn everyone_is_known(world: &World, runs: &BTreeMap<String, String>) {
     let taken: BTreeSet<String> = world.taken.lock().iter().map(|(name, _)| name.clone()).collect();
     let unsure: BTreeSet<String> = world.unsure.lock().iter().cloned().collect();
@@ -87,7 +89,7 @@ fn everyone_is_known(world: &World, runs: &BTreeMap<String, String>) {
     assert!(others.is_empty(), "nobody ordered {others:?}");
 }
 
-/// One charge for each run, one refund for each that failed, and a balance that says the same.
+/// Checks that each run has one charge, each failed run one refund, and that the balance agrees.
 fn is_paid_once(scene: &Scene, client: &mut Client<'_>, runs: usize) {
     let count = |sql: &str| scene.database.number(&format!("SELECT count(*) FROM {sql}"));
     let runs = runs as i64;

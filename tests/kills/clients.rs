@@ -1,4 +1,4 @@
-//! Clients that go on through every kill: they order, and read what they ordered until they have seen its end.
+//! Clients that continue through every kill: they order searches, and read them until they have seen the end.
 
 use std::io::{BufRead as _, BufReader};
 use std::sync::OnceLock;
@@ -15,21 +15,21 @@ use crate::http::chance::Chance;
 use crate::support::client::Wanted;
 use crate::support::server::PATIENCE;
 
-/// What all clients share.
+/// The state that all clients share.
 pub(super) struct World {
-    /// Where the server listens; 0 while it is dead.
+    /// The port of the server; 0 while it is down.
     pub(super) port: AtomicU16,
     pub(super) key: String,
     pub(super) sightings: Sightings,
-    /// Orders that were taken: the name that is searched, and the run.
+    /// Accepted orders: the name that is searched, and the run.
     pub(super) taken: Mutex<Vec<(String, String)>>,
-    /// Orders whose answer was lost, and that nobody may repeat: they have no `Idempotency-Key`.
+    /// Unrepeatable orders whose answer was lost: they have no `Idempotency-Key`.
     pub(super) unsure: Mutex<Vec<String>>,
-    /// The last kill is over: from here on everything must come to its end.
+    /// When the last kill was. From here on every request must succeed.
     pub(super) over_since: OnceLock<Instant>,
-    /// Readers that are under way.
+    /// The number of active readers.
     pub(super) readers: AtomicUsize,
-    /// Requests that were not answered, or not to the end.
+    /// The number of requests without a complete answer.
     pub(super) broken_off: AtomicUsize,
 }
 
@@ -49,13 +49,13 @@ impl World {
 }
 
 impl World {
-    /// Under kills nothing needs to come to its end; afterwards everything does.
+    /// Returns whether requests must succeed, which they need not between kills.
     fn is_patient(&self) -> bool {
         self.over_since.get().is_none_or(|since| since.elapsed() < PATIENCE)
     }
 }
 
-/// A search, as it is ordered and ordered again.
+/// A search that is ordered, possibly several times.
 #[derive(Clone)]
 pub(super) struct Order {
     name: String,
@@ -64,10 +64,14 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// `number` decides how the answer is taken, and whether the order may be repeated.
+    /// `number` determines how the answer is read, and whether the order may be repeated.
     pub(super) fn new(name: String, number: usize) -> Self {
         let body =
-            json!({"type": "username", "query": name, "wait": number % 3 == 1, "stream": number % 3 == 2});
+            // Patient: a process that is stopped for seconds must not look like a site that became slower.
+            json!({
+                "type": "username", "query": name, "patient": true,
+                "wait": number % 3 == 1, "stream": number % 3 == 2
+            });
         let idempotency_key = (number % 5 != 4).then(|| format!("order of {name}"));
         Self { name, body: body.to_string(), idempotency_key }
     }
@@ -85,8 +89,8 @@ impl<'a> Client<'a> {
         Self { world, agent: agent.build().into(), chance: Chance::new(seed) }
     }
 
-    /// Orders until the order is taken; gives the run. `None`: the answer of an order that may not be repeated
-    /// was lost.
+    /// Sends the order until it is accepted. Returns the run, or `None` if the answer of an unrepeatable order was
+    /// lost.
     pub(super) fn order(&mut self, order: &Order) -> Option<String> {
         loop {
             if let Some(run) = self.ordered(order) {
@@ -101,7 +105,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Orders once, and reads the answer as far as it comes.
+    /// Sends the order once, and reads the answer as far as it comes.
     fn ordered(&mut self, order: &Order) -> Option<String> {
         let answer = self.send("POST", "/searches", order.idempotency_key.as_deref(), Some(&order.body))?;
         let run = answer.headers().get("x-run-id").unwrap().to_str().unwrap().to_owned();
@@ -109,25 +113,25 @@ impl<'a> Client<'a> {
             self.read_stream(&run, answer);
         } else if let Some(shown) = self.text(answer) {
             assert_eq!(shown["run_id"], *run);
-            // An order that is not to wait is answered without results, also when it comes late.
+            // An order without a wait is answered without results, even if the answer is late.
             if shown.get("results").is_some() {
                 self.world.sightings.whole(&run, &shown, &Seen::default());
             }
         } else {
-            // What came of the head was no whole answer: a client may not rely on it.
+            // The answer was cut off in its head, so a client must not rely on it.
             return None;
         }
         Some(run)
     }
 
-    /// Reads the run in one way after another until it has seen the end.
+    /// Reads the run in different ways until the end was seen.
     pub(super) fn follow(&mut self, run: &str, order: &Order) {
         while !self.look(run, order) {
             assert!(self.world.is_patient(), "run {run} does not end: {:?}", self.world.sightings.of(run));
         }
     }
 
-    /// `true`: it has ended.
+    /// Reads the run once. Returns whether it has ended.
     fn look(&mut self, run: &str, order: &Order) -> bool {
         match self.chance.below(8) {
             0..3 => match self.send("GET", &format!("/searches/{run}/stream"), None, None) {
@@ -150,12 +154,12 @@ impl<'a> Client<'a> {
         if shown["status"] != "running" {
             return true;
         }
-        // As a client should, between two polls.
+        // The pause that a client should make between two polls.
         std::thread::sleep(Duration::from_millis(self.chance.below(1000) as u64));
         false
     }
 
-    /// Reads a stream as far as it goes; a frame counts when it is whole. `true`: it said `done`.
+    /// Reads a stream until it breaks, counting only whole frames. Returns whether it had a `done` frame.
     fn read_stream(&mut self, run: &str, stream: Response<ureq::Body>) -> bool {
         let (mut event, mut data, mut newest) = (String::new(), Value::Null, 0);
         for line in BufReader::new(stream.into_body().into_reader()).lines() {
@@ -172,7 +176,7 @@ impl<'a> Client<'a> {
         false
     }
 
-    /// `newest`: the newest result of this stream. `true`: it was the last frame.
+    /// Checks a frame; `newest` is the newest result of this stream. Returns whether it was the last frame.
     fn frame(&self, run: &str, event: &str, data: &Value, newest: &mut u64) -> bool {
         match event {
             "result" => {
@@ -192,7 +196,7 @@ impl<'a> Client<'a> {
         false
     }
 
-    /// An answer's document; one that breaks off is none.
+    /// Returns the body of an answer, unless it was cut off.
     fn text(&self, mut answer: Response<ureq::Body>) -> Option<Value> {
         let text = answer.body_mut().read_to_string();
         let whole = text.ok().and_then(|text| serde_json::from_str(&text).ok());
@@ -202,7 +206,7 @@ impl<'a> Client<'a> {
         whole
     }
 
-    /// The answer, if it is 200.
+    /// Sends a request and returns the answer if its status is 200.
     fn send(
         &mut self,
         method: &str,
@@ -215,7 +219,7 @@ impl<'a> Client<'a> {
         match answer {
             Ok(answer) if answer.status() == 200 => Some(answer),
             Ok(mut answer) => {
-                // 409: what was sent before is still under way.
+                // 409 means that the first request is still in progress.
                 let status = answer.status().as_u16();
                 let text = answer.body_mut().read_to_string().unwrap_or_default();
                 assert!(matches!(status, 409 | 503), "{method} {path}: {status} {text}");
@@ -229,13 +233,13 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The document there, from a server that lives on.
+    /// Returns the document at a path, from a server that is not killed any more.
     pub(super) fn get(&mut self, path: &str) -> Value {
         let answer = self.send("GET", path, None, None);
         answer.and_then(|answer| self.text(answer)).unwrap_or_else(|| panic!("no answer: {path}"))
     }
 
-    /// Where the interface is; waits until the server lives.
+    /// Returns the address of the API, after waiting for the server.
     fn address(&self) -> String {
         let end = Instant::now() + PATIENCE;
         loop {

@@ -1,4 +1,4 @@
-//! The server's lives and deaths, and what each left in the database.
+//! The processes of the server, and the state of the database after each.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::http::chance::Chance;
 use crate::support::databases::TestDatabase;
 use crate::support::folder::Folder;
 
-/// A database, sites to ask, and a server that searches them.
+/// A database, the queried sites, and a server.
 pub(super) struct Scene {
     pub(super) database: TestDatabase,
     pub(super) site: Site,
@@ -27,7 +27,7 @@ impl Scene {
         let (folder, site) = (Folder::new(), Site::start());
         let catalog = folder.path("catalog.json");
         std::fs::write(&catalog, site.catalog()).unwrap();
-        // The shortest lease; no check runs out of time.
+        // The shortest lease, and no check reaches its deadline.
         let flags = ["--lease=5s", "--check-workers=256", "--check-timeout=60s", "--run-timeout=10m"];
         let more = ["--no-builtin", "--allow-private-targets", "--log-level=info"];
         let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
@@ -38,16 +38,16 @@ impl Scene {
         Self { database, site, program, _folder: folder }
     }
 
-    /// A key of an account that may search as much as it likes.
+    /// Returns a key of an account without a limit.
     pub(super) fn new_key(&self) -> String {
         self.program.cli(&["account", "create", "--email", "someone@example.com", "--plan", "unlimited"]);
         self.program.cli(&["key", "create", "--account", "someone@example.com"]).trim().to_owned()
     }
 
-    /// The runs that were not at their end when the server died: the names that they search and the modules
-    /// whose answers are in their checkpoint.
+    /// Returns the runs that had not ended when the server was killed: the names that they search, and the modules in
+    /// their checkpoint.
     fn checkpoints(&self) -> Vec<(String, Vec<String>)> {
-        // A name holds no blank.
+        // Names have no blanks.
         let running = "SELECT query || ' ' || CAST(reports AS TEXT) FROM runs WHERE status = 'running'";
         let modules = |reports: &str| {
             let reports: Vec<Vec<Value>> = serde_json::from_str(reports).unwrap();
@@ -61,26 +61,26 @@ impl Scene {
     }
 }
 
-/// How it went.
+/// The record of all processes.
 pub(super) struct Deaths {
-    /// When each life had ended.
+    /// When each process had ended.
     pub(super) at: Vec<Instant>,
-    /// What was in a checkpoint when that life had ended: the name, and the module.
+    /// The answers in a checkpoint when a process had ended: the number of the process, the name, and the module.
     pub(super) checkpointed: Vec<(usize, String, String)>,
-    /// When the machine kept everyone waiting meanwhile.
+    /// The times in which the machine was stalled.
     pub(super) stalls: Stalls,
-    /// The life that goes on.
+    /// The process that still runs.
     pub(super) _last: Process,
 }
 
-/// Kills the server so many times at random moments, and starts it once more.
+/// Kills the server a number of times at random moments, and then starts it once more.
 pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &mut Chance) -> Deaths {
     let (mut at, mut checkpointed, watch) = (Vec::new(), Vec::new(), Watch::start());
     for life in 0..kills {
         live(scene, world, life, chance).kill();
         world.port.store(0, Ordering::SeqCst);
         at.push(Instant::now());
-        // Otherwise the next life is the first one to open what the dead one left.
+        // In the other half of the cases, the next process is the first to open the database after a kill.
         if life % 2 == 0 {
             for (name, modules) in scene.checkpoints() {
                 checkpointed.extend(modules.into_iter().map(|module| (life, name.clone(), module)));
@@ -93,8 +93,7 @@ pub(super) fn live_and_die(scene: &Scene, world: &World, kills: usize, chance: &
     Deaths { at, checkpointed, stalls, _last: last }
 }
 
-/// One life up to its last moment: some end before they listen, some last long enough to take over the runs of
-/// those before.
+/// Runs a process until it is killed: some before they listen, some after they took over the runs of earlier ones.
 fn live(scene: &Scene, world: &World, life: usize, chance: &mut Chance) -> Process {
     let mut process = scene.program.spawn(life);
     let (listens, lasts) = match life % 8 {

@@ -1,9 +1,9 @@
-//! `kill -9` at any moment, under load: every search that was accepted goes on in the next life of the server, ends,
-//! and has each result once, under ids that no reader ever saw change; it is charged once; no site is asked again
-//! what a checkpoint had the answer to.
+//! Tests of `kill -9` at any moment under load: the next process resumes every accepted search, which ends, has each
+//! result once under ids that never change, and is charged once. No site is queried again for an answer in a
+//! checkpoint.
 //!
-//! For each database so many times as `SIGHTLINE_TEST_KILLS` says, at moments that `SIGHTLINE_TEST_KILLS_SEED`
-//! decides (and the machine).
+//! `SIGHTLINE_TEST_KILLS` is the number of kills for each database; `SIGHTLINE_TEST_KILLS_SEED` determines their
+//! moments, as far as the machine does not.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -28,9 +28,9 @@ use crate::http::chance::{Chance, setting};
 use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
 use crate::support::server::Setup;
 
-/// Readers that may be under way before no more searches are ordered.
+/// The most active readers with which further searches are ordered.
 const MOST_READERS: usize = 96;
-/// Between two orders, in milliseconds.
+/// The longest pause between two orders in milliseconds.
 const MOST_BETWEEN_ORDERS: usize = 500;
 
 #[test]
@@ -43,9 +43,9 @@ fn searches_survive_kills_on_postgresql() {
     searches_survive_kills(postgres());
 }
 
-/// One that ends each process that drives it would go from life to life for ever.
+/// A run that crashes each process that drives it would otherwise go on for ever.
 #[test]
-fn a_search_that_was_interrupted_too_often_is_given_up_and_refunded() {
+fn a_search_that_was_interrupted_too_often_fails_and_is_refunded() {
     for database in databases() {
         let mut server = Setup::new()
             .database(&database.url)
@@ -73,7 +73,7 @@ fn a_search_that_was_interrupted_too_often_is_given_up_and_refunded() {
     }
 }
 
-/// Makes it a run that so many processes have taken over, and whose driver is gone.
+/// Marks a run as taken over by so many processes, and without a driver.
 fn note_take_overs(database: &TestDatabase, run: &str, times: u64) {
     let id = match database.name {
         "sqlite" => format!("X'{}'", run.replace('-', "")),
@@ -100,7 +100,7 @@ fn searches_survive_kills(database: TestDatabase) {
     audit::all_is_well(&scene, &world, &deaths);
 }
 
-/// Orders searches one after the other, each in a thread of its own.
+/// Orders one search after the other, each in its own thread.
 fn order_until_over<'scope, 'env: 'scope>(
     world: &'env World,
     scope: &'scope thread::Scope<'scope, 'env>,
@@ -122,7 +122,7 @@ fn order_until_over<'scope, 'env: 'scope>(
     }
 }
 
-/// Orders a search, and reads it to its end; every third one is read twice at once.
+/// Orders a search and reads it to its end. Every third one has two readers.
 fn order_and_read<'scope, 'env: 'scope>(
     world: &'env World,
     scope: &'scope thread::Scope<'scope, 'env>,
@@ -142,7 +142,7 @@ fn order_and_read<'scope, 'env: 'scope>(
     client.follow(&run, order);
 }
 
-/// One reader that is under way.
+/// An active reader.
 struct Reader<'a>(&'a AtomicUsize);
 
 impl<'a> Reader<'a> {
@@ -158,7 +158,7 @@ impl Drop for Reader<'_> {
     }
 }
 
-/// Ends the orders, also where the test fails.
+/// Ends the orders even if the test fails.
 struct Over<'a>(&'a World);
 
 impl Drop for Over<'_> {

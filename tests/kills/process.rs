@@ -1,4 +1,4 @@
-//! The real binary, life after life on one database.
+//! The real binary, process after process on one database.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -7,16 +7,16 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::server::BINARY;
 
-/// How a life of the server is started.
+/// The command of a server process.
 pub(super) struct Program {
     pub(super) database: String,
     pub(super) flags: Vec<String>,
-    /// What all lives log.
+    /// The log of all processes.
     pub(super) log: PathBuf,
 }
 
 impl Program {
-    /// Starts life number `life`, which sites see in its User-Agent, and waits for nothing.
+    /// Starts process number `life`, whose number sites see in its User-Agent, without waiting.
     pub(super) fn spawn(&self, life: usize) -> Process {
         let log = File::options().create(true).append(true).open(&self.log).unwrap();
         let child = Command::new(BINARY)
@@ -31,7 +31,7 @@ impl Program {
         Process(child)
     }
 
-    /// Runs a command on the same database; gives its standard output.
+    /// Runs a command on the same database and returns its standard output.
     pub(super) fn cli(&self, arguments: &[&str]) -> String {
         let output =
             Command::new(BINARY).args(arguments).args(["--database", &self.database]).output().unwrap();
@@ -44,11 +44,11 @@ impl Program {
     }
 }
 
-/// One life; killed when dropped.
+/// A process that is killed when it is dropped.
 pub(super) struct Process(Child);
 
 impl Process {
-    /// The port, once it listens.
+    /// Waits for the port on which the server listens.
     pub(super) fn port(&mut self) -> u16 {
         let mut lines = BufReader::new(self.0.stdout.take().unwrap()).lines();
         let first = lines.next().and_then(Result::ok).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Process {
         port.unwrap_or_else(|| panic!("no address in {first:?}: the server did not start"))
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the process.
     pub(super) fn kill(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

@@ -1,25 +1,25 @@
-//! What all readers saw of all runs: what one of them saw once, all see from then on.
+//! The results that readers have seen of all runs: what one reader saw, every later one must see.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// What was seen of one run.
+/// The results that readers have seen of one run.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Seen {
-    /// What may never change of a result, by its id.
+    /// The members of each result that never change, by its id.
     pub(super) results: BTreeMap<u64, Value>,
-    /// Its terminal status and how many results it had.
+    /// The terminal status and the number of results.
     pub(super) end: Option<(String, u64)>,
 }
 
-/// By run id. Whatever contradicts what was seen before fails the test.
+/// The seen results by run id. A contradiction fails the test.
 #[derive(Default)]
 pub(super) struct Sightings(Mutex<HashMap<String, Seen>>);
 
 impl Sightings {
-    /// What anyone has seen of that run so far.
+    /// Returns what readers have seen of a run so far.
     pub(super) fn of(&self, run: &str) -> Seen {
         self.0.lock().get(run).cloned().unwrap_or_default()
     }
@@ -28,7 +28,7 @@ impl Sightings {
         self.0.lock().values().map(|seen| seen.results.len()).sum()
     }
 
-    /// A result was shown.
+    /// Records a result that a reader saw.
     pub(super) fn result(&self, run: &str, result: &Value) {
         let (id, lasting) = (result["id"].as_u64().unwrap(), lasting(result));
         let mut all = self.0.lock();
@@ -40,7 +40,7 @@ impl Sightings {
         assert_eq!(*before, lasting, "id {id} of run {run} came to mean something else");
     }
 
-    /// A whole run was shown: all its results so far. `before`: what had been seen when it was asked for.
+    /// Records all results of a run so far; `before` is what readers had seen when the request was sent.
     pub(super) fn whole(&self, run: &str, shown: &Value, before: &Seen) {
         let results = shown["results"].as_array().unwrap();
         results.iter().for_each(|result| self.result(run, result));
@@ -52,7 +52,7 @@ impl Sightings {
         self.status(run, shown, before);
     }
 
-    /// A status was shown, with a count of results where it is terminal.
+    /// Records a status, with the number of results if it is terminal.
     pub(super) fn status(&self, run: &str, shown: &Value, before: &Seen) {
         let status = shown["status"].as_str().unwrap();
         if status == "running" {
@@ -69,13 +69,13 @@ impl Sightings {
     }
 }
 
-/// What may not change of a result: it grows by sources and what they say.
+/// Returns the members of a result that never change: sources, and what they add, may grow.
 fn lasting(result: &Value) -> Value {
     json!(["type", "entity_type", "platform", "value", "source", "created_at"].map(|field| &result[field]))
 }
 
 impl Seen {
-    /// The values of its results, each once.
+    /// Returns the values of the results, each once.
     pub(super) fn values(&self) -> BTreeSet<String> {
         let values = self.results.values().map(|lasting| lasting[3].as_str().unwrap().to_owned());
         let distinct: BTreeSet<String> = values.collect();

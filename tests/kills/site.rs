@@ -1,4 +1,4 @@
-//! A site of the test's own, which keeps a book of who asked what in which life of the server.
+//! A site of the test that records which process of the server has queried what.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,30 +9,30 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-/// Modules of a search.
+/// The number of modules of a search.
 pub(super) const MODULES: usize = 24;
-/// Addresses that several modules know.
+/// The number of addresses that several modules find.
 const SHARED: usize = 12;
-/// Names that begin so get no answer of use anywhere: their search fails.
+/// Names with this prefix get no usable answer, so that their search fails.
 pub(super) const GHOST: &str = "ghost";
-/// Between these an answer takes, in milliseconds; the module and the name decide.
+/// The range of the latency in milliseconds, determined by the module and the name.
 const TAKES: std::ops::Range<u64> = 50..400;
-/// Names that begin so take this much longer, so that some searches last through several checkpoints.
+/// Names with this prefix take longer, so that their searches last through several checkpoints.
 pub(super) const SLOW: &str = "slow";
 const SLOWER: u64 = 6;
 
-/// One question that the site was asked.
+/// A request to the site.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) module: String,
     pub(super) name: String,
-    /// Who asked, in the order of the server's lives.
+    /// The number of the server process that sent it.
     pub(super) life: usize,
-    /// When the answer had been sent.
+    /// When the answer was sent.
     pub(super) answered: Option<Instant>,
 }
 
-/// Listens on all of 127.0.0.0/8, so that each module has a host of its own.
+/// Listens on all of 127.0.0.0/8, so that each module has its own host.
 pub(super) struct Site {
     port: u16,
     book: Arc<Mutex<Vec<Question>>>,
@@ -44,7 +44,7 @@ impl Site {
         let port = listener.local_addr().unwrap().port();
         let book = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&book);
-        // Ends with the tests' process.
+        // The thread ends with the process of the tests.
         std::thread::spawn(move || {
             for socket in listener.incoming() {
                 let kept = Arc::clone(&kept);
@@ -54,7 +54,7 @@ impl Site {
         Self { port, book }
     }
 
-    /// Modules `m0`, `m1`, … that ask this site for email addresses.
+    /// Returns a catalogue of the modules `m0`, `m1`, … that query this site for email addresses.
     pub(super) fn catalog(&self) -> String {
         let module = |number: usize| {
             json!({
@@ -73,7 +73,7 @@ impl Site {
     }
 }
 
-/// What a search for that name finds in the end.
+/// Returns the results of a complete search for a name.
 pub(super) fn known_of(name: &str) -> BTreeSet<String> {
     (0..MODULES)
         .filter(|module| status(*module, name) == 200)
@@ -90,7 +90,7 @@ fn status(module: usize, name: &str) -> u16 {
     }
 }
 
-/// The addresses that a module knows: one of its own, and some that others know too.
+/// Returns the addresses that a module finds: one of its own, and some that others find too.
 fn listed(module: usize, name: &str) -> [String; 3] {
     let shared = |number: usize| format!("shared{}.{name}@example.com", number % SHARED);
     [format!("own{module}.{name}@example.com"), shared(module), shared(module * 5 + 1)]
@@ -111,7 +111,7 @@ fn answer(socket: &TcpStream, book: &Mutex<Vec<Question>>) {
     }
 }
 
-/// What was asked for, and in which life.
+/// Returns the path, and the number of the process that sent the request.
 fn read_head(socket: &TcpStream) -> Option<(String, usize)> {
     let mut lines = BufReader::new(socket).lines().map_while(Result::ok);
     let target = lines.next()?.split(' ').nth(1)?.to_owned();
@@ -130,7 +130,7 @@ fn pause(module: usize, name: &str) -> Duration {
     Duration::from_millis(times * (TAKES.start + mixed % (TAKES.end - TAKES.start)))
 }
 
-/// Whoever asked may have gone.
+/// The client may have disconnected.
 fn send(mut socket: &TcpStream, status: u16, body: &str) -> bool {
     let length = body.len();
     let head =

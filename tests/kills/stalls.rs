@@ -1,20 +1,20 @@
-//! When the machine let nobody work: what is told of a server's pace must not be told of its machine.
+//! Times in which the machine stalled, which must not count against the server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often the watch looks at the clock.
+/// The interval of the clock checks.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Someone who wants next to nothing of the machine, and notes when he did not get it.
+/// A thread that sleeps for short times, and records when it woke late.
 pub(super) struct Watch {
     is_over: Arc<AtomicBool>,
     ticks: Option<JoinHandle<Stalls>>,
 }
 
-/// From when to when he waited for his turn, in their order.
+/// The times in which the thread woke late, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Stalls(Vec<(Instant, Instant)>);
 
@@ -42,7 +42,7 @@ fn tick_until(is_over: &AtomicBool) -> Stalls {
     while !is_over.load(Ordering::SeqCst) {
         thread::sleep(TICK);
         let (due, now) = (last + TICK, Instant::now());
-        // Less is how sleep is measured.
+        // Shorter delays are within the precision of sleeping.
         if now > due + TICK / 2 {
             stalls.push((due, now));
         }
@@ -56,7 +56,7 @@ impl Stalls {
         self.0.iter().map(|(start, end)| *end - *start).sum()
     }
 
-    /// How long he waited in that time.
+    /// Returns the stalled time between two moments.
     pub(super) fn between(&self, from: Instant, to: Instant) -> Duration {
         let first = self.0.partition_point(|(_, end)| *end <= from);
         let within = self.0[first..].iter().take_while(|(start, _)| *start < to);

@@ -1,4 +1,4 @@
-//! What may not be asked is not asked, however it is spelled.
+//! No request goes to an address that is not public, however the address is written.
 
 use std::io::Write;
 
@@ -46,14 +46,14 @@ fn a_forbidden_address_is_not_connected_to_in_any_spelling() {
         }
     }
     assert_eq!(site.connections(), 0);
-    // The same spellings do lead here where they may.
+    // The same spellings reach the site if private addresses are allowed.
     for host in ["127.1", "2130706433", "localhost", "[::ffff:127.0.0.1]"] {
         let url = format!("http://{host}:{}/", site.addr.port());
         assert_eq!(send(&lab(), &get(&url)).unwrap().body, b"secret", "{url}");
     }
 }
 
-/// The first hop is public: a proxy on loopback plays it, and must see nothing of the second.
+/// The first hop goes to a public address, for which a proxy on loopback answers. The proxy must not see the second hop.
 #[test]
 fn a_redirect_to_a_forbidden_address_is_not_followed() {
     let secret = Site::saying(ok("secret"));
@@ -76,13 +76,13 @@ fn a_redirect_to_a_forbidden_address_is_not_followed() {
 }
 
 #[test]
-fn the_guard_holds_behind_a_proxy() {
+fn addresses_are_checked_before_a_proxy_is_used() {
     for scheme in ["http", "socks5"] {
         let proxy = Site::saying("HTTP/1.1 200 OK\r\n\r\n");
         let config =
             NetConfig { outbound_proxy: Some(format!("{scheme}://{}", proxy.addr)), ..NetConfig::default() };
         let prober = HttpProber::new(config).unwrap();
-        // The proxy's own address among them: a module cannot talk to it.
+        // A module cannot connect to the proxy's own address either.
         for host in FORBIDDEN {
             let url = format!("http://{host}:{}/", proxy.addr.port());
             assert_eq!(send(&prober, &get(&url)).unwrap_err(), ForbiddenAddress, "{scheme} {host}");

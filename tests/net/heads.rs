@@ -1,4 +1,4 @@
-//! Connections and heads, from peers that mean no good.
+//! Connections to hostile peers, and their answers' heads.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
@@ -9,11 +9,11 @@ use sightline::modules::probe::{Phase, ProbeError, Request};
 use super::site::{Site, closed_port, drip, flood, hold, ok};
 use super::{get, lab, send, within};
 
-/// A deadline before which what comes first has surely come, on the busiest machine too.
+/// A deadline that is long enough for the first bytes even on a busy machine.
 const TIME_FOR_A_PHASE: Duration = Duration::from_secs(3);
 
 #[test]
-fn no_connection_or_an_early_end_is_worth_a_retry() {
+fn failed_connections_and_early_ends_can_be_retried() {
     let refused = format!("http://127.0.0.1:{}/", closed_port());
     let unread = Site::talking(|stream| drop(stream.shutdown(Shutdown::Both)));
     let after_request = Site::start(|_, _| {});
@@ -22,7 +22,7 @@ fn no_connection_or_an_early_end_is_worth_a_retry() {
         let error = send(&lab(), &get(&url)).unwrap_err();
         assert!(matches!(error, ProbeError::Connect(_)) && error.is_connection_error(), "{url}: {error:?}");
     }
-    // No retry of its own.
+    // The prober itself does not retry.
     assert_eq!((unread.connections(), after_request.connections()), (1, 1));
 }
 
@@ -46,7 +46,7 @@ fn what_is_not_http_is_a_protocol_error() {
 }
 
 #[test]
-fn a_flood_of_headers_is_cut_off() {
+fn too_many_headers_are_an_error() {
     let many = "X-Header: value\r\n".repeat(10_000);
     let few_but_long = format!("X-Long: {}\r\n", "a".repeat(40_000));
     for headers in [many, few_but_long] {
@@ -86,7 +86,7 @@ fn header_values_need_not_be_utf8() {
 }
 
 #[test]
-fn informational_answers_are_passed_over() {
+fn informational_responses_are_skipped() {
     let informational = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
     let site = Site::saying(format!("{informational}HTTP/1.1 203 Fine\r\nContent-Length: 2\r\n\r\nok"));
     let answer = send(&lab(), &get(&site.url("/"))).unwrap();
@@ -114,6 +114,14 @@ fn the_deadline_holds_whatever_the_peer_does() {
             ),
         ),
         (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n", b"\xf0\xff\x1f", b"a")),
+        (
+            Phase::Body,
+            dripping(
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
+                b"",
+                b"A: b\r\n",
+            ),
+        ),
     ];
     let prober = lab();
     std::thread::scope(|scope| {
@@ -126,7 +134,7 @@ fn the_deadline_holds_whatever_the_peer_does() {
     });
 }
 
-/// Says `first` at once, then `slow` and, again and again, `endless` drop by drop.
+/// Sends `first` at once, then `slow` and endlessly `endless` byte by byte.
 fn dripping(first: &'static [u8], slow: &'static [u8], endless: &'static [u8]) -> Site {
     Site::start(move |stream, _| {
         stream.write_all(first).unwrap();
@@ -134,13 +142,13 @@ fn dripping(first: &'static [u8], slow: &'static [u8], endless: &'static [u8]) -
     })
 }
 
-/// Each hop is quick; the chain is not.
+/// Each hop is quick, but the chain of hops is not.
 #[test]
 fn the_deadline_spans_all_hops() {
     let site = dripping(b"HTTP/1.1 302 F\r\nLocation: /", b"\r\n\r\n", b"");
     let request = Request { max_redirects: 200, ..get(&site.url("/")) };
     let error = within(&lab(), &request, Duration::from_secs(3)).unwrap_err();
-    assert!(matches!(error, ProbeError::Timeout(_)), "{error:?}");
+    assert!(matches!(error.of_last_hop(), ProbeError::Timeout(_)), "{error:?}");
     assert!(site.connections() >= 2, "{}", site.connections());
 }
 
@@ -151,9 +159,9 @@ fn a_deadline_in_the_past_is_a_timeout() {
     assert!(matches!(error, Err(ProbeError::Timeout(_))), "{error:?}");
 }
 
-/// A request body that nobody takes.
+/// The peer does not read the body of the request.
 #[test]
-fn a_peer_that_does_not_read_is_left_at_the_deadline() {
+fn a_peer_that_does_not_read_times_out_at_the_deadline() {
     let (release, gate) = std::sync::mpsc::channel::<()>();
     let gate = std::sync::Mutex::new(gate);
     let site = Site::talking(move |_: &mut TcpStream| {

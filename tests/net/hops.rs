@@ -25,7 +25,7 @@ fn defaults_are_sent_and_a_module_may_replace_them() {
         ("Accept-Language", "de"),
         ("Accept-Encoding", "identity"),
         ("X-Custom", "1"),
-        // These are not the module's to set.
+        // A module cannot set these.
         ("Host", "evil.example"),
         ("Content-Length", "999"),
         ("Transfer-Encoding", "chunked"),
@@ -88,7 +88,7 @@ fn head_has_no_body() {
 }
 
 #[test]
-fn a_redirect_is_an_answer_unless_it_is_to_be_followed() {
+fn a_redirect_is_returned_unless_it_is_to_be_followed() {
     let site = Site::start(|stream, request| {
         let answer = match request.path() {
             "/a/start" => to(301, "next?x=1"),
@@ -161,7 +161,7 @@ fn a_post_becomes_a_get_or_is_sent_again() {
 }
 
 #[test]
-fn cookies_go_to_the_host_that_set_them_and_credentials_stay_behind() {
+fn cookies_and_credentials_are_sent_only_to_their_own_host() {
     let site = Site::start(|stream, request| {
         let port = stream.local_addr().unwrap().port();
         let answer = match request.path() {

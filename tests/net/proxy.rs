@@ -1,4 +1,4 @@
-//! Outbound proxies: HTTP (CONNECT) and SOCKS5. That the guard holds behind them is in `guard`.
+//! Outbound proxies: HTTP (CONNECT) and SOCKS5. `guard` tests that the guard works with them.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ fn through(proxy: &str) -> HttpProber {
     HttpProber::new(config).unwrap()
 }
 
-/// Carries bytes both ways until one end has gone.
+/// Relays bytes in both directions until one end closes.
 fn splice(client: &mut TcpStream, target: SocketAddr) {
     let mut server = TcpStream::connect(target).unwrap();
     let (mut from, mut into) = (client.try_clone().unwrap(), server.try_clone().unwrap());
@@ -34,7 +34,7 @@ fn connect_proxy() -> Site {
 }
 
 #[test]
-fn an_http_proxy_is_asked_for_a_tunnel_to_the_resolved_address() {
+fn an_http_proxy_gets_a_connect_to_the_resolved_address() {
     let (site, proxy) = (Site::saying(ok("far")), connect_proxy());
     let target = format!("127.0.0.1:{}", site.addr.port());
     let prober = through(&format!("http://user:p%40ss@{}", proxy.addr));
@@ -51,7 +51,7 @@ fn an_http_proxy_is_asked_for_a_tunnel_to_the_resolved_address() {
 }
 
 #[test]
-fn a_proxy_that_does_not_help_is_a_connection_error() {
+fn a_failing_proxy_is_a_connection_error() {
     let socks = |answer: &'static [u8]| {
         Site::talking(move |stream| {
             let _ = stream.read(&mut [0; 3]);
@@ -81,7 +81,7 @@ fn a_proxy_that_does_not_help_is_a_connection_error() {
 }
 
 #[test]
-fn a_dripping_proxy_does_not_outlast_the_deadline() {
+fn a_slow_proxy_does_not_exceed_the_deadline() {
     let http = Site::start(|stream, _| drip(stream, std::iter::repeat(b'a')));
     let error =
         within(&through(&http.url("")), &get("http://127.0.0.1:9/"), Duration::from_secs(1)).unwrap_err();

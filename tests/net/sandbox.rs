@@ -1,4 +1,4 @@
-//! Sandbox mode: everything goes to one address, marked.
+//! Sandbox mode: all requests go to one address, with additional headers.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use super::site::{Site, ok, to};
 use super::{get, send};
 
 #[test]
-fn everything_goes_to_the_sandbox_with_its_marks() {
+fn all_requests_go_to_the_sandbox_with_its_headers() {
     let site = Site::start(|stream, request| {
         let answer = match request.path() {
             "/u/x?y=%26" => to(302, "https://other.example:8443/profile"),
@@ -17,7 +17,7 @@ fn everything_goes_to_the_sandbox_with_its_marks() {
         };
         stream.write_all(&answer).unwrap();
     });
-    // Neither the guard nor the proxy has a say.
+    // Neither the guard nor the proxy is used.
     let config = NetConfig {
         sandbox: Some(site.addr),
         outbound_proxy: Some("http://10.0.0.1:1".into()),
@@ -60,7 +60,7 @@ fn everything_goes_to_the_sandbox_with_its_marks() {
 }
 
 #[test]
-fn a_control_probe_says_so() {
+fn a_control_probe_is_marked() {
     let site = Site::saying(ok(""));
     let prober = HttpProber::new(NetConfig { sandbox: Some(site.addr), ..NetConfig::default() }).unwrap();
     for url in ["http://127.0.0.1:1/", "https://no-such-host.invalid/", "http://[::1]/"] {

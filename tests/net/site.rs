@@ -1,11 +1,11 @@
-//! A peer that does what its test tells it, byte by byte.
+//! A peer on loopback whose bytes the test controls.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A request as it came over the wire.
+/// A request as it was received.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
     /// Request line and headers, without the empty line.
@@ -22,7 +22,7 @@ impl Received {
         self.line().split(' ').nth(1).unwrap_or_default()
     }
 
-    /// The values of a header, joined.
+    /// Returns the values of a header, joined.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let values: Vec<&str> = self
             .head
@@ -36,7 +36,7 @@ impl Received {
     }
 }
 
-/// Listens on loopback until it is dropped; each connection has a thread.
+/// Listens on loopback until it is dropped. Each connection has a thread.
 pub(crate) struct Site {
     pub(crate) addr: SocketAddr,
     pub(crate) connections: Arc<AtomicUsize>,
@@ -45,7 +45,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Reads one request of each connection and lets `answer` do the rest; the connection ends with it.
+    /// Reads one request of each connection and calls `answer`, after which the connection is closed.
     pub(crate) fn start(answer: impl Fn(&mut TcpStream, &Received) + Send + Sync + 'static) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&received);
@@ -56,7 +56,7 @@ impl Site {
         })
     }
 
-    /// Gives every connection to `talk`, unread.
+    /// Calls `talk` with every connection, without reading from it.
     pub(crate) fn talking(talk: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Self {
         Self::raw(Arc::default(), talk)
     }
@@ -111,17 +111,17 @@ impl Drop for Site {
     }
 }
 
-/// A port of loopback where nothing listens.
+/// Returns a loopback port on which nothing listens.
 pub(crate) fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A plain answer with that body.
+/// Returns a plain answer with that body.
 pub(crate) fn ok(body: &str) -> Vec<u8> {
     with_headers("", body.as_bytes())
 }
 
-/// A plain answer with more headers (each with its line end).
+/// Returns a plain answer with additional headers, each with its line end.
 pub(crate) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
@@ -129,12 +129,12 @@ pub(crate) fn with_headers(headers: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A redirect.
+/// Returns a redirect.
 pub(crate) fn to(status: u16, location: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 4\r\n\r\ngone").into_bytes()
 }
 
-/// Writes `bytes` again and again until the other end has gone; gives how many were taken.
+/// Writes `bytes` repeatedly until the other end closes. Returns the number of bytes written.
 pub(crate) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usize {
     let mut sent = 0;
     while sent < at_most && stream.write_all(bytes).is_ok() {
@@ -143,24 +143,24 @@ pub(crate) fn flood(stream: &mut TcpStream, bytes: &[u8], at_most: usize) -> usi
     sent
 }
 
-/// Writes a byte every 50 ms until the other end has gone, or for good.
+/// Writes a byte every 50 ms until the other end closes.
 pub(crate) fn drip(stream: &mut TcpStream, bytes: impl IntoIterator<Item = u8>) {
     for byte in bytes {
         if stream.write_all(&[byte]).is_err() {
             return;
         }
-        // The peer's own slowness: nothing waits for it.
+        // This simulates a slow peer. Nothing waits for it.
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
 }
 
-/// Reads until the other end has gone.
+/// Reads until the other end closes.
 pub(crate) fn hold(stream: &mut TcpStream) {
     let _ = std::io::copy(stream, &mut std::io::sink());
 }
 
 pub(crate) fn read_request(stream: &mut impl Read) -> Option<Received> {
-    // One byte at a time behind the buffer: what follows the request stays unread.
+    // Reads single bytes, so that everything after the request stays unread.
     let mut reader = BufReader::with_capacity(1, stream);
     let mut request = Received::default();
     loop {

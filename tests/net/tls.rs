@@ -1,6 +1,7 @@
-//! TLS, with an authority and a site certificate (for `localhost`) made for these tests.
+//! TLS, with a test authority and site certificates for `localhost` and for 127.0.0.1.
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,18 +15,36 @@ use sightline::net::{HttpProber, NetConfig};
 use super::site::{Site, hold, ok, read_request, with_headers};
 use super::{get, lab, send, within};
 
-fn fixture(name: &str) -> PathBuf {
+pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/net/tls").join(name)
 }
 
-fn trusting() -> HttpProber {
+pub(super) fn trusting() -> HttpProber {
     let config =
         NetConfig { allow_private_targets: true, ca_file: Some(fixture("ca.pem")), ..NetConfig::default() };
     HttpProber::new(config).unwrap()
 }
 
+/// Answers the first request of each connection with the same bytes, then closes it.
 fn tls_site(answer: Vec<u8>) -> Site {
-    let cert = CertificateDer::from_pem_file(fixture("site.pem")).unwrap();
+    tls_site_of("site.pem", answer)
+}
+
+/// Starts a site with that certificate, which answers as [`tls_site`].
+pub(crate) fn tls_site_of(certificate: &str, answer: Vec<u8>) -> Site {
+    tls_talking(certificate, move |tls| {
+        if read_request(tls).is_some() {
+            let _ = tls.write_all(&answer);
+        }
+    })
+}
+
+/// A connection of a site with TLS.
+pub(crate) type TlsStream = StreamOwned<ServerConnection, TcpStream>;
+
+/// Calls `talk` with every connection of a site with that certificate.
+pub(crate) fn tls_talking(certificate: &str, talk: impl Fn(&mut TlsStream) + Send + Sync + 'static) -> Site {
+    let cert = CertificateDer::from_pem_file(fixture(certificate)).unwrap();
     let key = PrivateKeyDer::from_pem_file(fixture("site.key.pem")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
@@ -38,16 +57,14 @@ fn tls_site(answer: Vec<u8>) -> Site {
     Site::talking(move |stream| {
         let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
         let mut tls = StreamOwned::new(connection, stream.try_clone().unwrap());
-        if read_request(&mut tls).is_some() {
-            let _ = tls.write_all(&answer);
-            tls.conn.send_close_notify();
-            let _ = tls.flush();
-        }
+        talk(&mut tls);
+        tls.conn.send_close_notify();
+        let _ = tls.flush();
     })
 }
 
 #[test]
-fn https_is_spoken_with_sites_that_prove_their_name() {
+fn https_needs_a_valid_certificate() {
     let site = tls_site(ok("private"));
     let url = format!("https://localhost:{}/", site.addr.port());
     let prober = trusting();
@@ -64,7 +81,7 @@ fn https_is_spoken_with_sites_that_prove_their_name() {
 }
 
 #[test]
-fn an_upgrade_is_followed() {
+fn an_upgrade_to_https_is_followed() {
     let secure = tls_site(ok("private"));
     let plain = Site::saying(super::site::to(301, &format!("https://localhost:{}/", secure.addr.port())));
     let answer = send(&trusting(), &Request { max_redirects: 1, ..get(&plain.url("/")) }).unwrap();
@@ -86,7 +103,7 @@ fn a_peer_without_tls_fails_the_handshake() {
 }
 
 #[test]
-fn a_handshake_has_its_time() {
+fn a_handshake_can_time_out() {
     let silent = Site::talking(hold);
     let config = NetConfig {
         allow_private_targets: true,
@@ -105,7 +122,7 @@ fn a_handshake_has_its_time() {
 }
 
 #[test]
-fn cookies_are_not_taken_down_to_plain_http() {
+fn secure_cookies_are_not_sent_over_http() {
     let plain = Site::saying(ok("open"));
     let location = format!("http://localhost:{}/", plain.addr.port());
     let secure = tls_site(
@@ -118,9 +135,9 @@ fn cookies_are_not_taken_down_to_plain_http() {
     assert_eq!(plain.received()[0].header("cookie"), None);
 }
 
-/// Check workers have small stacks: the whole way, TLS and both decoders included, fits in half of one.
+/// Check workers have small stacks. A whole request with TLS and both decoders fits into half of one.
 #[test]
-fn a_small_stack_is_enough() {
+fn tls_works_on_a_small_stack() {
     for (encoding, body) in [("br", super::bodies::brotli()), ("gzip", super::bodies::gzip(b"zipped"))] {
         let site = tls_site(with_headers(&format!("Content-Encoding: {encoding}\r\n"), &body));
         let url = format!("https://localhost:{}/", site.addr.port());

@@ -1,4 +1,4 @@
-//! Backups, made while a server works, and the way back: as the README says.
+//! Backups of a running server, and their restore, as the manual describes them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,9 +15,9 @@ use crate::support::private_postgres::program;
 use crate::support::server::{Server, Setup};
 use crate::support::{awaited, eventually};
 
-/// A few modules make a search that is quick, or takes as long as a check may.
-const MODULES: [&str; 3] = ["github", "gitlab", "reddit"];
-/// Clients that search all the time.
+/// A few modules make a search that is quick, or that takes as long as a check may.
+const MODULES: [&str; 3] = ["github", "gitlab", "codeberg"];
+/// Clients that search continuously.
 const CLIENTS: usize = 3;
 
 fn search(server: &Server, key: &str, query: &str) -> String {
@@ -40,7 +40,7 @@ fn ended(server: &Server, key: &str, run: &str) -> Value {
     })
 }
 
-/// Rows of a table as texts. When keys were last seen is written every now and then, and left out.
+/// Returns the rows of a table as texts, without the time of last use of keys, which is stored at any time.
 fn rows(database: &TestDatabase, table: &str, condition: &str) -> Vec<String> {
     let row = match database.name {
         "sqlite" => {
@@ -54,7 +54,7 @@ fn rows(database: &TestDatabase, table: &str, condition: &str) -> Vec<String> {
     database.texts(&format!("SELECT {row} FROM {table} t WHERE {condition} ORDER BY 1"))
 }
 
-/// All that is kept of the account, and the schema.
+/// Returns everything that is stored about the account, and the schema.
 fn kept(database: &TestDatabase, email: &str) -> Vec<(&'static str, Vec<String>)> {
     let account = format!("(SELECT id FROM accounts WHERE email = '{email}')");
     let runs = format!("run IN (SELECT id FROM runs WHERE account = {account})");
@@ -74,8 +74,8 @@ fn kept(database: &TestDatabase, email: &str) -> Vec<(&'static str, Vec<String>)
     .to_vec()
 }
 
-/// What must be true of every moment of a database: each search is paid for once, refunds are of failed ones, and
-/// what was used is the sum of what was booked.
+/// Asserts the invariants of every state of a database: each search is charged once, refunds belong to failed
+/// searches, and the used credits are the sum of the bookings.
 fn adds_up(database: &TestDatabase) {
     for (what, sql) in [
         (
@@ -107,7 +107,7 @@ fn adds_up(database: &TestDatabase) {
     }
 }
 
-/// Copies the database as the README says, and puts the copy into a new place.
+/// Copies the database as the manual describes, and restores the copy in a new place.
 fn brought_back(database: &TestDatabase) -> TestDatabase {
     if database.name == "sqlite" {
         let place = databases::sqlite();
@@ -134,7 +134,7 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// An account with searches of each fate, one deleted and a revoked key.
+/// An account with searches in every state, a deleted one, and a revoked key.
 struct History {
     email: String,
     key: String,
@@ -168,7 +168,7 @@ impl History {
 }
 
 #[test]
-fn a_backup_under_load_brings_back_every_run() {
+fn a_backup_under_load_contains_every_run() {
     for database in databases() {
         let flags = ["--check-timeout=2s".to_owned(), "--lease=5s".to_owned()];
         let server = Setup::new().database(&database.url).flags(&flags).start();
@@ -217,7 +217,7 @@ fn a_backup_under_load_brings_back_every_run() {
 }
 
 #[test]
-fn a_backup_overwrites_nothing_and_leaves_nothing_half_done() {
+fn a_backup_overwrites_nothing_and_leaves_no_partial_file() {
     let folder = Folder::new();
     let database = format!("sqlite:{}", folder.path("data.db"));
     let copy = folder.path("copy.db");
@@ -234,7 +234,7 @@ fn a_backup_overwrites_nothing_and_leaves_nothing_half_done() {
     ran(&["account", "create", "--email", "a@example.com", "--plan", "pro", "--database", &database], &[])
         .code_is(0);
     fs::write(&copy, "mine").unwrap();
-    ran(&["backup", &copy, "--database", &database], &[]).code_is(2).err_has("overwrites nothing");
+    ran(&["backup", &copy, "--database", &database], &[]).code_is(2).err_has("never overwrites a file");
     assert_eq!(fs::read_to_string(&copy).unwrap(), "mine");
     let nowhere = folder.path("nowhere/copy.db");
     ran(&["backup", &nowhere, "--database", &database], &[]).code_is(3).err_has("the backup failed");

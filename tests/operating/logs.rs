@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::cli::ran;
 use crate::support::server::Setup;
 
 #[test]
-fn every_line_is_an_object_with_a_moment_of_fixed_length_and_the_requests_id() {
+fn every_json_line_has_a_time_of_fixed_length_and_a_request_id() {
     let server = Setup::new().flag("--log-format=json").start();
     server.finished(&server.search("username", "everybody"));
     let answer = server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
@@ -22,11 +23,69 @@ fn every_line_is_an_object_with_a_moment_of_fixed_length_and_the_requests_id() {
     }
     let of_request: Vec<_> = lines.iter().filter(|line| line["request_id"] == "my-own.id").collect();
     assert_eq!(of_request.len(), 1, "{log}");
-    assert_eq!(of_request[0]["message"], "GET /v1/me");
+    let line = of_request[0];
+    assert_eq!((&line["message"], &line["status"]), (&"GET /v1/me".into(), &200.into()), "{line}");
+    assert!(line["duration_ms"].as_u64().is_some(), "{line}");
+    assert_eq!(line["account_id"], answer.json()["user_id"], "{line}");
 }
 
 #[test]
-fn lines_for_people_begin_with_a_moment_of_fixed_length() {
+fn requests_are_logged_without_their_content() {
+    let server = Setup::new().flag("--log-format=json").start();
+    let of = |id: &str| {
+        let log = server.log();
+        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.find(|line| line["request_id"] == id).unwrap()
+    };
+    let ask = |path: &str, id: &str| server.request("GET", path).header("X-Request-Id", id).send();
+    assert_eq!(ask("/v1/searches?cursor=hunter2", "refused").status, 401);
+    assert_eq!(ask("/app/sign-in?next=hunter2", "page").status, 200);
+    assert_eq!(ask("/hunter2", "nowhere").status, 404);
+    for (id, message, status) in [
+        ("refused", "GET /v1/searches", 401),
+        ("page", "GET /app/sign-in", 200),
+        ("nowhere", "GET none", 404),
+    ] {
+        let line = of(id);
+        assert_eq!((&line["message"], &line["status"]), (&message.into(), &status.into()), "{line}");
+        assert!(line.get("account_id").is_none(), "{line}");
+    }
+    assert!(!server.log().contains("hunter2"));
+}
+
+/// Returns the standard error of a `serve` that cannot start.
+fn fatal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let args = [&["serve", "--listen=127.0.0.1:0", "--sandbox=perfect"], arguments].concat();
+    let seen = ran(&args, variables);
+    assert!([2, 3].contains(&seen.code), "{}", seen.err);
+    seen.err
+}
+
+#[test]
+fn a_failed_start_is_logged_as_json() {
+    let json = ["--log-format=json"];
+    for (arguments, variables, said) in [
+        (vec!["--database=sqlite:/dev/null/x/sightline.db"], &[][..], "/dev/null"),
+        (vec!["--database=sqlite::memory:", "--catalog=/none/such.json"], &[], "such.json"),
+        (vec!["--request-workers=none"], &[], "--request-workers"),
+        (vec!["--no-such-option"], &[], "--no-such-option"),
+        (vec![], &[("SIGHTLINE_MAX_RUNS", "many")], "SIGHTLINE_MAX_RUNS"),
+    ] {
+        let err = fatal(&[&json[..], &arguments].concat(), variables);
+        let lines: Vec<Value> = err.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        let last = lines.last().expect("it says why");
+        assert_eq!((&last["level"], &last["target"]), (&"error".into(), &"sightline".into()), "{last}");
+        assert!(last["message"].as_str().unwrap().contains(said), "{last}");
+        assert_eq!(last["time"].as_str().map(str::len), Some(24), "{last}");
+    }
+    let by_variable = fatal(&["--max-runs=x"], &[("SIGHTLINE_LOG_FORMAT", "json")]);
+    assert!(serde_json::from_str::<Value>(&by_variable).is_ok(), "{by_variable}");
+    let overruled = fatal(&["--max-runs=x", "--log-format", "text"], &[("SIGHTLINE_LOG_FORMAT", "json")]);
+    assert!(overruled.starts_with("error: "), "{overruled}");
+}
+
+#[test]
+fn text_lines_begin_with_a_time_of_fixed_length() {
     let server = Setup::new().start();
     server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
     let log = server.log();
@@ -35,7 +94,9 @@ fn lines_for_people_begin_with_a_moment_of_fixed_length() {
         assert!(time.len() == 24 && time.ends_with('Z') && rest.starts_with('['), "{line}");
     }
     assert!(
-        log.lines().any(|line| line.ends_with("my-own.id GET /v1/me") && line.contains("[DEBUG]")),
+        log.lines()
+            .any(|line| line.contains("my-own.id GET /v1/me status=200 duration_ms=")
+                && line.contains("[DEBUG]")),
         "{log}"
     );
 }

@@ -1,14 +1,14 @@
-//! Prometheus' text format 0.0.4, read as strictly as it is written down.
+//! A strict parser for Prometheus' text format 0.0.4.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A page of figures.
+/// A page of metrics.
 pub(super) struct Page {
-    /// Name and labels, as `name{a="b"}` with the labels in the order of their names.
+    /// Values by name and labels, as `name{a="b"}` with the labels sorted by name.
     samples: BTreeMap<String, f64>,
-    /// Kind by family.
+    /// Types by family.
     pub(super) families: BTreeMap<String, String>,
-    /// Every label and value there is.
+    /// All labels with their values.
     pub(super) labels: BTreeSet<(String, String)>,
 }
 
@@ -20,7 +20,7 @@ struct Sample {
 
 impl Page {
     /// # Panics
-    /// Where the text is not what the format allows, or says what cannot be.
+    /// Panics if the text does not follow the format or contradicts itself.
     pub(super) fn read(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line must end");
         let mut page = Self { samples: BTreeMap::new(), families: BTreeMap::new(), labels: BTreeSet::new() };
@@ -65,7 +65,7 @@ impl Page {
         }
     }
 
-    /// Bounds rise, counts do not fall, and the last is the number of all.
+    /// Checks that bounds rise, that counts do not fall, and that the last bucket counts everything.
     fn check_histograms(&self, text: &str) {
         let mut last: Option<(String, f64, f64)> = None;
         for sample in text.lines().filter(|line| !line.starts_with('#')).map(parse) {
@@ -87,12 +87,12 @@ impl Page {
         }
     }
 
-    /// A figure; 0 where there is none, as for a counter that has not begun.
+    /// Returns a sample, or 0 if there is none, as for a counter without events.
     pub(super) fn get(&self, name: &str) -> f64 {
         self.samples.get(name).copied().unwrap_or(0.0)
     }
 
-    /// The sum of all whose name with its labels begins so.
+    /// Returns the sum of all samples whose name with labels begins with `start`.
     pub(super) fn sum(&self, start: &str) -> f64 {
         self.samples.iter().filter(|(name, _)| name.starts_with(start)).map(|(_, value)| value).sum()
     }
@@ -150,7 +150,7 @@ fn labels(text: &str, line: &str) -> Vec<(String, String)> {
 
 #[test]
 #[should_panic(expected = "twice")]
-fn a_figure_that_stands_there_twice_is_refused() {
+fn a_repeated_sample_is_refused() {
     Page::read("# HELP a_total x\n# TYPE a_total counter\na_total{b=\"c\"} 1\na_total{b=\"c\"} 1\n");
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{Domain, Socket, Type};
 
-use super::{admin_of, get, scrape, with_admin};
+use super::scrape;
+use crate::support::admin::{admin_of, get};
 use crate::support::eventually;
 use crate::support::private_postgres::{End, PrivatePostgres};
 use crate::support::server::{Server, Setup};
@@ -16,8 +17,7 @@ use crate::support::server::{Server, Setup};
 fn readiness_follows_the_database_and_liveness_does_not() {
     let mut postgres = PrivatePostgres::start();
     postgres.admin("CREATE DATABASE ready");
-    let server =
-        with_admin(Setup::new()).database(&postgres.url("ready")).flag("--request-workers=1").start();
+    let server = Setup::new().database(&postgres.url("ready")).flag("--request-workers=1").start();
     let admin = admin_of(&server);
     assert_eq!((get(admin, "/readyz").status, get(admin, "/readyz").text.as_str()), (200, "ready\n"));
     assert_eq!(get(admin, "/healthz").text, "ok\n");
@@ -34,7 +34,7 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     eventually("it is ready again", || get(admin, "/readyz").status == 200);
     assert_eq!(scrape(admin).get("sightline_store_away"), 0.0);
 
-    // The only request worker waits for a database that stands still: the admin side has its own.
+    // The only request worker waits for a paused database: the admin listener has its own threads.
     let paused = postgres.pause();
     let is_answered = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -49,10 +49,10 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     });
 }
 
-/// A client that asks for much and reads nothing.
+/// A client that requests much and reads nothing.
 fn greedy(server: &Server) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    // What is on its way to it must not be enough for the whole answer.
+    // The buffers of the connection must be smaller than the whole answer.
     socket.set_recv_buffer_size(4096).unwrap();
     socket.connect(&server.address.into()).unwrap();
     let mut socket = TcpStream::from(socket);
@@ -63,8 +63,8 @@ fn greedy(server: &Server) -> TcpStream {
 }
 
 #[test]
-fn who_drains_is_alive_and_not_ready() {
-    let mut server = with_admin(Setup::new()).flag("--drain-timeout=50s").start();
+fn a_draining_server_is_alive_and_not_ready() {
+    let mut server = Setup::new().flag("--drain-timeout=50s").start();
     let admin = admin_of(&server);
     let client = greedy(&server);
     eventually("an answer is not taken", || scrape(admin).get("sightline_http_long_threads") >= 1.0);

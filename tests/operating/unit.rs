@@ -1,4 +1,4 @@
-//! The service manager: what it is told, and the unit that it is given.
+//! The service manager: the messages that it gets, and the unit file.
 
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, PATIENCE, Setup};
 
 #[test]
-fn the_service_manager_hears_when_it_is_ready_and_when_it_stops() {
+fn the_service_manager_is_told_when_the_server_is_ready_and_when_it_stops() {
     let folder = Folder::new();
     let path = folder.path("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
@@ -23,7 +23,7 @@ fn the_service_manager_hears_when_it_is_ready_and_when_it_stops() {
     assert_eq!(heard(), "STOPPING=1");
 }
 
-/// The address of the database may be handed over as a file.
+/// The address of the database may be passed as a file.
 #[test]
 fn a_credential_holds_the_databases_address() {
     let folder = Folder::new();
@@ -50,11 +50,11 @@ fn systemd_analyze(arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn systemd_takes_the_unit_and_finds_it_closed() {
+fn systemd_accepts_the_unit_as_hardened() {
     let unit = include_str!("../../scripts/sightline.service");
     let folder = Folder::new();
     let path = folder.path("sightline.service");
-    // Where the binary is here.
+    // The path of the binary on this machine.
     assert!(unit.contains("ExecStart=/usr/local/bin/sightline serve"), "{unit}");
     std::fs::write(&path, unit.replace("/usr/local/bin/sightline", BINARY)).unwrap();
     let Some(said) = systemd_analyze(&["verify", "--man=no", "--recursive-errors=no", &path]) else { return };
@@ -64,7 +64,7 @@ fn systemd_takes_the_unit_and_finds_it_closed() {
     assert!(said.contains("Overall exposure level"), "{said}");
 }
 
-/// The time that systemd gives it to stop is more than it takes.
+/// The stop timeout of systemd is longer than the drain timeout.
 #[test]
 fn the_unit_waits_for_the_drain() {
     let unit = include_str!("../../scripts/sightline.service");

@@ -1,4 +1,4 @@
-//! A connection is cut in mid-transaction: before a commit, or after it, when only its answer is lost.
+//! A connection is cut in the middle of a transaction: before the commit, or after it, so that only its answer is lost.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::support::server::Answer;
 use crate::support::{awaited, eventually};
 use crate::web::person::{Person, field_of, text};
 
-/// Who is searched for where the connection is cut.
+/// The name that is searched for while the connection is cut.
 const NAME: &str = "somebody.unlucky";
 
 fn order(scene: &Scene, idempotency_key: Option<&str>) -> Answer {
@@ -72,7 +72,7 @@ fn a_start_whose_answer_was_lost_is_found_and_charged_once() {
 
 /// The answer is lost, and so is everything after it for a while: the caller has to be refused.
 #[test]
-fn a_start_that_nobody_could_confirm_is_undone_when_it_turns_out() {
+fn an_unconfirmed_start_without_a_key_is_undone() {
     let (database, relay, scene) = set_up();
     relay.cut(NAME, Cut::ThenSilence);
     is_refused(&order(&scene, None));
@@ -85,14 +85,14 @@ fn a_start_that_nobody_could_confirm_is_undone_when_it_turns_out() {
     });
     let sql = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
     assert_eq!(database.number(&sql), 1);
-    // Whoever tries again pays once.
+    // A caller that tries again pays once.
     let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
     assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)));
     has_no_faults(|sql| database.number(sql));
 }
 
 #[test]
-fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
+fn an_unconfirmed_start_with_a_key_continues() {
     let (database, relay, scene) = set_up();
     relay.cut(NAME, Cut::ThenSilence);
     is_refused(&order(&scene, Some("once")));
@@ -105,7 +105,7 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
         }
         answer.status == 200
     });
-    // At once, not when its lease has run out.
+    // At once, not only when its lease has expired.
     let run = ended(&scene.server, &scene.key, &run);
     assert_eq!(
         (&run["status"], &run["total_results"]),
@@ -117,9 +117,9 @@ fn a_start_that_nobody_could_confirm_goes_on_under_its_key() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// The page that says so holds the same form, and that leads to the same search.
+/// The page with the error holds the same form, which leads to the same search.
 #[test]
-fn a_form_that_nobody_could_confirm_goes_on_when_it_is_sent_again() {
+fn an_unconfirmed_form_continues_when_it_is_sent_again() {
     let (database, relay, scene) = set_up();
     let person = Person::signed_in(&scene.server, "person@example.org", "pro");
     let page = person.get("/app");
@@ -133,13 +133,16 @@ fn a_form_that_nobody_could_confirm_goes_on_when_it_is_sent_again() {
         person.post_as("/app/searches", &fields, &[])
     };
     relay.cut(NAME, Cut::ThenSilence);
-    let doubt = send(&page);
-    assert_eq!(doubt.status, 503, "{doubt}");
-    assert!(text(&doubt).contains("Was it taken?") && text(&doubt).contains(NAME), "{doubt}");
-    assert_eq!(fields(&doubt), fields(&page));
+    let unconfirmed = send(&page);
+    assert_eq!(unconfirmed.status, 503, "{unconfirmed}");
+    assert!(
+        text(&unconfirmed).contains("Did it start?") && text(&unconfirmed).contains(NAME),
+        "{unconfirmed}"
+    );
+    assert_eq!(fields(&unconfirmed), fields(&page));
     relay.freeze(false);
     awaited("it leads to its page", || {
-        let answer = send(&doubt);
+        let answer = send(&unconfirmed);
         if answer.status == 303 { Ok(()) } else { Err(answer) }
     });
     assert_eq!(runs_of(&database), 1);
@@ -148,11 +151,11 @@ fn a_form_that_nobody_could_confirm_goes_on_when_it_is_sent_again() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// Of a search under way: the commit of its results, of its end. What was taken is not taken again.
+/// A search whose commits of results and of its end are cut. What was stored is not stored again.
 #[test]
 fn results_and_ends_whose_answer_was_lost_are_stored_once() {
     for (marker, cut) in [
-        // A result's record, and what only an ending says.
+        // A result's record, and a statement that only an ending runs.
         ("entity_type", Cut::AfterCommit),
         ("entity_type", Cut::BeforeCommit),
         ("completed", Cut::AfterCommit),

@@ -13,7 +13,7 @@ use crate::support::small_disk;
 #[test]
 fn postgres_on_a_full_disk() {
     if !is_root() || !small_disk::can_be_had() {
-        // There is no other real way: a limit on file sizes is no full disk to PostgreSQL, and ends its server.
+        // A limit on file sizes will not do here: PostgreSQL does not take it for a full disk, and its server ends.
         eprintln!("NOT TESTED: PostgreSQL on a full disk needs root, who may mount one");
         return;
     }
@@ -24,7 +24,7 @@ fn postgres_on_a_full_disk() {
     FILLERS.iter().for_each(|filler| fill_pages(&postgres, filler));
     scene.refuses_writes();
     scene.finds_the_rest();
-    // Reading goes on all the time.
+    // Reading works all the time.
     assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1);
     postgres.free_disk();
     let remove = "DELETE FROM results x USING runs r WHERE x.run = r.id AND r.query = 'filler'; \
@@ -34,7 +34,7 @@ fn postgres_on_a_full_disk() {
     audit(&postgres, "small");
 }
 
-/// What still fits into the pages that are there goes in: these rows do, one after the other.
+/// Fills the existing pages: these rows fit into them, one after the other.
 const FILLERS: [&str; 2] = [
     "INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), \
      'query', 'filler', 'status', 'completed', 'owner', NULL))).* FROM runs r WHERE query = 'alice'",
@@ -69,7 +69,7 @@ fn sqlite_on_a_full_disk() {
     assert_eq!(scene.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
     small_disk::free(&disk);
     scene.recovers();
-    // Nobody outside sees the file: a copy is looked at.
+    // Other processes do not see the file: a copy is examined.
     let copy = Folder::new();
     for file in ["sightline.db", "sightline.db-wal"] {
         std::fs::copy(disk.join(file), copy.path(file)).unwrap();
@@ -78,12 +78,12 @@ fn sqlite_on_a_full_disk() {
     has_no_faults(|sql| connection.query_row(sql, [], |row| row.get(0)).unwrap());
 }
 
-/// No file may grow, as on a full disk, and none may be written at all, as on a file system that went read-only.
+/// Lets no file grow, as on a full disk, or none be written at all, as on a file system that went read-only.
 #[test]
 fn sqlite_at_the_limit_of_its_file() {
     let folder = Folder::new();
     let database = format!("sqlite:{}", folder.path("sightline.db"));
-    // The signal that comes with the limit would end the process: an operator's shell ignores it, too.
+    // The signal of the limit would end the process: an operator's shell ignores it, too.
     let launcher = ["sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh"];
     let scene = Scene::with(|setup| setup.database(&database).launched_by(&launcher));
     limit_files(&scene, "0:");

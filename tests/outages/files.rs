@@ -1,4 +1,4 @@
-//! An SQLite file that may not be written, and one that someone else holds.
+//! An SQLite file that may not be written, and one that another program holds.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,7 +14,8 @@ use crate::support::folder::Folder;
 use crate::support::private_postgres::is_root;
 use crate::support::server::{BINARY, Setup};
 
-/// A server that permissions hold for: root's would not, so root is stripped of what lets it pass them by.
+/// Starts a server that file permissions apply to: they do not apply to root, so it drops the capabilities that bypass
+/// them.
 fn serve(database: &Path) -> Output {
     let database = format!("sqlite:{}", database.display());
     let mut command = if is_root() {
@@ -32,7 +33,7 @@ fn set_mode(path: &str, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// It says which file and why, at once, and leaves it as it was.
+/// The error names the file and the reason at once, and leaves the file as it was.
 #[test]
 fn a_read_only_file_or_folder_is_refused_at_the_start() {
     let folder = Folder::new();
@@ -59,7 +60,7 @@ fn a_read_only_file_or_folder_is_refused_at_the_start() {
     }
 }
 
-/// Another program holds the write lock for longer than anyone waits.
+/// Another program holds the write lock for longer than any caller waits.
 #[test]
 fn a_locked_file() {
     let database = sqlite();

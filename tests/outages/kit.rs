@@ -1,4 +1,4 @@
-//! One story, told of each way to fail.
+//! The scenario that all tests share: a search runs while the database fails, each time in another way.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use crate::support::gated_site::GatedSite;
 use crate::support::server::{Answer, Server, Setup};
 use crate::support::{awaited, eventually};
 
-/// Sites that answer before the database fails, and while it is away.
+/// Sites that answer before the database fails, and while it is unavailable.
 pub(super) const BEFORE: usize = 5;
 pub(super) const DURING: usize = 20;
 
-/// A request is answered within this, whatever the database does: a statement that was under way when it fell silent
-/// (12 s), and what a caller waits for a connection after that (5 s), on a machine that does other things too.
+/// The time within which each request is answered: a statement that was under way when the database fell silent (12 s),
+/// and the wait for a connection after that (5 s), on a busy machine.
 pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(25);
 
-/// A server with a search of which a part is found, and who pays for it.
+/// A server with a search that is partly done, and its account.
 pub(super) struct Scene {
     pub(super) server: Server,
     pub(super) site: GatedSite,
@@ -26,7 +26,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// On that database.
+    /// Starts a server on that database.
     pub(super) fn on(database: &str) -> Self {
         Self::with(|setup| setup.database(database))
     }
@@ -48,12 +48,12 @@ impl Scene {
         answer.json()["results"].as_array().cloned().unwrap_or_default()
     }
 
-    /// A request of the account that searches; answered in time, or the test fails.
+    /// Sends a request of the account, which must be answered in time.
     pub(super) fn get(&self, path: &str) -> Answer {
         in_time(|| self.server.request("GET", path).key(&self.key).send())
     }
 
-    /// The database fails: health says so, requests are refused in time, and say when to come again.
+    /// Checks a failed database: health reports it, requests are refused in time with a `Retry-After`.
     pub(super) fn is_out(&self) {
         eventually("health is degraded", || self.health()["status"] == "degraded");
         assert_eq!(self.health()["database"], "unavailable");
@@ -63,7 +63,7 @@ impl Scene {
         assert_eq!(self.health()["status"], "degraded");
     }
 
-    /// The same where what is stored can still be read.
+    /// Checks a failed database that can still be read.
     pub(super) fn refuses_writes(&self) {
         for name in ["bob", "carol"] {
             is_refused(&in_time(|| search(&self.server, &self.key, name)));
@@ -75,11 +75,11 @@ impl Scene {
         in_time(|| self.server.request("GET", "/v1/health").send()).json()
     }
 
-    /// The rest is found while the database is away.
+    /// Lets the other sites answer while the database is unavailable.
     pub(super) fn finds_the_rest(&self) {
         self.site.open();
-        eventually("every check has ended", || self.health()["load"]["check_workers_busy"] == 0);
-        // Nobody is told of what was found before it is stored.
+        eventually("every check has ended", || self.server.figure("sightline_check_workers_busy") == 0.0);
+        // Results are not shown before they are stored.
         let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();
         if shown.status == 200 {
             let run = shown.json();
@@ -90,7 +90,7 @@ impl Scene {
         }
     }
 
-    /// The database is back: everything is stored, nothing twice, and the refused searches cost nothing.
+    /// Checks a database that is back: everything is stored once, and the refused searches cost nothing.
     pub(super) fn recovers(&self) {
         eventually("health is good again", || self.health()["status"] == "ok");
         let run = ended(&self.server, &self.key, &self.run);
@@ -101,7 +101,7 @@ impl Scene {
         assert_eq!(ids, (1..=(BEFORE + DURING) as u64).collect::<Vec<_>>());
         assert_eq!(self.site.asked_again("alice"), [] as [String; 0], "a site was asked twice");
         assert_eq!(self.get("/v1/credits").json()["credits_used"], 1, "one search was taken on");
-        // And it works as before.
+        // New searches work as before.
         let run = ended(&self.server, &self.key, &started(&search(&self.server, &self.key, "dave")));
         assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(BEFORE + DURING)));
     }
@@ -131,7 +131,7 @@ pub(super) fn ended(server: &Server, key: &str, run: &str) -> Value {
     })
 }
 
-/// An answer that comes in time.
+/// Waits for an answer in time.
 pub(super) fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
     let began = Instant::now();
     let answer = ask();
@@ -139,7 +139,7 @@ pub(super) fn in_time(ask: impl FnOnce() -> Answer) -> Answer {
     answer
 }
 
-/// What must be nowhere in a database, on both kinds of them: each is a question and gives a count.
+/// Inconsistencies that a database must never have, on both backends: each query counts them.
 pub(super) const FAULTS: [(&str, &str); 6] = [
     (
         "runs without a charge",
@@ -173,14 +173,14 @@ pub(super) const FAULTS: [(&str, &str); 6] = [
     ),
 ];
 
-/// Asks for all of them.
+/// Runs all queries.
 pub(crate) fn has_no_faults(mut count: impl FnMut(&str) -> i64) {
     for (what, sql) in FAULTS {
         assert_eq!(count(sql), 0, "{what}");
     }
 }
 
-/// Starts searches one after the other, each repeated under its `Idempotency-Key` until it is taken; gives their
+/// Starts searches one after the other, each repeated under its `Idempotency-Key` until it is accepted. Returns their
 /// run ids.
 pub(super) fn searches_until(
     scene: &Scene,
@@ -199,7 +199,7 @@ pub(super) fn searches_until(
                 runs.push(started(&answer));
                 return true;
             }
-            // The one before may still be under way.
+            // The previous request may still be under way.
             assert!(matches!(answer.status, 503 | 409), "{answer}");
             false
         });

@@ -2,11 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::kit::{Scene, ended, has_no_faults, search, started};
 use crate::support::databases::postgres;
+use crate::support::eventually;
+use crate::support::gated_site::GatedSite;
 use crate::support::relay::Relay;
+use crate::support::server::Setup;
 
-/// A relay before the tests' server, and a fresh database behind it.
+/// A relay in front of the tests' server, with a fresh database behind it.
 pub(super) fn behind_a_relay() -> (crate::support::databases::TestDatabase, Relay, String) {
     let database = postgres();
     let mut url = url::Url::parse(&database.url).unwrap();
@@ -29,7 +34,7 @@ fn silent() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// Forty milliseconds each way, as to another continent: slower, and as good.
+/// Forty milliseconds each way, as to another continent: slower, and otherwise the same.
 #[test]
 fn slow() {
     let (database, relay, url) = behind_a_relay();
@@ -43,7 +48,32 @@ fn slow() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// So slow that no health check is answered in time: that is as good as away, and all is stored in the end.
+/// Results that arrive at once are stored together. One after the other, they would take two minutes.
+#[test]
+fn slow_with_many_results() {
+    const SITES: usize = 200;
+    /// In kilobytes.
+    const MOST_MEMORY: usize = 200_000;
+    let (database, relay, url) = behind_a_relay();
+    let site = GatedSite::start();
+    let server = Setup::real().database(&url).flags(&site.flags(0, SITES)).start();
+    let key = server.new_key("pro");
+    let run = started(&search(&server, &key, "alice"));
+    eventually("all sites are asked", || site.asked("alice") == SITES);
+    relay.delay(Duration::from_millis(100));
+    site.open();
+    let run = ended(&server, &key, &run);
+    assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(SITES)));
+    relay.delay(Duration::ZERO);
+    let credits = server.request("GET", "/v1/credits").key(&key).send().json();
+    assert_eq!(credits["credits_used"], 1);
+    has_no_faults(|sql| database.number(sql));
+    let memory = server.of_process("VmHWM");
+    assert!(memory <= MOST_MEMORY, "{memory} kB");
+}
+
+/// So slow that no health check is answered in time: the service counts as unavailable, and everything is stored in the
+/// end.
 #[test]
 fn too_slow() {
     let (database, relay, url) = behind_a_relay();
@@ -56,7 +86,7 @@ fn too_slow() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// A wait for the end of a search that another process drives, and one that is driven here.
+/// Waits for the end of a search of another process, and of one of this process.
 #[test]
 fn silence_ends_no_stream_of_a_live_search() {
     let (database, relay, url) = behind_a_relay();

@@ -12,7 +12,7 @@ use crate::support::gated_site::GatedSite;
 use crate::support::nginx::NginxSetup;
 use crate::support::server::{Server, Setup};
 
-/// Sites of a search; with so few workers one takes seconds.
+/// Sites of a search, which takes seconds with so few workers.
 const SITES: usize = 24;
 const ROUNDS: usize = 3;
 
@@ -70,18 +70,18 @@ fn a_rolling_restart_loses_nothing() {
     assert!(searches >= 9 && total(|record| record.streams_ended_by_shutdown) > 0, "nobody was disturbed");
     assert_eq!(total(|record| record.lost), 0);
     assert_eq!((total(|record| record.results_lost), total(|record| record.results_doubled)), (0, 0));
-    // Every order was charged, once: no refund either.
+    // Every request was charged once, and none was refunded.
     assert_eq!(charges, searches as i64);
     has_no_faults(|sql| database.number(sql));
 }
 
-/// Restarts each in its turn on its own address; gives the longest time that one took to end.
+/// Restarts each instance in its turn on its own address. Returns the longest time that one took to end.
 fn roll(instances: &mut [Server], database: &TestDatabase, site: &GatedSite) -> Duration {
     let mut slowest = Duration::ZERO;
     for _ in 0..ROUNDS {
         for server in &mut *instances {
             let before = database.number("SELECT count(*) FROM runs");
-            // The load goes on: the next one ends only after searches have come since.
+            // The load goes on: the next instance ends only after further searches.
             eventually("new searches come", || database.number("SELECT count(*) FROM runs") >= before + 3);
             let began = Instant::now();
             assert_eq!(server.terminate().code(), Some(0));

@@ -1,4 +1,4 @@
-//! Clients as they should be: they name their orders, and try again where they are told to or hear nothing.
+//! Well-behaved clients: they send idempotency keys, and try again where they are told to or get no answer.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -12,7 +12,7 @@ use ureq::http::Response;
 use crate::support::client::Wanted;
 use crate::support::server::PATIENCE;
 
-/// How a client reads.
+/// The way a client reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Habit {
     Polling,
@@ -20,14 +20,14 @@ pub(super) enum Habit {
     Streaming,
 }
 
-/// What happened to one client.
+/// The observations of one client.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) searches: usize,
     pub(super) requests: usize,
-    /// Refused, broken off or not answered, and sent again.
+    /// Requests that were refused, cut off or not answered, and sent again.
     pub(super) retried: usize,
-    /// Not answered within [`PATIENCE`], however often it was sent.
+    /// Requests that were not answered within [`PATIENCE`], however often they were sent.
     pub(super) lost: usize,
     pub(super) streams_ended_by_shutdown: usize,
     /// Results that a client did not get in the end, or got twice under different ids.
@@ -52,7 +52,7 @@ impl Client {
         Self { agent: agent.into(), base, key: key.to_owned(), habit, record: Record::default() }
     }
 
-    /// One search from its order to its last result, of which there are so many.
+    /// Runs one search from its start to its last result.
     pub(super) fn search(&mut self, name: &str, expected: usize) {
         let began = Instant::now();
         let results = match self.habit {
@@ -92,7 +92,7 @@ impl Client {
         while Instant::now() < end {
             let (path, method, idempotency_key) = question();
             let text = self.sent(&path, method, idempotency_key.as_deref(), body).and_then(|mut answer| {
-                // An answer that breaks off is none.
+                // A response that is cut off does not count.
                 answer.body_mut().read_to_string().ok()
             });
             match text {
@@ -104,7 +104,7 @@ impl Client {
         None
     }
 
-    /// The answer, if it is 200. Waits before the next try as long as it is told to.
+    /// Returns the response if its status is 200. Otherwise waits as long as it is told to.
     fn sent(
         &mut self,
         path: &str,
@@ -118,7 +118,7 @@ impl Client {
         let told = match answer {
             Ok(answer) if answer.status() == 200 => return Some(answer),
             Ok(mut answer) => {
-                // 409: what was sent before is still under way; 502 to 504 are the proxy's word.
+                // 409: the previous request is still under way; 502 to 504 come from the proxy.
                 let status = answer.status().as_u16();
                 let text = answer.body_mut().read_to_string().unwrap_or_default();
                 assert!(matches!(status, 409 | 502..=504), "{method} {path}: {status} {text}");
@@ -159,7 +159,7 @@ impl Client {
         None
     }
 
-    /// Whether it came to its `done` frame. A result is known by its id; one that is told again replaces it.
+    /// Returns whether the stream came to its `done` frame. A result is known by its id; a repeated one replaces it.
     fn read_stream(&mut self, answer: Response<ureq::Body>, results: &mut Vec<Value>) -> bool {
         let mut event = String::new();
         for line in BufReader::new(answer.into_body().into_reader()).lines() {

@@ -1,4 +1,4 @@
-//! PostgreSQL is stopped, crashes, stands still, has no connection left.
+//! PostgreSQL is stopped, crashes, hangs, or has no connection left.
 
 use std::thread;
 
@@ -39,7 +39,7 @@ fn paused() {
     survives(|postgres| postgres.pause(), |_, pause| drop(pause));
 }
 
-/// The same with statements under way: they are answered neither by PostgreSQL nor by its limits on statements.
+/// PostgreSQL hangs with statements under way: neither the server nor its timeouts answer them.
 #[test]
 fn paused_in_mid_statement() {
     let postgres = PrivatePostgres::start();
@@ -61,9 +61,9 @@ fn paused_in_mid_statement() {
     audit(&postgres, "postgres");
 }
 
-/// Every start of a search waits for a lock, and so does all that a driver writes.
+/// A lock that every start of a search and every write of a driver waits for.
 pub(super) struct StuckStatements {
-    /// Gives the lock back when it goes.
+    /// Releases the lock on drop.
     _holder: Client,
     watcher: std::cell::RefCell<Client>,
 }
@@ -75,7 +75,7 @@ impl StuckStatements {
         Self { _holder: holder, watcher: postgres.client("postgres").into() }
     }
 
-    /// Until so many statements are under way and wait.
+    /// Waits until that many statements wait for a lock.
     pub(super) fn wait_for(&self, count: usize) {
         let sql = "SELECT count(*) FROM pg_stat_activity \
                    WHERE application_name = 'sightline' AND wait_event_type = 'Lock'";
@@ -86,17 +86,17 @@ impl StuckStatements {
 
 #[test]
 fn out_of_connections() {
-    // Of those that are for everybody the test's own superuser has one.
+    // Of the connections for everybody the test's own superuser has one.
     const FOR_OTHERS: usize = 20 - 3 - 1;
     let postgres = PrivatePostgres::with(&["max_connections=20", "superuser_reserved_connections=3"]);
-    // The last three places are for superusers: the service is none.
+    // The last three connections are reserved for superusers, and the service is not one.
     postgres.admin("CREATE ROLE service LOGIN");
     postgres.admin("CREATE DATABASE service OWNER service");
     let scene = Scene::on(&postgres.url("service").replace("sightline@", "service@"));
     let mut admin = postgres.client("postgres");
     let mut hogs: Vec<Client> = Vec::new();
     let url = postgres.url("service").replace("sightline@", "service@");
-    // Others take every connection that there is, as soon as the service loses its own.
+    // Others take every connection as soon as the service loses its own.
     let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sightline'";
     eventually("all connections are taken by others", || {
         admin.simple_query(sql).unwrap();
@@ -112,7 +112,7 @@ fn out_of_connections() {
     audit(&postgres, "service");
 }
 
-/// The strike falls while requests and searches come without a pause.
+/// Runs the failure while requests and searches come without a pause.
 #[test]
 fn restarted_again_and_again_under_load() {
     let mut postgres = PrivatePostgres::start();
@@ -152,9 +152,9 @@ fn restarted_again_and_again_under_load() {
     println!("four restarts under load: {} searches, 0 lost", runs.len());
     scene.recovers();
     audit(&postgres, "postgres");
-    // Each order of a client has its key: it was charged once, however often it was repeated.
+    // Each request of a client has its key: it was charged once, however often it was repeated.
     let mut client = postgres.client("postgres");
     let sql = "SELECT count(*) FROM charges WHERE kind = 'charge'";
-    // And two of the scene: one before, one after.
+    // And the two searches of the scenario: one before, one after.
     assert_eq!(client.query_one(sql, &[]).unwrap().get::<_, i64>(0), runs.len() as i64 + 2);
 }

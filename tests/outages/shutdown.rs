@@ -1,4 +1,4 @@
-//! SIGTERM: nothing new is taken, everyone is told, searches are let go of, in time.
+//! SIGTERM: new work is refused, clients are told, and searches are released, in time.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn refuses_connections(server: &Server) -> bool {
     TcpStream::connect(server.address).is_err_and(refused)
 }
 
-/// The exit status, which comes before `limit` or the test fails.
+/// Returns the exit status, which must come before `limit`.
 fn exit_within(server: &mut Server, limit: Duration) -> ExitStatus {
     let end = Instant::now() + limit;
     loop {
@@ -39,7 +39,7 @@ fn exit_within(server: &mut Server, limit: Duration) -> ExitStatus {
 }
 
 #[test]
-fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
+fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
     for database in databases() {
         let mut scene = Scene::with(|setup| setup.database(&database.url).flag("--drain-timeout=20s"));
         let stream =
@@ -67,7 +67,7 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
         eventually("nothing new is taken", || refuses_connections(&scene.server));
         assert_eq!(exit_within(&mut scene.server, Duration::from_secs(20)).code(), Some(0));
 
-        // Let go of, with all that was known.
+        // The search is released, with everything that was known.
         let held = "SELECT count(*) FROM runs WHERE status = 'running' AND owner IS NOT NULL";
         assert_eq!(database.number(held), 0, "{}", database.name);
         assert_eq!(database.number("SELECT count(*) FROM runs WHERE status = 'running'"), 2);
@@ -78,7 +78,7 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
             let shown = (&run["status"], &run["total_results"]);
             assert_eq!(shown, (&json!("completed"), &json!(BEFORE + DURING)), "{}", database.name);
         }
-        // What had ended is not asked again; what was under way has to be.
+        // Sites that have answered are not asked again; those under way are.
         let again = scene.site.asked_again("alice");
         assert_eq!(again.len(), DURING, "{}: {again:?}", database.name);
         let credits: Value = next.request("GET", "/v1/credits").key(&scene.key).send().json();
@@ -86,19 +86,19 @@ fn everyone_is_told_and_the_search_goes_on_elsewhere_at_once() {
     }
 }
 
-/// Nothing can be stored or let go of, and those who try it are stuck: the end comes all the same, and what is left
-/// is taken over by its lease.
+/// Nothing can be stored or released, and threads that try are stuck: the process ends all the same, and another
+/// instance takes the search over when its lease expires.
 #[test]
-fn a_database_that_stands_still_holds_up_no_end() {
+fn a_stalled_database_does_not_delay_a_shutdown() {
     let postgres = PrivatePostgres::start();
     let mut scene = Scene::with(|setup| setup.database(&postgres.url("postgres")).flag("--drain-timeout=2s"));
     let stuck = StuckStatements::on(&postgres);
-    // The driver's, and the housekeeper's.
+    // The driver's, and the maintenance thread's.
     stuck.wait_for(2);
     let pause = postgres.pause();
     let began = Instant::now();
     signal(&scene.server, "TERM");
-    // A statement is given up after 12 s.
+    // A statement is cancelled after 12 s.
     let status = exit_within(&mut scene.server, Duration::from_secs(8));
     println!("ended {:?} after the signal, with 2 s to drain and no database", began.elapsed());
     assert_eq!(status.code(), Some(0));

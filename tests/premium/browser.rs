@@ -1,4 +1,4 @@
-//! Pages that draw themselves, and pages that misbehave: each costs its own check, and no other.
+//! Pages that scripts render, and pages that misbehave. Each affects only its own check.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Request, Resp
 use super::lab::{self, LONG, css, page, text};
 use crate::net::site::{Site, closed_port, hold, ok, to, with_headers};
 
-/// Draws the rest of its body after a while.
+/// A page whose script adds the rest of its body after a while.
 fn drawn(after_ms: u64, html: &str) -> String {
     format!(
         "<!DOCTYPE html><title>Loading</title><body><script>setTimeout(() => {{ document.title = 'Drawn'; \
@@ -88,7 +88,7 @@ pub(super) fn site() -> Site {
 }
 
 #[test]
-fn a_page_is_handed_over_once_a_mark_shows() {
+fn a_page_is_returned_when_a_mark_appears() {
     let (lab, site) = (lab::shared(), site());
     let seen = lab.see(&page(&site.url("/hit"), &[css("#none"), css("h1.name")])).unwrap();
     assert_eq!((seen.status, seen.final_url.path(), seen.truncated), (200, "/hit", false));
@@ -118,7 +118,7 @@ fn a_page_is_handed_over_once_a_mark_shows() {
     // Without marks a page is ready once it has loaded.
     let loaded = lab.see(&page(&site.url("/late"), &[])).unwrap();
     assert!(text(&loaded).contains("<title>Loading</title>"), "{}", text(&loaded));
-    // A hidden text does not show; what there is is handed over in the end.
+    // A hidden text is not a match. The page is taken as it is at the end.
     let hidden = page(&site.url("/hit"), &[Mark::Text("secret words".into())]);
     let is_waited_for = |response: &Response| response.timing.body > Duration::from_secs(3);
     let seen = lab
@@ -133,7 +133,7 @@ fn a_page_is_handed_over_once_a_mark_shows() {
 }
 
 #[test]
-fn a_wall_is_handed_over_for_the_rules_to_see() {
+fn a_barrier_page_is_returned_to_the_rules() {
     let (lab, site) = (lab::shared(), site());
     let began = Instant::now();
     let seen = lab.see(&page(&site.url("/wall"), &[css("#profile")])).unwrap();
@@ -142,14 +142,14 @@ fn a_wall_is_handed_over_for_the_rules_to_see() {
 }
 
 #[test]
-fn pages_that_come_to_no_end_cost_their_own_check() {
+fn an_endless_page_affects_only_its_own_check() {
     let (lab, site) = (lab::shared(), site());
     let never = page(&site.url("/never"), &[css("#none")]);
     let seen = lab.see_wanted(&never, Duration::from_secs(4), Result::is_ok);
     assert_eq!(seen.unwrap().status, 200, "as it stands in the end");
     for (path, phase) in [("/silent", Phase::FirstByte), ("/busy", Phase::Body), ("/half", Phase::Body)] {
         let limit = Duration::from_secs(if phase == Phase::Body { 4 } else { 2 });
-        // A busy page may hang before anybody has looked at it.
+        // A busy page may hang before it is checked for the first time.
         let is_due = |seen: &Result<Response, ProbeError>| match seen {
             Err(ProbeError::Timeout(at)) => *at == phase || path == "/busy",
             _ => false,
@@ -167,12 +167,12 @@ fn pages_that_come_to_no_end_cost_their_own_check() {
 }
 
 #[test]
-fn what_cannot_be_reached_says_why() {
+fn unreachable_pages_have_a_reason() {
     let (lab, site) = (lab::shared(), site());
     let closed = lab.see(&page(&format!("http://127.0.0.1:{}/", closed_port()), &[css("a")]));
     assert!(matches!(closed, Err(ProbeError::Connect(_))), "{closed:?}");
     let closed = lab.see(&page(&format!("https://127.0.0.1:{}/", site.addr.port()), &[css("a")]));
-    // The site hangs up on what is no HTTP.
+    // The site closes a connection that is not HTTP.
     assert!(matches!(closed, Err(ProbeError::Tls(_) | ProbeError::Connect(_))), "{closed:?}");
     let unknown = lab.see(&page("https://no-such-host.invalid/", &[css("a")]));
     assert!(matches!(unknown, Err(ProbeError::Dns(_))), "{unknown:?}");
@@ -182,20 +182,20 @@ fn what_cannot_be_reached_says_why() {
 }
 
 #[test]
-fn a_huge_or_hostile_page_is_cut_and_told_nothing_else() {
+fn huge_and_hostile_pages_are_truncated() {
     let (lab, site) = (lab::shared(), site());
     let mut request = page(&site.url("/huge"), &[css("#x")]);
     request.body_limit = 100_001;
     let seen = lab.see(&request).unwrap();
     assert!(seen.truncated && seen.body.len() <= 100_001, "{}", seen.body.len());
-    // It has bent what scripts use: no answer, or one that says what it wants, but no harm.
+    // The page has replaced the objects that scripts use: it can prevent or falsify its answer, but do no harm.
     let bent =
         lab.see_within(&page(&site.url("/bent"), &[Mark::Text("bent".into())]), Duration::from_secs(4));
     assert!(!matches!(bent, Err(ProbeError::Browser(_))), "{bent:?}");
     lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
 }
 
-/// Leaves something in every place that lasts, and says what it found there.
+/// A page that stores data in every kind of storage, and shows the data that it found there.
 const STORING: &str = r#"<!DOCTYPE html><body><script>
 const wait = request => new Promise((done, fail) => { request.onsuccess = () => done(request.result); request.onerror = fail; });
 (async () => {
@@ -221,12 +221,12 @@ const wait = request => new Promise((done, fail) => { request.onsuccess = () => 
 </script>"#;
 
 #[test]
-fn nothing_is_carried_from_one_page_to_the_next() {
+fn pages_share_no_state() {
     // Two sessions: with five visits one of them has seen the site before, and more than once.
     nothing_is_carried(5, |request| lab::shared().see(request).unwrap());
 }
 
-/// The same for whoever sees pages, over so many visits.
+/// Tests with that many visits that no data is carried from one page to the next.
 pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response) {
     let cookies = Arc::new(AtomicUsize::new(0));
     let (seen_cookies, visits) = (Arc::clone(&cookies), AtomicUsize::new(0));
@@ -261,7 +261,7 @@ pub(super) fn nothing_is_carried(most: usize, see: impl Fn(&Request) -> Response
             .next()
             .unwrap()
             .to_owned();
-        // All of it was kept while the page was there: the test can fail.
+        // The data was stored while the page was open, so that the test can fail.
         assert_eq!(
             said,
             "nothing / left=1,1,1,1,1,1".replace("left=1,", &format!("before={}; left=1,", visit + 1))
@@ -284,7 +284,7 @@ fn images_fonts_and_media_are_not_loaded() {
     only_what_is_looked_at_is_loaded(|request| lab::shared().see(request).unwrap());
 }
 
-/// The same for whoever sees pages.
+/// Tests with these browsers that images, fonts and media are not loaded.
 pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Response) {
     let site = Site::start(|stream, request| {
         let _ = stream.write_all(&match request.path() {
@@ -303,7 +303,7 @@ pub(super) fn only_what_is_looked_at_is_loaded(see: impl Fn(&Request) -> Respons
 }
 
 #[test]
-fn checks_at_once_share_the_sessions() {
+fn concurrent_checks_share_the_sessions() {
     let (lab, site) = (lab::shared(), site());
     std::thread::scope(|scope| {
         for _ in 0..4 {

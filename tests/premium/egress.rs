@@ -1,4 +1,4 @@
-//! No page reaches an address that may not be asked, whatever it tries.
+//! No page reaches an address that is not public.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -12,7 +12,7 @@ use sightline::net::NetConfig;
 use super::lab::{self, Lab, css, page, text};
 use crate::net::site::{Site, hold, ok, read_request, with_headers};
 
-/// What is private: counts who comes, by TCP on both loopbacks and by UDP.
+/// Private services on both loopback addresses, which count connections by TCP and packets by UDP.
 pub(super) struct Vault {
     pub(super) port: u16,
     visits: Arc<AtomicUsize>,
@@ -54,7 +54,7 @@ impl Vault {
     }
 }
 
-/// The public web as an outbound proxy plays it: pages by path, at whatever public address.
+/// An outbound proxy that simulates the public web: it serves pages by path, at all public addresses.
 pub(super) fn public_web(pages: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Site {
     Site::start(move |stream, connect| {
         if !connect.line().starts_with("CONNECT ") || stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").is_err() {
@@ -87,7 +87,7 @@ pub(super) fn hosts() -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    // A name of this machine, which most often leads to a private address.
+    // The name of this machine, which usually resolves to a private address.
     let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default().trim().to_owned();
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.') {
         hosts.push(name);
@@ -95,7 +95,7 @@ pub(super) fn hosts() -> Vec<String> {
     hosts
 }
 
-/// Tries to reach each of the targets in every way that a page has; then shows `#done` with what it got.
+/// Tries to reach each target in every way that a page has. Then shows `#done` with the results.
 const ATTACK: &str = r#"<!DOCTYPE html><head><title>attack</title></head><body><script>
 const got = [];
 const soon = (what, promise) => Promise.race([promise, new Promise(done => setTimeout(done, 4000))])
@@ -187,7 +187,7 @@ fn no_page_reaches_a_private_address() {
     });
     let net = NetConfig { outbound_proxy: Some(web.url("")), ..NetConfig::default() };
     let lab = Lab::start(net, 1);
-    // The public web is there.
+    // The public web is reachable.
     let seen = lab.see(&page("http://1.2.3.4/", &[css("#x")])).unwrap();
     assert!(text(&seen).contains("public"));
 
@@ -204,7 +204,7 @@ fn no_page_reaches_a_private_address() {
         // Scripts have tried each host: here the spellings are tried at once, the ways with a few of them.
         for url in [Some(&url), ways.get(index)].into_iter().flatten() {
             let seen = lab.see(&page(url, &[Mark::Text("secret".into())])).map(|seen| seen.status);
-            // A name of loopback that the system's resolver does not know leads nowhere.
+            // A loopback name that the system's resolver does not know does not resolve.
             let leads_nowhere = host.ends_with(".localhost") && matches!(seen, Err(ProbeError::Dns(_)));
             assert!(seen == Err(ProbeError::ForbiddenAddress) || leads_nowhere, "{url}: {seen:?}");
         }
@@ -212,14 +212,14 @@ fn no_page_reaches_a_private_address() {
     assert_eq!((secret.visits(), secret.datagrams(), endpoint.connections()), (0, 0, 0));
     let asked: BTreeSet<String> = web.received().iter().map(|connect| connect.line().to_owned()).collect();
     assert!(asked.iter().all(|line| line.starts_with("CONNECT 1.2.3.4:")), "{asked:?}");
-    // They can be reached: the test can fail.
+    // The private services are reachable, so that the test can fail.
     drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
     crate::support::eventually("the visit is counted", || secret.visits() == 1);
 }
 
-/// Where loopback may be asked, the drivers' own ports still may not.
+/// Even if loopback addresses are allowed, the drivers' ports are not.
 #[test]
-fn no_page_talks_to_a_driver_even_in_a_lab() {
+fn no_page_reaches_a_driver_even_if_private_addresses_are_allowed() {
     let (lab, endpoint) = lab::shared_with_decoy();
     let target = format!("127.0.0.1:{}", endpoint.addr.port());
     let body = attack(std::slice::from_ref(&target));

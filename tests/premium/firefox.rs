@@ -1,4 +1,4 @@
-//! The same by the other engine: geckodriver and Firefox, where this machine has them (`PATH`).
+//! Tests with geckodriver and Firefox, if they are in the `PATH`.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -15,14 +15,14 @@ use super::lab::{self, css, page, text};
 use crate::net::site::{closed_port, to};
 use crate::support::awaited;
 
-/// A geckodriver of the test's own. It ends its browser when it is told to end.
+/// A geckodriver that the test has started. It ends its browser when it receives SIGTERM.
 struct Gecko {
     child: Child,
     url: String,
 }
 
 impl Gecko {
-    /// `None`: there is no geckodriver, or no Firefox.
+    /// Returns `None` if there is no geckodriver or no Firefox.
     fn start() -> Option<Self> {
         let (driver, firefox) = (found("geckodriver")?, found("firefox").or_else(|| found("firefox-esr"))?);
         let mut child = Command::new(driver)
@@ -63,11 +63,11 @@ fn found(program: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn firefox_sees_and_is_kept_in_like_chromium() {
+fn firefox_behaves_like_chromium() {
     let Some(gecko) = Gecko::start() else {
         return eprintln!("left out: geckodriver and firefox are not both in the PATH");
     };
-    // More places than a geckodriver has sessions.
+    // More slots than a geckodriver has sessions.
     let browsers = gecko.browsers(lab::lab_net(), 2);
     let see = |request: &Request| see(&browsers, request, lab::LONG).unwrap();
     it_renders(&browsers);

@@ -1,4 +1,4 @@
-//! Real browsers, and a site for them to look at.
+//! Real browsers, and a site for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -11,13 +11,13 @@ use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{
     Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Render, Request, Response, Trace,
 };
-use sightline::net::browser::{Guard, Webdriver};
+use sightline::net::browser::{EgressProxyAddress, Webdriver};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
 use crate::net::site::{Site, ok};
 use crate::support::awaited;
 
-/// Longer than any page of a test takes on a busy machine.
+/// Longer than any page of a test takes, even on a busy machine.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// Browsers with a chromedriver of their own.
@@ -28,7 +28,7 @@ pub(super) struct Lab {
     keeper: AtomicU32,
 }
 
-/// Drivers are told apart by who was there before: they are started one after the other.
+/// A new driver is recognized by comparison with the earlier ones, because drivers are started one after the other.
 static STARTING: Mutex<()> = Mutex::new(());
 
 impl Lab {
@@ -52,7 +52,7 @@ impl Lab {
         Self { browsers, prober, keeper }
     }
 
-    /// Renders a page with time enough.
+    /// Renders a page with enough time.
     pub(super) fn see(&self, request: &Request) -> Result<Response, ProbeError> {
         self.see_within(request, LONG)
     }
@@ -91,17 +91,17 @@ impl Lab {
         }
     }
 
-    /// The same, and once more after what costs a check, as checks do.
+    /// Renders a page, and repeats that once after a failure, as checks do.
     pub(super) fn see_at_last(&self, request: &Request) -> Response {
         awaited("a page is seen again", || self.see(request))
     }
 
-    /// Processes of the driver and its browsers: id and command line.
+    /// Returns the processes of the driver and its browsers, each with its id and command line.
     pub(super) fn processes(&self) -> BTreeMap<u32, String> {
         let mut found = BTreeMap::new();
         let all = processes();
         let mut wanted = BTreeSet::from([self.keeper.load(Ordering::SeqCst)]);
-        // Children come after their parents but for ids that have wrapped round: a second look finds them.
+        // Ids of children are usually greater than those of their parents. A second pass finds the others.
         for _ in 0..4 {
             for (id, process) in &all {
                 if wanted.contains(&process.parent) {
@@ -113,7 +113,7 @@ impl Lab {
         found
     }
 
-    /// For what makes it start another driver.
+    /// A lock that a test holds while the browsers start another driver.
     pub(super) fn with_another_driver(&self, act: impl FnOnce()) {
         let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let before = keepers();
@@ -122,7 +122,7 @@ impl Lab {
         self.keeper.store(keeper, Ordering::SeqCst);
     }
 
-    /// Kills all of them whose command line has that in it; gives how many.
+    /// Kills all processes whose command line contains that text. Returns their number.
     pub(super) fn kill(&self, sign: impl Fn(&str) -> bool) -> usize {
         let targets: Vec<u32> =
             self.processes().into_iter().filter(|(_, command)| sign(command)).map(|(id, _)| id).collect();
@@ -149,7 +149,7 @@ pub(super) fn config(net: NetConfig, sessions: usize) -> BrowserConfig {
     BrowserConfig {
         endpoints: vec![Webdriver::Auto],
         sessions,
-        guard: Guard::default(),
+        egress_proxy: EgressProxyAddress::default(),
         clients: Arc::new(|_: IpAddr| false),
         net,
         simulated: None,
@@ -162,7 +162,7 @@ pub(super) fn shared() -> &'static Lab {
     &shared_with_decoy().0
 }
 
-/// The same, with what was named as a further endpoint and is none.
+/// Returns browsers with a further endpoint that is not a WebDriver endpoint.
 pub(super) fn shared_with_decoy() -> &'static (Lab, Site) {
     static SHARED: OnceLock<(Lab, Site)> = OnceLock::new();
     SHARED.get_or_init(|| {
@@ -214,7 +214,7 @@ fn processes() -> BTreeMap<u32, Process> {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
         let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
         let stat = String::from_utf8_lossy(&read("stat")).into_owned();
-        // "id (name) state parent …": the name may hold anything.
+        // The format is "id (name) state parent …". The name may contain any character.
         let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
         let command = String::from_utf8_lossy(&read("cmdline")).replace('\0', " ");
         if let Some(parent) = parent {
@@ -224,7 +224,7 @@ fn processes() -> BTreeMap<u32, Process> {
     found
 }
 
-/// Our own children that keep drivers.
+/// The child processes that keep drivers.
 fn keepers() -> BTreeSet<u32> {
     let is_keeper = |process: &Process| {
         process.parent == std::process::id() && process.command.contains("chromedriver --port=0")

@@ -1,13 +1,13 @@
 //! Premium searches: checks in browsers beside all others, what they cost, and who may make them; the browsers
-//! themselves, and the guard that they reach the web through.
+//! themselves, and the egress proxy through which they reach the web.
 
 mod browser;
 mod credits;
 mod egress;
+mod egress_proxy;
 mod firefox;
-mod guard;
-mod healing;
 mod lab;
-mod played;
 mod real;
+mod recovery;
 mod runs;
+mod simulated;

@@ -15,20 +15,24 @@ use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::base::ids::AccountId;
 use sightline::modules::catalog::{Catalog, Choice};
-use sightline::modules::check::Checker;
+use sightline::modules::checker::Checker;
 use sightline::modules::definition::Via;
 use sightline::modules::keys::OperatorKeys;
+use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{
     Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response, Timing,
 };
 use sightline::modules::query::{Query, SearchType};
+use sightline::modules::reason::Reason;
+use sightline::runs::context::Limits;
+use sightline::runs::health::circuit::Retry;
 use sightline::runs::journal::Idempotency;
 use sightline::runs::live::LiveRun;
 use sightline::runs::run::Status;
+use sightline::runs::run_options::RunOptions;
 use sightline::runs::service::{
-    Found, Order, OrderError, Receipt, Runs, RunsConfig, idempotency_valid_since,
+    Found, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
 };
-use sightline::runs::workshop::Limits;
 use sightline::store::{self, Store};
 
 use crate::support::databases::databases;
@@ -36,10 +40,10 @@ use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::PATIENCE;
 
-/// Longer than the tests wait for anything: no check ends by its deadline.
+/// Longer than any wait of the tests, so that no check exceeds its deadline.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// A page that was opened: by which run's query, with which module, until when.
+/// An opened page: the query of its run, its module and its deadline.
 #[derive(Debug, Clone)]
 struct Opened {
     query: String,
@@ -52,13 +56,13 @@ struct Opened {
 #[derive(Default)]
 struct Stage {
     sessions: usize,
-    /// Pages that may yet be drawn.
+    /// The number of pages that may still be drawn.
     tickets: Mutex<usize>,
     drawn: Condvar,
     opened: Mutex<Vec<Opened>>,
     open_now: AtomicUsize,
     most_open: AtomicUsize,
-    /// All browsers have died.
+    /// All browsers have ended.
     dead: AtomicBool,
 }
 
@@ -149,7 +153,7 @@ fn drawn(number: usize) -> Value {
 }
 
 struct Bench {
-    /// The same engine over the same store and catalogue, with these browsers.
+    /// Creates a bench with the same store and catalogue, and with these browsers.
     another: Box<dyn Fn(Arc<dyn Browsers>) -> Arc<Runs>>,
     runs: Arc<Runs>,
     stage: Arc<Stage>,
@@ -158,7 +162,7 @@ struct Bench {
     _folder: Folder,
 }
 
-/// A catalogue of so many modules without and with a browser, on a fresh SQLite file.
+/// Creates a catalogue with this many modules without and with a browser, on a new SQLite file.
 fn bench(stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
     let folder = Folder::new();
     let url = format!("sqlite:{}", folder.path("runs.db"));
@@ -177,9 +181,12 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         run_timeout: 2 * CHECK_TIMEOUT,
         lease: Duration::from_secs(30),
         store_patience: Duration::from_secs(30),
+        host_retry: Retry::default(),
     };
     let config = RunsConfig {
         check_workers: 8,
+        host_concurrency: 6,
+        share_answers: Duration::ZERO,
         max_runs: 8,
         max_waiting: 8,
         limits,
@@ -192,7 +199,15 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         let checker =
             Checker::new(prober.clone(), OperatorKeys::default(), "test", Duration::from_secs(3600));
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Runs::new(journal.clone(), Arc::clone(&catalog), Arc::new(checker), browsers, clock, config)
+        Runs::new(
+            journal.clone(),
+            Arc::clone(&catalog),
+            Arc::new(checker),
+            browsers,
+            clock,
+            config,
+            Box::new(|_| {}),
+        )
     };
     let runs = another(Arc::clone(stage) as _);
     Bench { another: Box::new(another), runs, stage: Arc::clone(stage), account, store, _folder: folder }
@@ -208,12 +223,13 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
 }
 
 impl Bench {
-    fn order(&self, query: &str) -> Order {
+    fn order(&self, query: &str) -> StartRequest {
         let now = SystemClock.now();
-        Order {
+        StartRequest {
             account: self.account,
             query: Query::parse(SearchType::Username, query).unwrap(),
             premium: true,
+            options: RunOptions::default(),
             choice: Choice::default(),
             charge: Charge { credits: 2, allowed: Some(100), cycle: Cycle::at(self.anchor(), now) },
             idempotency: None,
@@ -230,9 +246,9 @@ impl Bench {
         self.store.credits_used(self.account, Cycle::at(self.anchor(), now)).unwrap()
     }
 
-    fn start(&self, order: Order) -> Arc<LiveRun> {
-        match self.runs.start(order) {
-            Ok(Receipt::Started(run)) => run,
+    fn start(&self, order: StartRequest) -> Arc<LiveRun> {
+        match self.runs.starter.start(order) {
+            Ok(StartResult::Started(run)) => run,
             _ => panic!("not started"),
         }
     }
@@ -241,10 +257,10 @@ impl Bench {
         self.start(self.order(query))
     }
 
-    /// A premium run of these many browser modules and none else.
+    /// Starts a premium run with only this many browser modules.
     fn drawn_only(&self, query: &str, count: usize) -> Arc<LiveRun> {
         let modules = (0..count).map(|number| format!("drawn-{number:02}")).collect();
-        self.start(Order { choice: Choice { modules, ..Choice::default() }, ..self.order(query) })
+        self.start(StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order(query) })
     }
 
     fn finish(&self, run: &LiveRun) {
@@ -267,18 +283,21 @@ fn standard_results_do_not_wait_for_browsers() {
     eventually("both browsers are busy", || bench.stage.open_now() == 2);
     // All of them have ended and are published while not one page has been drawn.
     let (summary, results, _) = run.snapshot();
-    assert_eq!((summary.status, results.len(), summary.coverage.hit), (Status::Running, 40, 40));
-    assert_eq!(bench.runs.browsers(), (2, 2));
+    assert_eq!(
+        (summary.status, results.len(), summary.coverage.count_of(Outcome::Hit)),
+        (Status::Running, 40, 40)
+    );
+    assert_eq!(bench.runs.activity.browsers(), (2, 2));
     bench.stage.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
-    assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
+    assert_eq!((summary.status, results.len(), summary.coverage.checked()), (Status::Completed, 52, 52));
     // Each hit was confirmed by the page of a made-up name, by the same worker.
     assert_eq!((bench.stage.opened().len(), bench.stage.most_open.load(Ordering::SeqCst)), (24, 2));
 }
 
 #[test]
-fn a_module_that_says_yes_to_a_made_up_name_is_no_hit_in_a_browser_either() {
+fn a_control_check_also_guards_browser_modules() {
     let stage = Stage::with(1);
     let folder = Folder::new();
     let mut entry = drawn(0);
@@ -303,7 +322,7 @@ fn premium_runs_share_the_browsers_fairly() {
     eventually("the large run has both browsers", || bench.stage.open_now() == 2);
     let small = bench.drawn_only("small", 3);
     // Its first check has been handed over before any page of the large run is drawn.
-    eventually("the small run is driven", || bench.runs.counts().0 == 2);
+    eventually("the small run is driven", || bench.runs.activity.runs().0 == 2);
     let mut pages = 2;
     while !small.wait_for_end(Instant::now()) && pages < 40 {
         bench.stage.draw(1);
@@ -319,19 +338,19 @@ fn premium_runs_share_the_browsers_fairly() {
     assert!(!large.summary().status.is_terminal());
     bench.stage.draw(1000);
     bench.finish(&large);
-    assert_eq!(large.summary().coverage.hit, 12);
+    assert_eq!(large.summary().coverage.count_of(Outcome::Hit), 12);
 }
 
 #[test]
-fn a_checks_time_begins_when_a_browser_is_free_and_a_deleted_runs_checks_are_dropped() {
+fn the_deadline_begins_when_a_browser_is_free() {
     let bench = bench(&Stage::with(1), 1, 3);
     let first = bench.drawn_only("first", 1);
     eventually("the browser is busy", || bench.stage.open_now() == 1);
     let deleted = bench.drawn_only("deleted", 3);
     let second = bench.drawn_only("second", 2);
-    eventually("all runs are driven", || bench.runs.counts().0 == 3);
+    eventually("all runs are driven", || bench.runs.activity.runs().0 == 3);
     assert!(bench.runs.delete(deleted.id(), bench.account, &Origin::CLI).unwrap());
-    eventually("the deleted run's driver ends", || bench.runs.counts().0 == 2);
+    eventually("the deleted run's driver ends", || bench.runs.activity.runs().0 == 2);
     let released = Instant::now();
     bench.stage.draw(1000);
     bench.finish(&first);
@@ -346,7 +365,7 @@ fn a_checks_time_begins_when_a_browser_is_free_and_a_deleted_runs_checks_are_dro
 }
 
 #[test]
-fn browsers_that_die_cost_their_checks_and_the_run_says_so() {
+fn checks_of_a_dead_browser_fail_with_a_reason() {
     let bench = bench(&Stage::with(2), 3, 4);
     let run = bench.premium("alice");
     eventually("both browsers are busy", || bench.stage.open_now() == 2);
@@ -357,60 +376,68 @@ fn browsers_that_die_cost_their_checks_and_the_run_says_so() {
     assert_eq!(summary.status, Status::Completed);
     let failed: Vec<_> =
         run.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
-    let died = failed.iter().filter(|report| report.reason.as_deref() == Some("browser")).count();
+    let died = failed.iter().filter(|report| report.reason.map(Reason::as_str) == Some("browser")).count();
     assert!(died >= 2, "{failed:?}");
-    assert_eq!((summary.coverage.hit + summary.coverage.error, summary.coverage.checked), (7, 7));
-    assert_eq!(summary.coverage.error as usize, died, "{failed:?}");
+    assert_eq!(
+        (
+            summary.coverage.count_of(Outcome::Hit) + summary.coverage.count_of(Outcome::Error),
+            summary.coverage.checked()
+        ),
+        (7, 7)
+    );
+    assert_eq!(summary.coverage.count_of(Outcome::Error) as usize, died, "{failed:?}");
 }
 
 #[test]
-fn a_premium_run_that_a_process_without_browsers_goes_on_with_skips_what_needs_one() {
+fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     let bench = bench(&Stage::with(1), 2, 3);
     let run = bench.premium("alice");
     eventually("the browser is busy, and all else is done", || {
         bench.stage.open_now() == 1 && run.summary().progress.modules_completed == 2
     });
-    bench.runs.shut_down(Instant::now() + PATIENCE);
+    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     let other = (bench.another)(Arc::new(NoBrowser));
     eventually("the run ends elsewhere", || {
-        other.keep_house();
-        let found = other.find(run.id(), bench.account).unwrap().unwrap();
+        other.maintenance.run_due_tasks();
+        let found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
         found.status().is_terminal()
     });
-    let found: Found = other.find(run.id(), bench.account).unwrap().unwrap();
-    let reports = other.reports(&found).unwrap();
+    let found: Found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
+    let reports = other.reader.reports(&found).unwrap();
     let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
-    let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.as_deref())).collect();
+    let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.map(Reason::as_str))).collect();
     assert_eq!(ends, vec![("skipped".to_owned(), Some("unavailable")); 3]);
     assert_eq!((found.status(), bench.stage.opened().len()), (Status::Completed, 1));
-    // The page that was open is let go of: its worker ends with the process.
+    // The open page is abandoned, and its worker ends with the process.
     bench.stage.draw(1);
-    other.shut_down(Instant::now() + PATIENCE);
+    other.maintenance.shut_down(Instant::now() + PATIENCE);
 }
 
 #[test]
-fn without_a_browser_nothing_is_begun_or_charged_and_what_was_ordered_before_is_found() {
+fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
     for database in databases() {
         let stage = Stage::with(1);
         let bench = bench_on(&database.url, Folder::new(), &stage, 1, 1);
         let keyed = |query: &str| {
             let valid_since = idempotency_valid_since(SystemClock.now());
             let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], valid_since };
-            Order { idempotency: Some(idempotency), ..bench.order(query) }
+            StartRequest { idempotency: Some(idempotency), ..bench.order(query) }
         };
         stage.draw(1000);
         let run = bench.start(keyed("alice"));
         bench.finish(&run);
         assert_eq!(bench.used(), 2);
         stage.dead.store(true, Ordering::SeqCst);
-        eventually("the browser is known to be dead", || !bench.runs.can_browse());
-        assert!(matches!(bench.runs.start(bench.order("bob")), Err(OrderError::NoBrowser)));
-        assert!(matches!(bench.runs.start(keyed("alice")), Ok(Receipt::Repeated(id)) if id == run.id()));
+        eventually("the browser is known to be dead", || !bench.runs.starter.can_browse());
+        assert!(matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::NoBrowser)));
+        assert!(
+            matches!(bench.runs.starter.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id())
+        );
         assert_eq!(bench.used(), 2);
-        let standard = Order { premium: false, ..bench.order("carol") };
+        let standard = StartRequest { premium: false, ..bench.order("carol") };
         bench.finish(&bench.start(standard));
         stage.dead.store(false, Ordering::SeqCst);
-        eventually("the browser is back", || bench.runs.can_browse());
+        eventually("the browser is back", || bench.runs.starter.can_browse());
         bench.finish(&bench.premium("dave"));
     }
 }

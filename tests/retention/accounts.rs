@@ -9,7 +9,7 @@ use crate::support::server::Server;
 
 const EMAIL: &str = "person@example.org";
 
-/// A key of a new account with a known address.
+/// Creates an account with this address, and returns its key.
 fn key_of(server: &Server, email: &str) -> String {
     server.cli(&["account", "create", "--email", email, "--plan", "unlimited"]);
     server.cli(&["key", "create", "--account", email, "--label", "a-label"]).trim().to_owned()
@@ -42,7 +42,7 @@ fn ended(server: &Server, key: &str, run: &str) -> Value {
 }
 
 #[test]
-fn an_export_is_everything_but_secrets() {
+fn an_export_contains_everything_except_secrets() {
     on_both(&[], |server, _| {
         let (key, other) = (key_of(server, EMAIL), key_of(server, "other@example.org"));
         let run = search(server, &key, "everybody");
@@ -91,7 +91,7 @@ fn an_export_is_everything_but_secrets() {
 }
 
 #[test]
-fn an_export_to_a_file_is_its_owners_alone_and_whole_or_not_there() {
+fn an_export_file_is_private_and_complete() {
     use std::os::unix::fs::PermissionsExt as _;
     on_both(&[], |server, _| {
         key_of(server, EMAIL);
@@ -105,7 +105,7 @@ fn an_export_to_a_file_is_its_owners_alone_and_whole_or_not_there() {
         let nowhere = folder.path("no/such/folder.json");
         let args =
             ["account", "export", "--email", EMAIL, "--output", &nowhere, "--database", &server.database];
-        ran(&args, &[]).code_is(3).err_has("cannot be written");
+        ran(&args, &[]).code_is(3).err_has("cannot write ");
         let args = ["account", "export", "--email", "nobody@example.org", "--database", &server.database];
         ran(&args, &[]).code_is(3).err_has("no such account");
     });
@@ -119,7 +119,7 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
         ended(server, &key, &run);
         let id = audit(server, &["--account", EMAIL])[0]["account"].as_str().unwrap().to_owned();
         let args = ["account", "delete", "--email", EMAIL, "--database", &server.database];
-        ran(&args, &[]).code_is(2).err_has("say --yes");
+        ran(&args, &[]).code_is(2).err_has("confirm with --yes");
         assert_eq!(status(server, &key, "/v1/me"), 200);
 
         let said = server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
@@ -136,7 +136,7 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(database.number("SELECT count(*) FROM charges"), 1);
 
-        // By its id the audit still knows what was done, by whom, and names nobody.
+        // The audit still has the entries under the account's id, without personal data.
         let entries = audit(server, &["--account", &id]);
         let actions: Vec<&str> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
         assert_eq!(
@@ -161,7 +161,7 @@ fn a_deletion_that_was_interrupted_is_finished_by_the_next_server() {
         let run = search(&server, &key, "everybody");
         ended(&server, &key, &run);
         drop(server);
-        // As a command leaves it that is killed right after its first step.
+        // The state that a command leaves if it is killed after its first step.
         database.execute("DELETE FROM idempotency_keys");
         database.execute(&format!("UPDATE accounts SET plan = '(being deleted)' WHERE email = '{EMAIL}'"));
         for command in ["create", "set-plan", "export"] {
@@ -192,11 +192,10 @@ fn live_runs_of_a_deleted_account_stop() {
         let mut stream = server.request("GET", &path).key(&key).stream();
         assert_eq!(stream.next().unwrap().event, "run");
         server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
-        // Its reader is told that it is gone, and nothing of it comes back.
+        // The reader is told that the run was deleted, and no more data arrives.
         let last = stream.all().pop().unwrap();
         assert_ne!(last.event, "done", "{last:?}");
-        let busy = || server.get("/v1/health").json()["load"]["runs_driven"].clone();
-        wait_until("its driver has stopped", || busy() == json!(0) || busy().is_null());
+        wait_until("its driver has stopped", || server.figure("sightline_runs_driven") == 0.0);
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
         assert_eq!(database.number("SELECT count(*) FROM results"), 0);
         assert!(!server.log().contains("person@"), "{}", server.log());
@@ -204,7 +203,7 @@ fn live_runs_of_a_deleted_account_stop() {
 }
 
 #[test]
-fn the_audit_is_shown_as_text_and_from_a_moment_on() {
+fn the_audit_is_shown_as_text_and_since_a_time() {
     on_both(&[], |server, _| {
         let key = key_of(server, EMAIL);
         let run = search(server, &key, "nobody");
@@ -243,7 +242,7 @@ fn the_audit_is_shown_as_text_and_from_a_moment_on() {
         assert_eq!(audit(server, &["--account", EMAIL, "--since", since]).len(), 2);
         assert_eq!(audit(server, &["--since", "2100-01-01"]), Vec::<Value>::new());
         let args = ["audit", "--since", "yesterday", "--database", &server.database];
-        ran(&args, &[]).code_is(2).err_has("for --since <TIME>: a moment or a day (UTC) is allowed");
+        ran(&args, &[]).code_is(2).err_has("for --since <TIME>: a time or a day (UTC) is allowed");
         let args = ["audit", "--account", "nobody@example.org", "--database", &server.database];
         ran(&args, &[]).code_is(3).err_has("no such account");
     });

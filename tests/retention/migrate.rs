@@ -38,7 +38,7 @@ fn a_dry_run_says_what_a_run_then_does() {
 }
 
 #[test]
-fn an_older_program_says_what_to_do_about_a_newer_schema() {
+fn an_older_program_explains_a_newer_schema() {
     for database in databases() {
         migrate(&database, &[]).code_is(0);
         database.execute(
@@ -54,7 +54,7 @@ fn an_older_program_says_what_to_do_about_a_newer_schema() {
     }
 }
 
-/// A server that was started, its first line on standard output, and what it said otherwise.
+/// A started server, its first line on standard output, and its standard error.
 struct Started {
     child: Child,
     first: String,
@@ -67,7 +67,7 @@ impl Drop for Started {
     }
 }
 
-/// Eight servers at once on a database that nobody has opened before.
+/// Starts eight servers at once on a new database.
 fn eight(database: &TestDatabase) -> Vec<Started> {
     let children: Vec<Child> = (0..8)
         .map(|_| {
@@ -88,7 +88,7 @@ fn eight(database: &TestDatabase) -> Vec<Started> {
 }
 
 #[test]
-fn of_eight_servers_on_one_sqlite_file_one_gets_it_and_the_others_say_why_not() {
+fn only_one_of_eight_servers_on_one_sqlite_file_starts() {
     let database = sqlite();
     let mut started = eight(&database);
     let serving = started.iter().filter(|server| server.first.starts_with("listening on ")).count();

@@ -1,4 +1,4 @@
-//! What is kept, for how long, and what never: the real binary, on both databases.
+//! Retention, deletion, audit and suppression: the real binary, on both databases.
 
 mod accounts;
 mod migrate;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::{PATIENCE, Server, Setup};
 
-/// A server on a fresh database of each kind.
+/// Runs a test with a server on a fresh database of each kind.
 fn on_both(flags: &[&str], test: impl Fn(&Server, &TestDatabase)) {
     for database in databases() {
         let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
@@ -18,7 +18,7 @@ fn on_both(flags: &[&str], test: impl Fn(&Server, &TestDatabase)) {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let until = std::time::Instant::now() + PATIENCE;
     while !is_so() {
@@ -27,7 +27,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// Entries of the audit, oldest first.
+/// Returns the entries of the audit, oldest first.
 fn audit(server: &Server, flags: &[&str]) -> Vec<Value> {
     let args = [&["audit", "--format", "json"], flags].concat();
     serde_json::from_str::<Vec<Value>>(&server.cli(&args)).unwrap()

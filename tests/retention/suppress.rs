@@ -13,7 +13,7 @@ use crate::support::server::{Server, Setup};
 
 const KEY: &str = "a-key-of-the-operator";
 
-/// Lines of a list, made by the command.
+/// Returns lines of a list, made by the command.
 fn hashed(kind: &str, identifiers: &str) -> String {
     let output = hash(kind, identifiers);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -45,7 +45,7 @@ fn serving(file: &str) -> Setup {
     Setup::new().flag(&format!("--suppress={file}")).flag(&format!("--suppress-key={KEY}"))
 }
 
-/// A server that never searches for this, and where its list is.
+/// Starts a server that suppresses this identifier. Returns it with the folder of its list.
 pub(crate) fn suppressing(kind: &str, identifier: &str) -> (Server, Folder) {
     let folder = Folder::new();
     let file = folder.path("suppressed.txt");
@@ -59,7 +59,7 @@ fn ask(server: &Server, key: &str, kind: &str, query: &str, premium: bool) -> cr
 }
 
 #[test]
-fn no_spelling_of_what_is_suppressed_is_searched_and_nothing_is_charged() {
+fn no_spelling_of_a_suppressed_identifier_is_searched_or_charged() {
     let folder = Folder::new();
     let file = folder.path("suppressed.txt");
     std::fs::write(&file, list()).unwrap();
@@ -84,14 +84,14 @@ fn no_spelling_of_what_is_suppressed_is_searched_and_nothing_is_charged() {
     }
     let credits = server.request("GET", "/v1/credits").key(&pro).send().json();
     assert_eq!(credits["credits_used"], 0);
-    // What is only near to it is searched.
+    // Similar identifiers are searched.
     for (kind, query) in
         [("email", "jane.doe+x@bücher.de"), ("username", "jane-doe"), ("domain", "jane-doe.org")]
     {
         let answer = server.post(&json!({"type": kind, "query": query}));
         assert_eq!(answer.status, 200, "{answer}");
     }
-    // Before it is said that there are no credits, no such plan, no such module.
+    // The refusal comes before errors about credits, plans and modules.
     assert_eq!(ask(&server, &pro, "username", "nobody", false).status, 200);
     ask(&server, &pro, "username", "nobody", false).is_error(402, "insufficient_credits");
     ask(&server, &pro, "username", "nobody", true).is_error(403, "plan_required");
@@ -130,14 +130,14 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
     let status = |query: &str| server.post(&json!({"type": "username", "query": query})).status;
     assert_eq!((status("first"), status("second")), (403, 200));
 
-    // In place, with a file of the same size. (Without emptying it first: an empty list is a list, too.)
+    // Rewritten in place with the same size. (It is not emptied first, because an empty list is valid.)
     let second = hashed("username", "second\n");
     assert_eq!(std::fs::metadata(&file).unwrap().len(), second.len() as u64);
     File::options().write(true).open(&file).unwrap().write_all(second.as_bytes()).unwrap();
     wait_until("the list is read again", || status("second") == 403);
     assert_eq!(status("first"), 200);
 
-    // As careful editors do: another file in its place.
+    // Replaced by another file, as many editors do.
     let replace = |text: String| {
         let beside = folder.path("new.txt");
         std::fs::write(&beside, text).unwrap();
@@ -147,7 +147,7 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
     wait_until("the mistake is told", || server.log().contains("line 2: the type is unknown"));
     assert_eq!((status("first"), status("second")), (200, 403));
     std::fs::remove_file(&file).unwrap();
-    wait_until("the loss is told", || server.log().contains("cannot be read"));
+    wait_until("the loss is told", || server.log().contains("cannot read the file"));
     assert_eq!(status("second"), 403);
     assert_eq!(server.log().matches("line 2: the type is unknown").count(), 1);
 
@@ -157,7 +157,7 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
 }
 
 #[test]
-fn an_interrupted_run_does_not_go_on_once_it_is_suppressed() {
+fn an_interrupted_run_is_not_resumed_if_it_is_suppressed() {
     let folder = Folder::new();
     let file = folder.path("suppressed.txt");
     std::fs::write(&file, hashed("username", "silent_jane\n")).unwrap();
@@ -198,11 +198,11 @@ fn a_bad_list_is_refused_at_the_start_with_its_line() {
         .err_has("16 to 256 visible")
         .never_prints("short");
     let gone = ["serve", "--suppress", &folder.path("nowhere.txt")];
-    ran(&gone, &key).code_is(2).err_has("(SIGHTLINE_SUPPRESS): it cannot be read");
+    ran(&gone, &key).code_is(2).err_has("(SIGHTLINE_SUPPRESS): cannot read the file");
 }
 
 #[test]
-fn a_search_on_the_command_line_keeps_to_the_list() {
+fn a_command_line_search_respects_the_suppression_list() {
     let folder = Folder::new();
     let file = folder.path("suppressed.txt");
     std::fs::write(&file, list()).unwrap();

@@ -3,29 +3,29 @@
 use super::*;
 
 const WORKERS: usize = 64;
-/// Runs by the kind of their modules, which no two share: nothing but workers keeps them from each other.
+/// The kinds of modules, one for each large run: only the workers are shared.
 const LARGE: [&str; 3] = ["gateslow-a", "gateslow-b", "gateslow-c"];
 const SMALL: &str = "ok-small";
-/// Modules of a large run, and of the small one.
+/// The number of modules of a large run, and of the small one.
 const MANY: usize = 200;
 const FEW: usize = 10;
 
 impl Bench {
-    /// Starts the nth run, and waits until it has handed over to the workers all checks that it may have under way, so
-    /// that from then on nothing moves before the gate opens.
+    /// Starts the nth run, and waits until it has submitted all checks that it may have in progress, so that nothing
+    /// changes before the gate opens.
     fn hand_over(&self, nth: usize, kind: &str, count: usize) -> Arc<LiveRun> {
-        let handed_over = || self.web.total() + self.runs.checks_waiting();
+        let handed_over = || self.web.total() + self.runs.activity.checks_waiting();
         let before = handed_over();
         let modules = (0..count).map(|number| format!("{kind}-{number:03}")).collect();
-        let order = Order { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
-        let Ok(Receipt::Started(run)) = self.runs.start(order) else { panic!("not started") };
+        let order = StartRequest { choice: Choice { modules, ..Choice::default() }, ..self.order("alice") };
+        let Ok(StartResult::Started(run)) = self.runs.starter.start(order) else { panic!("not started") };
         eventually("its checks are with the workers", || handed_over() >= before + count.min(WORKERS / nth));
         run
     }
 }
 
 #[test]
-fn a_small_run_gets_its_fair_share_beside_three_large_ones() {
+fn a_small_run_gets_its_fair_share_of_workers_beside_three_large_ones() {
     let mut catalog = modules(SMALL, FEW);
     catalog.extend(LARGE.iter().flat_map(|kind| modules(kind, MANY)));
     let bench = bench(&catalog, RunsConfig { check_workers: WORKERS, ..config() });
@@ -42,13 +42,12 @@ fn a_small_run_gets_its_fair_share_beside_three_large_ones() {
         let summary = bench.finish(run);
         assert_eq!((summary.status, summary.total_results as usize), (Status::Completed, MANY));
     }
-    // Told by the order in which the web was asked: how soon any thread of ours looks does not count.
+    // The order of the requests is compared, since the timing of our own threads does not count.
     let asked = bench.web.asked.lock();
     let last = asked.iter().rposition(|module| module.starts_with(SMALL)).unwrap();
     let before = last + 1 - WORKERS - FEW;
-    // First come, first served would let all that is left of the large runs go first, 536 checks. A fair share
-    // lets those by that waited for a worker before (53), and as many again while the small run's ten take their
-    // turn.
+    // With a plain queue, the remaining 536 checks of the large runs would come first. With a fair share only those
+    // come first that waited for a worker before (53), and as many again while the small run's ten take their turn.
     assert!(before <= 4 * WORKERS, "{before} checks went before the small run's last one");
     for kind in LARGE {
         assert!(asked[last..].iter().any(|module| module.starts_with(kind)), "{kind} was done before");

@@ -1,20 +1,21 @@
-//! Readers of a run that another process drives: here the test itself.
+//! Readers of a run that another process drives, which is simulated by the test.
 
 use sightline::modules::outcome::Outcome;
+use sightline::runs::coverage::Coverage;
 use sightline::runs::follow::Follower;
 use sightline::runs::journal::{Batch, Checkpoint};
-use sightline::runs::run::{Coverage, ModuleReport, Progress};
+use sightline::runs::run::{ModuleReport, Progress};
 
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(60);
 
-/// A run of two modules that the test drives, and a process that drives nothing.
+/// Returns a run of two modules that the test drives, with a process that does not drive it.
 fn driven() -> (Bench, Arc<Switched>, RunSummary, InstanceId) {
     let (bench, journal) = bench_on_a_switch(&modules("gate", 2), config());
     let run = bench.start("alice");
     eventually("both are asked", || bench.web.at_gate.load(Ordering::SeqCst) == 2);
-    bench.runs.shut_down(Instant::now() + PATIENCE);
+    bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
     let me = InstanceId(uuid::Uuid::new_v4());
     let taken = bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
@@ -30,6 +31,7 @@ fn hits(modules: &[&str]) -> Checkpoint {
         reason: None,
         http_status: Some(200),
         elapsed_ms: 1,
+        circuit: None,
     };
     let ended = u32::try_from(modules.len()).unwrap();
     Checkpoint {
@@ -53,11 +55,27 @@ fn found(id: u32, module: &str) -> ResultRecord {
     }
 }
 
+/// Returns a profile of the first module, with a value of its own.
+fn profile(id: u32) -> ResultRecord {
+    ResultRecord { value: Some(format!("alice{id}")), ..found(id, "gate-000") }
+}
+
+/// Returns a function that writes added and changed results with a revision, as the process that drives the run.
+fn writer(
+    run: RunId,
+    me: InstanceId,
+) -> impl Fn(&Arc<Store>, u64, Vec<ResultRecord>, Vec<ResultRecord>) + Copy + Send + 'static {
+    move |store, revision, added, changed| {
+        let batch = Batch { revision, added, changed };
+        assert_eq!(store.add_results(run, me.lease(1), &batch).unwrap(), Write::Done);
+    }
+}
+
 fn completed() -> Ending {
     Ending { status: Status::Completed, error: None, completed_at: SystemClock.now() }
 }
 
-/// What a reader gets now: the frames' names, with the ids of results and the modules of progress.
+/// Reads the frames that are there, and returns their names, with the ids of results and the modules of progress.
 fn told(follower: &mut Follower) -> Vec<String> {
     let Step::Frames(frames) = follower.next(Instant::now()).unwrap() else { return Vec::new() };
     let name = |frame: &[u8]| {
@@ -77,11 +95,11 @@ fn told(follower: &mut Follower) -> Vec<String> {
 }
 
 #[test]
-fn what_an_instance_of_an_earlier_version_adds_is_read() {
+fn results_of_an_instance_of_an_earlier_version_are_read() {
     let (bench, _journal, run, me) = driven();
-    let mut follower = bench.runs.follow(Found::Stored(Box::new(run.clone())), 0);
+    let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
     assert_eq!(told(&mut follower), Vec::<String>::new());
-    // It counts no writes.
+    // An earlier version does not count its writes.
     let write = |id: u32, module: &str| {
         let batch = Batch { revision: 0, added: vec![found(id, module)], changed: vec![] };
         assert_eq!(bench.store.add_results(run.id, me.lease(1), &batch).unwrap(), Write::Done);
@@ -95,12 +113,12 @@ fn what_an_instance_of_an_earlier_version_adds_is_read() {
 }
 
 #[test]
-fn a_module_that_ends_between_two_looks_at_the_store_is_told_with_its_results() {
+fn a_module_that_ends_between_two_reads_is_reported_with_its_results() {
     let (bench, journal, run, me) = driven();
-    let mut follower = bench.runs.follow(Found::Stored(Box::new(run.clone())), 0);
+    let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
+    let add = writer(run.id, me);
     let write = move |store: &Arc<Store>, id: u32, module: &str, ended: &[&str]| {
-        let batch = Batch { revision: id.into(), added: vec![found(id, module)], changed: vec![] };
-        assert_eq!(store.add_results(run.id, me.lease(1), &batch).unwrap(), Write::Done);
+        add(store, id.into(), vec![found(id, module)], vec![]);
         assert_eq!(store.checkpoint(run.id, me.lease(1), &hits(ended), LEASE).unwrap(), Write::Done);
     };
     write(&bench.store, 1, "gate-000", &["gate-000"]);
@@ -109,4 +127,76 @@ fn a_module_that_ends_between_two_looks_at_the_store_is_told_with_its_results() 
         Some(Box::new(move || write(&store, 2, "gate-001", &["gate-000", "gate-001"])));
     assert_eq!(told(&mut follower), ["result 1", "progress gate-000"]);
     assert_eq!(told(&mut follower), ["result 2", "progress gate-001"]);
+}
+
+#[test]
+fn a_replay_comes_step_by_step_and_loses_nothing_that_changes_meanwhile() {
+    let (bench, _journal, run, me) = driven();
+    let write = writer(run.id, me);
+    write(&bench.store, 1, (1..=100).map(profile).collect(), vec![]);
+    bench.store.checkpoint(run.id, me.lease(1), &hits(&["gate-000"]), LEASE).unwrap();
+    let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
+    let mut steps = vec![told(&mut follower)];
+    // One result was sent before it changed, and the other one was not.
+    write(
+        &bench.store,
+        2,
+        vec![],
+        [5, 60].map(|id| ResultRecord { confidence: 0.95, ..profile(id) }).to_vec(),
+    );
+    bench.store.finish(run.id, me.lease(1), &hits(&["gate-000", "gate-001"]), &completed()).unwrap();
+    while steps.last().is_some_and(|step| step.last().is_none_or(|last| last != "done")) {
+        steps.push(told(&mut follower));
+    }
+    let most = steps.iter().map(|step| step.iter().filter(|name| name.starts_with("result")).count()).max();
+    assert!(most.is_some_and(|most| most <= 34), "{steps:?}");
+    let all: Vec<String> = steps.concat();
+    assert_no_gap(&all);
+    let times = |id: u32| all.iter().filter(|name| **name == format!("result {id}")).count();
+    assert!((1..=100).all(|id| times(id) == if id == 5 { 2 } else { 1 }), "{all:?}");
+    assert_eq!(all.iter().filter(|name| name.starts_with("progress")).count(), 1, "{all:?}");
+}
+
+/// Checks that a reader which breaks off at any point and continues behind its last result misses none.
+fn assert_no_gap(names: &[String]) {
+    let mut last = 0;
+    for id in names.iter().filter_map(|name| name.strip_prefix("result ")) {
+        let id: u32 = id.parse().unwrap();
+        assert!(id <= last + 1, "result {id} comes before {}: {names:?}", last + 1);
+        last = last.max(id);
+    }
+}
+
+#[test]
+fn a_result_that_changes_between_two_steps_of_a_replay_is_not_left_out() {
+    let (bench, _journal, run, me) = driven();
+    let write = writer(run.id, me);
+    write(&bench.store, 1, (1..=100).map(profile).collect(), vec![]);
+    let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
+    let mut names = told(&mut follower);
+    write(&bench.store, 2, vec![], vec![ResultRecord { confidence: 0.95, ..profile(60) }]);
+    for _ in 0..3 {
+        names.extend(told(&mut follower));
+    }
+    assert_eq!(names, (1..=100).map(|id| format!("result {id}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_new_result_that_changes_between_two_reads_is_not_left_out() {
+    let (bench, journal, run, me) = driven();
+    let write = writer(run.id, me);
+    let mut follower = bench.runs.reader.follow(Found::Stored(Box::new(run.clone())), 0);
+    write(&bench.store, 1, vec![profile(1)], vec![]);
+    assert_eq!(told(&mut follower), ["result 1"]);
+    write(&bench.store, 2, vec![profile(2), profile(3)], vec![]);
+    bench.store.checkpoint(run.id, me.lease(1), &hits(&["gate-000"]), LEASE).unwrap();
+    // The write comes after the read of the summary, and before the read of the results.
+    let store = Arc::clone(&bench.store);
+    *journal.before_changes.lock() = Some(Box::new(move || {
+        write(&store, 3, vec![], vec![ResultRecord { confidence: 0.95, ..profile(2) }]);
+    }));
+    assert_eq!(told(&mut follower), ["result 2", "result 3", "progress gate-000"]);
+    // The change was read with the result and is not sent again.
+    bench.store.finish(run.id, me.lease(1), &hits(&["gate-000", "gate-001"]), &completed()).unwrap();
+    assert_eq!(told(&mut follower), ["progress gate-001", "done"]);
 }

@@ -1,4 +1,4 @@
-//! Entities that several modules name.
+//! Entities that several modules find.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use sightline::runs::journal::Batch;
 use super::web::listed;
 use super::*;
 
-/// `count` modules that name email addresses, asked in the order of `ranks`.
+/// Returns `count` modules that find email addresses, in the order of `ranks`.
 fn lists(kind: &str, count: usize, ranks: &[u32]) -> Vec<Value> {
     (0..count)
         .map(|number| {
@@ -26,7 +26,7 @@ fn lists(kind: &str, count: usize, ranks: &[u32]) -> Vec<Value> {
         .collect()
 }
 
-/// Who names each address.
+/// Returns the modules that find each address.
 fn named(kind: &str, count: usize) -> BTreeMap<String, BTreeSet<String>> {
     let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for number in 0..count {
@@ -61,7 +61,7 @@ fn are_sequential(records: &[ResultRecord]) -> bool {
     records.iter().map(|record| record.id).eq(1..=u32::try_from(records.len()).unwrap())
 }
 
-/// What a client that follows by id has in the end.
+/// Returns the results of a client that follows the run, by id.
 fn followed(follower: &mut Follower) -> BTreeMap<u64, Value> {
     let mut newest = BTreeMap::new();
     follow_on(follower, &mut newest);
@@ -101,7 +101,7 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
         .run(&(ranks, prop::sample::select(vec![1usize, 4, 64])), |(ranks, check_workers)| {
             let bench = bench(&lists("list", 20, &ranks), RunsConfig { check_workers, ..config() });
             let run = bench.start("alice");
-            let mut follower = bench.runs.follow(Found::Live(Arc::clone(&run)), 0);
+            let mut follower = bench.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
             let client = followed(&mut follower);
             let summary = bench.finish(&run);
             let records = records(&run);
@@ -110,10 +110,10 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
             prop_assert_eq!(summary.total_results as usize, want.len());
             prop_assert_eq!(client, as_followed(&records));
             eventually("the store has it", || run.is_stored());
-            prop_assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records.clone());
+            prop_assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records.clone());
             let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
             prop_assert_eq!(&stored, &run.summary());
-            let mut replay = bench.runs.follow(Found::Stored(Box::new(stored)), 0);
+            let mut replay = bench.runs.reader.follow(Found::Stored(Box::new(stored)), 0);
             prop_assert_eq!(followed(&mut replay), as_followed(&records));
             firsts.lock().insert(records[0].source.clone());
             Ok(())
@@ -123,7 +123,7 @@ fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
 }
 
 #[test]
-fn a_process_that_died_before_its_checkpoint_leaves_nothing_twice() {
+fn a_crash_before_a_checkpoint_duplicates_nothing() {
     let catalog = [lists("list", 8, &[]), lists("gatelist", 8, &[])].concat();
     let (first, journal) = bench_on_a_switch(&catalog, config());
     journal.forgets.store(true, Ordering::SeqCst);
@@ -131,13 +131,13 @@ fn a_process_that_died_before_its_checkpoint_leaves_nothing_twice() {
     eventually("eight are done", || run.summary().progress.modules_completed == 8);
     let before = records(&run);
     assert_eq!(entities(&before), named("list", 8));
-    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
     assert_eq!(first.store.modules(run.id()).unwrap(), [], "no checkpoint was kept");
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
-    second.keep_house();
-    let resumed = second.live(run.id()).expect("taken over");
+    second.maintenance.run_due_tasks();
+    let resumed = second.reader.live(run.id()).expect("taken over");
     eventually("eight are done again", || resumed.summary().progress.modules_completed == 8);
     assert_eq!(web.asked("list-000"), 1, "asked again: nobody knew that it had ended");
     assert_eq!(records(&resumed), before, "and nothing has changed");
@@ -164,13 +164,14 @@ fn a_reader_of_the_store_sees_what_another_process_changes() {
     let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
     let driving = bench(&catalog, config());
     let run = driving.start("alice");
-    // A second process on the same store, which drives nothing.
+    // A second process on the same store does not drive the run.
     let web = Arc::new(PlayedWeb::default());
     let reading = driving.another_process(&web);
-    let found = reading.find(run.id(), driving.account).unwrap().unwrap();
+    let found = reading.reader.find(run.id(), driving.account).unwrap().unwrap();
     assert!(matches!(found, Found::Stored(_)));
-    let mut follower = reading.follow(found, 0);
-    let mut left_out = reading.follow(reading.find(run.id(), driving.account).unwrap().unwrap(), 3);
+    let mut follower = reading.reader.follow(found, 0);
+    let mut left_out =
+        reading.reader.follow(reading.reader.find(run.id(), driving.account).unwrap().unwrap(), 3);
     let first = loop {
         // Results come with the first checkpoint.
         match follower.next(Instant::now() + PATIENCE).unwrap() {
@@ -191,30 +192,30 @@ fn a_reader_of_the_store_sees_what_another_process_changes() {
 }
 
 #[test]
-fn a_reader_goes_from_the_store_to_the_run_and_back_without_a_loss() {
+fn a_reader_switches_between_store_and_live_run_without_a_loss() {
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
     let catalog = [lists("list", 6, &[]), lists("gatelist", 6, &[])].concat();
     let first = bench(&catalog, RunsConfig { limits, ..config() });
     let run = first.start("alice");
     eventually("six are done", || run.summary().progress.modules_completed == 6);
-    // Of the live run, which has told of nothing that changed within its first second.
-    let mut follower = first.runs.follow(Found::Live(Arc::clone(&run)), 0);
+    // This reader of the live run has not received any change within the first second.
+    let mut follower = first.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
     let mut has = BTreeMap::new();
     let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
     take(&mut has, &frames);
-    // Another instance takes the run: this one finds out when it writes.
+    // Another instance takes the run over, and this one finds out when it writes.
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
     eventually("it is taken over", || {
-        second.keep_house();
-        second.live(run.id()).is_some()
+        second.maintenance.run_due_tasks();
+        second.reader.live(run.id()).is_some()
     });
     eventually("the first one has noticed", || run.stopped().is_some());
-    // A reader of the store at the second one: goes over to the live run.
+    // A reader of the store at the second instance switches to the live run.
     let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
-    let mut other = second.follow(Found::Stored(Box::new(stored)), 0);
+    let mut other = second.reader.follow(Found::Stored(Box::new(stored)), 0);
     web.open_gate();
-    let resumed = second.live(run.id()).unwrap();
+    let resumed = second.reader.live(run.id()).unwrap();
     assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
     eventually("the store has it", || resumed.is_stored());
     follow_on(&mut follower, &mut has);
@@ -225,19 +226,19 @@ fn a_reader_goes_from_the_store_to_the_run_and_back_without_a_loss() {
 }
 
 #[test]
-fn what_was_written_before_a_run_went_live_here_is_not_missed() {
+fn results_written_before_a_take_over_are_not_missed() {
     let catalog = [lists("list", 2, &[]), modules("gate", 1)].concat();
     let first = bench(&catalog, config());
     let run = first.start("alice");
     eventually("two are done", || run.summary().progress.modules_completed == 2);
-    first.runs.shut_down(Instant::now() + PATIENCE);
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     first.web.open_gate();
-    // The test is a third process.
+    // The test acts as a third process.
     let me = InstanceId(uuid::Uuid::new_v4());
     let taken = first.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
-    let mut follower = second.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
+    let mut follower = second.reader.follow(Found::Stored(Box::new(taken.summary.clone())), 0);
     let mut has = BTreeMap::new();
     let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("nothing to read") };
     take(&mut has, &frames);
@@ -249,8 +250,8 @@ fn what_was_written_before_a_run_went_live_here_is_not_missed() {
     let batch = Batch { revision: taken.summary.revision + 1, added: vec![], changed: vec![more.clone()] };
     assert_eq!(first.store.add_results(run.id(), me.lease(1), &batch).unwrap(), Write::Done);
     first.store.release(me).unwrap();
-    second.keep_house();
-    let resumed = second.live(run.id()).expect("taken over");
+    second.maintenance.run_due_tasks();
+    let resumed = second.reader.live(run.id()).expect("taken over");
     web.open_gate();
     follow_on(&mut follower, &mut has);
     assert_eq!(resumed.result(1), Some(more));
@@ -258,7 +259,7 @@ fn what_was_written_before_a_run_went_live_here_is_not_missed() {
 }
 
 #[test]
-fn no_source_is_lost_while_the_store_is_down() {
+fn no_source_is_lost_while_the_store_is_unavailable() {
     let catalog = [lists("list", 3, &[]), lists("gatelist", 12, &[])].concat();
     let (bench, journal) = bench_on_a_switch(&catalog, config());
     let run = bench.start("alice");
@@ -275,5 +276,5 @@ fn no_source_is_lost_while_the_store_is_down() {
         want.entry(address).or_default().extend(modules);
     }
     assert_eq!(entities(&records(&run)), want);
-    assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records(&run));
+    assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records(&run));
 }

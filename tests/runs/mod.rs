@@ -1,4 +1,4 @@
-//! The run engine in this process: real threads, real rings, a real store; only the web is played.
+//! The engine of runs in this process, with real threads and a real store. Only the web is simulated.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,27 +12,32 @@ use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::account::ledger::Ledger;
 use sightline::base::clock::{Clock, SystemClock};
-use sightline::base::ids::AccountId;
+use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::catalog::{Catalog, Choice};
-use sightline::modules::check::Checker;
+use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
+use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
+use sightline::modules::reason::Reason;
+use sightline::runs::context::Limits;
 use sightline::runs::follow::Step;
+use sightline::runs::health::circuit::Retry;
 use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
-use sightline::runs::service::{Found, Order, OrderError, Receipt, Runs, RunsConfig};
-use sightline::runs::workshop::Limits;
+use sightline::runs::run_options::{RunOptions, TimeBudget};
+use sightline::runs::service::{Found, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
+mod failures;
 mod fairness;
 mod following;
-mod lessons;
+mod health;
 mod merging;
+mod queue;
 mod switch;
-mod trouble;
 mod web;
 
 use switch::Switched;
@@ -50,7 +55,7 @@ fn module(id: &str, host: &str) -> Value {
     })
 }
 
-/// `count` modules with ids that begin with `kind`, each on a host of its own.
+/// Returns `count` modules with ids that begin with `kind`, each on its own host.
 fn modules(kind: &str, count: usize) -> Vec<Value> {
     (0..count)
         .map(|number| module(&format!("{kind}-{number:03}"), &format!("{kind}{number}.example.com")))
@@ -68,6 +73,8 @@ struct Bench {
 fn config() -> RunsConfig {
     RunsConfig {
         check_workers: 64,
+        host_concurrency: 6,
+        share_answers: Duration::ZERO,
         max_runs: 64,
         max_waiting: 1000,
         limits: Limits {
@@ -75,6 +82,7 @@ fn config() -> RunsConfig {
             run_timeout: Duration::from_secs(60),
             lease: Duration::from_secs(30),
             store_patience: Duration::from_secs(30),
+            host_retry: Retry::default(),
         },
         keep_ended: Duration::from_secs(60),
         discovery: false,
@@ -101,11 +109,19 @@ fn bench_with(
     let account = new_account(&*store);
     let web = Arc::new(PlayedWeb::default());
     let checker = checker(&web);
-    let runs = Runs::new(journal(Arc::clone(&store)), catalog, checker, Arc::new(NoBrowser), clock, config);
+    let runs = Runs::new(
+        journal(Arc::clone(&store)),
+        catalog,
+        checker,
+        Arc::new(NoBrowser),
+        clock,
+        config,
+        Box::new(|_| {}),
+    );
     Bench { runs, web, store, account, folder }
 }
 
-/// A bench whose store can be switched off.
+/// Returns a bench whose store can be switched off.
 fn bench_on_a_switch(catalog: &[Value], config: RunsConfig) -> (Bench, Arc<Switched>) {
     let mut switch = None;
     let bench = bench_with(catalog, config, |store| Arc::clone(switch.insert(Switched::new(store))) as _);
@@ -132,20 +148,29 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
 }
 
 impl Bench {
-    /// Another process on the same store, with the catalogue as it is now.
+    /// Creates another process on the same store, with the present catalogue.
     fn another_process(&self, web: &Arc<PlayedWeb>) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
         let journal: Arc<dyn Journal> = self.store.clone();
-        Runs::new(journal, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config())
+        Runs::new(
+            journal,
+            catalog,
+            checker(web),
+            Arc::new(NoBrowser),
+            Arc::new(SystemClock),
+            config(),
+            Box::new(|_| {}),
+        )
     }
 
-    fn order(&self, query: &str) -> Order {
+    fn order(&self, query: &str) -> StartRequest {
         let now = SystemClock.now();
-        Order {
+        StartRequest {
             account: self.account,
             query: Query::parse(SearchType::Username, query).unwrap(),
             premium: false,
+            options: RunOptions::default(),
             choice: Choice::default(),
             charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
             idempotency: None,
@@ -154,21 +179,40 @@ impl Bench {
     }
 
     fn start(&self, query: &str) -> Arc<LiveRun> {
-        match self.runs.start(self.order(query)) {
-            Ok(Receipt::Started(run)) => run,
+        match self.runs.starter.start(self.order(query)) {
+            Ok(StartResult::Started(run)) => run,
             _ => panic!("not started"),
         }
     }
 
-    /// What these modules alone come to.
+    /// Returns the outcomes of these modules alone.
     fn outcomes<const N: usize>(&self, query: &str, modules: &[&str; N]) -> [String; N] {
         let chosen = modules.iter().map(|module| (*module).to_owned()).collect();
         let choice = Choice { modules: chosen, ..Choice::default() };
-        let Ok(Receipt::Started(run)) = self.runs.start(Order { choice, ..self.order(query) }) else {
+        let Ok(StartResult::Started(run)) =
+            self.runs.starter.start(StartRequest { choice, ..self.order(query) })
+        else {
             panic!("not started")
         };
         self.finish(&run);
         modules.map(|module| outcome_of(&run, module).0)
+    }
+
+    /// Returns a run that is not live here.
+    fn stored(&self, run: RunId) -> RunSummary {
+        let Some(Found::Stored(summary)) = self.runs.reader.find(run, self.account).unwrap() else {
+            panic!("it is gone, or live")
+        };
+        *summary
+    }
+
+    /// Waits for the end of a run, whichever process drives it.
+    fn wait_for(&self, run: RunId) -> RunSummary {
+        let found = self.runs.reader.find(run, self.account).unwrap().unwrap();
+        match self.runs.reader.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap() {
+            Found::Live(run) => run.summary(),
+            Found::Stored(summary) => *summary,
+        }
     }
 
     fn finish(&self, run: &LiveRun) -> RunSummary {
@@ -177,44 +221,42 @@ impl Bench {
     }
 }
 
-/// What `owner` asks for when it takes one run over.
+/// Returns the claim with which `owner` takes one run over.
 fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], holds: Duration::from_secs(60), limit }
+    Claim { owner, simulated, except: &[], expired: true, holds: Duration::from_secs(60), limit }
 }
 
-fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<String>) {
+fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
     let report = run.reports().into_iter().find(|report| report.module == module).unwrap();
-    (report.status.to_string(), report.reason)
+    (report.status.to_string(), report.reason.map(Reason::as_str))
 }
 
 #[test]
-fn no_host_is_asked_more_than_twice_at_once_over_all_runs() {
+fn no_host_gets_more_checks_at_once_than_configured_over_all_runs() {
     let catalog: Vec<Value> = (0..60)
         .map(|number| module(&format!("ok-{number}"), &format!("host{}.example.com", number % 3)))
         .collect();
-    let bench = bench(&catalog, config());
+    let bench = bench(&catalog, RunsConfig { host_concurrency: 3, ..config() });
     let runs: Vec<_> = (0..5).map(|number| bench.start(&format!("user{number}"))).collect();
     for run in &runs {
         assert_eq!(bench.finish(run).total_results, 60);
     }
     let most: Vec<usize> = bench.web.at_once.lock().values().map(|(_, most)| *most).collect();
     assert_eq!(most.len(), 3);
-    assert!(most.iter().all(|most| (1..=2).contains(most)), "{most:?}");
+    assert!(most.iter().all(|most| (1..=3).contains(most)), "{most:?}");
 }
 
 #[test]
-fn a_panic_is_that_modules_error_and_nothing_more() {
+fn a_panic_is_an_error_of_its_module_only() {
     let mut catalog = modules("ok", 20);
     catalog.extend(modules("panic", 3));
     let bench = bench(&catalog, config());
     for name in ["alice", "bob"] {
         let run = bench.start(name);
         let summary = bench.finish(&run);
-        assert_eq!(
-            (summary.status, summary.coverage.hit, summary.coverage.error),
-            (Status::Completed, 20, 3)
-        );
-        assert_eq!(outcome_of(&run, "panic-001"), ("error".into(), Some("panic".into())));
+        let [hits, errors] = [Outcome::Hit, Outcome::Error].map(|it| summary.coverage.count_of(it));
+        assert_eq!((summary.status, hits, errors), (Status::Completed, 20, 3));
+        assert_eq!(outcome_of(&run, "panic-001"), ("error".into(), Some("panic")));
     }
 }
 
@@ -229,15 +271,15 @@ fn checks_and_runs_end_at_their_deadlines() {
         run_timeout: Duration::from_secs(3),
         ..config().limits
     };
-    // Four at a time: the last ones cannot be asked before the run's ceiling.
+    // With four checks at a time the last ones do not start before the deadline of the run.
     let bench = bench(&catalog, RunsConfig { check_workers: 4, limits, ..config() });
     let run = bench.start("alice");
     let summary = bench.finish(&run);
     assert_eq!(summary.progress.modules_completed, 31);
-    assert_eq!(summary.coverage.timeout, 30);
-    let reasons: Vec<Option<String>> = run.reports().into_iter().map(|report| report.reason).collect();
-    let count = |want: &str| reasons.iter().flatten().filter(|reason| *reason == want).count();
-    assert!(count("timeout_first_byte") > 0 && count("run_deadline") > 0, "{reasons:?}");
+    assert_eq!(summary.coverage.count_of(Outcome::Timeout), 30);
+    let reasons: Vec<Option<Reason>> = run.reports().into_iter().map(|report| report.reason).collect();
+    let wanted = [Some(Reason::TimeoutFirstByte), Some(Reason::RunDeadline)];
+    assert!(wanted.iter().all(|reason| reasons.contains(reason)), "{reasons:?}");
 }
 
 #[test]
@@ -245,7 +287,7 @@ fn a_run_without_a_conclusion_fails_and_is_refunded_once() {
     let bench = bench(&modules("panic", 3), config());
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
-    let Ok(Receipt::Started(run)) = bench.runs.start(order) else { panic!("not started") };
+    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
     let summary = bench.finish(&run);
     assert_eq!(summary.status, Status::Failed);
     assert_eq!(summary.error.as_ref().map(|error| error.code.as_str()), Some("no_conclusion"));
@@ -256,24 +298,22 @@ fn a_run_without_a_conclusion_fails_and_is_refunded_once() {
 }
 
 #[test]
-fn a_site_that_asked_for_it_is_left_alone_by_the_next_run() {
+fn the_next_run_respects_the_pause_of_a_host() {
     let mut catalog = modules("limit", 1);
     catalog.extend(modules("ok", 1));
     let bench = bench(&catalog, config());
-    for reason in ["http_429", "retry_after"] {
+    let [first, second] = [(); 2].map(|()| {
         let run = bench.start("alice");
         bench.finish(&run);
-        let (outcome, why) = outcome_of(&run, "limit-000");
-        assert_eq!(outcome, "rate_limited", "{why:?}");
-        if reason == "retry_after" {
-            assert_eq!(why.as_deref(), Some(reason));
-        }
-    }
+        outcome_of(&run, "limit-000")
+    });
+    assert_eq!(first.0, "rate_limited", "{first:?}");
+    assert_eq!(second, ("rate_limited".into(), Some("retry_after")));
     assert_eq!((bench.web.asked("limit-000"), bench.web.asked("ok-000")), (1, 2));
 }
 
 #[test]
-fn a_module_is_asked_though_the_host_of_its_fallback_wants_to_be_left_alone() {
+fn a_module_is_queried_even_if_the_host_of_its_fallback_is_paused() {
     let mut two = module("ok-two", "first.example.com");
     let fallback = json!({"url": "https://limited.example.com/{query}", "fallback": true});
     two["probes"].as_array_mut().unwrap().push(fallback);
@@ -288,7 +328,7 @@ fn a_module_is_asked_though_the_host_of_its_fallback_wants_to_be_left_alone() {
 }
 
 #[test]
-fn a_module_whose_first_source_wants_to_be_left_alone_is_asked_by_its_second() {
+fn a_module_whose_first_source_is_paused_uses_its_second() {
     let two = |id: &str, first: &str, second: &str| {
         let mut two = module(id, first);
         let fallback = json!({"url": format!("https://{second}/{{query}}"), "fallback": true});
@@ -309,7 +349,7 @@ fn a_module_whose_first_source_wants_to_be_left_alone_is_asked_by_its_second() {
 }
 
 #[test]
-fn a_host_that_sent_a_first_source_away_is_left_alone_though_the_second_concluded() {
+fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
     let mut two = module("limited-by-first", "first.example.com");
     let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
     two["probes"].as_array_mut().unwrap().push(fallback);
@@ -322,33 +362,7 @@ fn a_host_that_sent_a_first_source_away_is_left_alone_though_the_second_conclude
 }
 
 #[test]
-fn a_proof_leaves_alone_whoever_asked_for_it_and_asks_a_second_source() {
-    let mut two = module("ok-two", "limited.example.com");
-    let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
-    two["probes"].as_array_mut().unwrap().push(fallback);
-    let mut catalog = [module("limit-000", "limited.example.com"), two];
-    for entry in &mut catalog {
-        entry["known"] = json!(["alice"]);
-    }
-    let catalog = Catalog::from_text("test", &Value::from(catalog.to_vec()).to_string()).unwrap();
-    let web = Arc::new(PlayedWeb::default());
-    let options = ProofOptions {
-        checker: checker(&web),
-        simulated: false,
-        troubles: Vec::new(),
-        browser_jobs: 2,
-        jobs: 1,
-        timeout: Duration::from_secs(10),
-        seed: 1,
-    };
-    let proofs = prove(catalog.modules(), &options, &Stop::default(), |_| {});
-    assert_eq!(proofs.len(), 2);
-    assert_eq!(web.asked("limit-000"), 1, "the made-up name is not asked for any more");
-    assert!(web.asked("ok-two") > 0 && web.at_once.lock().contains_key("second.example.com"));
-}
-
-#[test]
-fn a_list_that_is_at_hand_is_read_though_its_host_is_paused_and_the_days_checks_are_used_up() {
+fn a_local_list_is_read_even_if_its_host_is_paused_and_the_daily_limit_is_reached() {
     let mut feed = module("ok-feed", "feed.example.com");
     feed["probes"] = json!([{"url": "https://feed.example.com/list", "feed": {"keep_s": 3600}}]);
     feed["miss"] = json!([{"status": [404], "words": ["no {query}"]}]);
@@ -363,65 +377,36 @@ fn a_list_that_is_at_hand_is_read_though_its_host_is_paused_and_the_days_checks_
 }
 
 #[test]
-fn more_runs_wait_their_turn_and_beyond_that_they_are_refused() {
-    let bench = bench(&modules("gate", 1), RunsConfig { max_runs: 1, max_waiting: 2, ..config() });
-    let first = bench.start("first");
-    eventually("the first is driven", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
-    let known = |key: &str, body| {
-        let idempotency = Idempotency {
-            key: key.into(),
-            body_hash: [body; 32],
-            valid_since: "2000-01-01T00:00:00Z".parse().unwrap(),
-        };
-        bench.runs.start(Order { idempotency: Some(idempotency), ..bench.order("second") })
-    };
-    let Ok(Receipt::Started(second)) = known("once", 1) else { panic!("not started") };
-    let waiting = [second, bench.start("third")];
-    assert_eq!(bench.runs.counts(), (1, 2));
-    assert!(matches!(bench.runs.start(bench.order("fourth")), Err(OrderError::Overloaded)));
-    // Who asks again for what was taken when there was room is told so.
-    assert!(matches!(known("once", 1), Ok(Receipt::Repeated(id)) if id == waiting[0].id()));
-    assert!(matches!(known("once", 2), Ok(Receipt::Mismatch)));
-    assert!(matches!(known("another", 1), Err(OrderError::Overloaded)));
-    assert!(waiting.iter().all(|run| run.summary().status == Status::Running));
-    bench.web.open_gate();
-    for run in waiting.iter().chain([&first]) {
-        assert_eq!(bench.finish(run).status, Status::Completed);
-    }
-    eventually("the places are free again", || bench.runs.counts() == (0, 0));
-}
-
-#[test]
-fn an_ended_run_leaves_memory_and_is_served_from_the_store() {
+fn an_ended_run_is_evicted_and_served_from_the_store() {
     let bench = bench(&modules("ok", 5), RunsConfig { keep_ended: Duration::ZERO, ..config() });
     let run = bench.start("alice");
     bench.finish(&run);
     let (live, results, _) = run.snapshot();
-    bench.runs.keep_house();
-    assert!(bench.runs.live(run.id()).is_none());
-    let Some(Found::Stored(stored)) = bench.runs.find(run.id(), bench.account).unwrap() else {
+    bench.runs.maintenance.run_due_tasks();
+    assert!(bench.runs.reader.live(run.id()).is_none());
+    let Some(Found::Stored(stored)) = bench.runs.reader.find(run.id(), bench.account).unwrap() else {
         panic!("not stored")
     };
     assert_eq!(*stored, live);
     let records: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
-    assert_eq!(bench.runs.stored_results(run.id()).unwrap(), records);
-    let mut follower = bench.runs.follow(Found::Stored(stored), 0);
+    assert_eq!(bench.runs.reader.stored_results(run.id()).unwrap(), records);
+    let mut follower = bench.runs.reader.follow(Found::Stored(stored), 0);
     let Ok(Step::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");
     assert!(matches!(follower.next(Instant::now()), Ok(Step::End)));
 }
 
 #[test]
-fn a_deleted_run_stops_asking() {
+fn a_deleted_run_sends_no_further_requests() {
     let mut catalog = modules("gate", 30);
     catalog.extend(modules("ok", 1));
     let bench = bench(&catalog, RunsConfig { check_workers: 8, ..config() });
     let run = bench.start("alice");
     eventually("some wait", || bench.web.at_gate.load(Ordering::SeqCst) > 0);
     assert!(bench.runs.delete(run.id(), bench.account, &Origin::CLI).unwrap());
-    eventually("its driver has gone", || bench.runs.counts() == (0, 0));
+    eventually("its driver has gone", || bench.runs.activity.runs() == (0, 0));
     bench.web.open_gate();
-    assert!(bench.runs.find(run.id(), bench.account).unwrap().is_none());
-    eventually("the workers are idle", || bench.runs.workers().0 == 0);
+    assert!(bench.runs.reader.find(run.id(), bench.account).unwrap().is_none());
+    eventually("the workers are idle", || bench.runs.activity.workers().0 == 0);
     assert!(bench.web.at_gate.load(Ordering::SeqCst) < 30, "the rest was not asked");
 }

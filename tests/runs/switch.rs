@@ -1,4 +1,4 @@
-//! A journal that can be switched off, around a real one.
+//! A journal around a real one that can be switched off.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,11 +10,12 @@ use sightline::account::credits::Charge;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
 use sightline::runs::health::Tallies;
+use sightline::runs::health::circuit::CircuitRecord;
 use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, Write,
 };
-use sightline::runs::news::Ear;
+use sightline::runs::notification::Subscriber;
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use sightline::store::Store;
 
@@ -22,13 +23,15 @@ use sightline::store::Store;
 pub(super) struct Switched {
     pub(super) inner: Arc<Store>,
     pub(super) down: AtomicBool,
-    /// Checkpoints are lost, as they are when a process dies before its next one.
+    /// Drops checkpoints, like a process that crashes before its next one.
     pub(super) forgets: AtomicBool,
-    /// No ending is taken.
+    /// Refuses all endings.
     pub(super) refuses_endings: AtomicBool,
     pub(super) endings_refused: AtomicUsize,
-    /// What happens just before the ended modules of a run are read the next time.
+    /// Runs just before the next read of a run's modules.
     pub(super) before_modules: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    /// Runs just before the next read of a run's changes.
+    pub(super) before_changes: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Switched {
@@ -40,6 +43,7 @@ impl Switched {
             refuses_endings: AtomicBool::new(false),
             endings_refused: AtomicUsize::new(0),
             before_modules: Mutex::default(),
+            before_changes: Mutex::default(),
         })
     }
 
@@ -78,10 +82,6 @@ impl Journal for Switched {
         }
         self.inner.checkpoint(run, lease, at, holds)
     }
-    fn renew(&self, leases: &[(RunId, Lease)], holds: Duration) -> Result<Vec<RunId>, StorageError> {
-        self.up()?;
-        self.inner.renew(leases, holds)
-    }
     fn finish(
         &self,
         run: RunId,
@@ -103,6 +103,14 @@ impl Journal for Switched {
         self.up()?;
         self.inner.take_over(claim)
     }
+    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError> {
+        self.up()?;
+        self.inner.queue(simulated)
+    }
+    fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
+        self.up()?;
+        self.inner.undo_start(run, ending)
+    }
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         self.up()?;
         self.inner.run(id, account)
@@ -111,6 +119,9 @@ impl Journal for Switched {
         self.inner.results(id, after, limit)
     }
     fn changes(&self, id: RunId, changes: Changes, limit: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        if let Some(happens) = self.before_changes.lock().take() {
+            happens();
+        }
         self.inner.changes(id, changes, limit)
     }
     fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
@@ -140,10 +151,34 @@ impl Journal for Switched {
         self.up()?;
         self.inner.share_health(simulated, learnt)
     }
+    fn share_circuits(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord],
+    ) -> Result<Vec<CircuitRecord>, StorageError> {
+        self.up()?;
+        self.inner.share_circuits(simulated, changed)
+    }
+    fn reset_circuits(
+        &self,
+        host: Option<&str>,
+        at: jiff::Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        self.inner.reset_circuits(host, at, by)
+    }
+    fn reset_deadlines(
+        &self,
+        module: Option<&str>,
+        at: jiff::Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        self.inner.reset_deadlines(module, at, by)
+    }
     fn forget_idempotency(&self, before: jiff::Timestamp) -> Result<(), StorageError> {
         self.inner.forget_idempotency(before)
     }
-    fn listen(&self, ear: Weak<dyn Ear>) -> Result<bool, StorageError> {
-        self.inner.listen(ear)
+    fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
+        self.inner.listen(subscriber)
     }
 }

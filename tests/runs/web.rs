@@ -1,4 +1,4 @@
-//! A played web: one whose sites do what their module's id says.
+//! A simulated web on which the id of a module determines the behaviour of its site.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
-use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
+use sightline::modules::probe::{
+    CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Timing,
+};
 
-/// What a slow site takes.
+/// The latency of a slow site.
 const SLOWNESS: Duration = Duration::from_millis(100);
 
-/// The email addresses that `list-NUMBER` names: each is written by some in capitals.
+/// Returns the email addresses on `list-NUMBER`; some sources write them with capitals.
 pub(super) fn listed(number: usize) -> Vec<String> {
     let named = (1..=12usize)
         .filter(|address| !(number + address).is_multiple_of(3) || number.is_multiple_of(*address));
@@ -22,20 +24,22 @@ pub(super) fn listed(number: usize) -> Vec<String> {
     named.map(written).collect()
 }
 
-/// A web whose sites do what their module's id says: `ok-…` hits, `miss-…`, `panic-…`,
-/// `limit-…` (429 with `Retry-After`), `limited-…` (the
-/// same on a host `first…`), `hang-…`, `gate-…`, which waits until the gate is opened, `list-…`,
-/// which names email addresses (see [`listed`]), `gatelist-…`, and `gateslow-…`, which takes its time even then.
+/// A web on which the id of a module determines the behaviour of its site: `ok-…` hits, `miss-…` misses, `shy-…` misses
+/// but blocks the check of `bob`, `panic-…` panics, `limit-…` answers 429 with `Retry-After`, `limited-…` does so on a
+/// host `first…`, `hang-…` never answers, `gate-…` answers when the gate is open, `list-…` lists email addresses (see
+/// [`listed`]), `gatelist-…` does so when the gate is open, and `gateslow-…` is slow even then.
 #[derive(Default)]
 pub(super) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
     pub(super) opened: Condvar,
-    /// The modules of all requests, in the order in which they came.
+    /// The modules of all requests, in their order.
     pub(super) asked: Mutex<Vec<String>>,
     pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
     pub(super) at_gate: AtomicUsize,
-    /// Our own network is down: no name resolves.
+    /// Whether the network of this process fails, so that no name resolves.
     pub(super) down: AtomicBool,
+    /// Whether this process has no file descriptors left.
+    pub(super) exhausted: AtomicBool,
 }
 
 impl PlayedWeb {
@@ -44,7 +48,7 @@ impl PlayedWeb {
         self.opened.notify_all();
     }
 
-    /// Requests so far, over all modules.
+    /// Returns the number of requests to all modules.
     pub(super) fn total(&self) -> usize {
         self.asked.lock().len()
     }
@@ -65,10 +69,14 @@ impl PlayedWeb {
         if self.down.load(Ordering::SeqCst) {
             return Err(ProbeError::Dns("no answer".into()));
         }
+        if self.exhausted.load(Ordering::SeqCst) {
+            return Err(ProbeError::Local(LocalFault::Resources, "too many open files".into()));
+        }
         let module = &*request.trace.module;
         let status = match module.split('-').next().unwrap() {
             "ok" => 200,
-            "miss" => 404,
+            "shy" if &*request.trace.query == "bob" => 403,
+            "miss" | "shy" => 404,
             "panic" => panic!("a module breaks"),
             "limit" => 429,
             "limited" if request.url.host_str().is_some_and(|host| host.starts_with("first")) => 429,
@@ -111,7 +119,7 @@ impl Prober for PlayedWeb {
             *now += 1;
             *most = (*most).max(*now);
         }
-        // A panic must not leave the count behind.
+        // The count is restored even after a panic.
         let answer =
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
         self.at_once.lock().get_mut(&host).unwrap().0 -= 1;

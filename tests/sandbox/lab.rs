@@ -1,4 +1,4 @@
-//! Engine, prober and simulated web, put together as the service does.
+//! The engine, the prober and the simulated web, combined as in the service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sightline::modules::catalog::Catalog;
-use sightline::modules::check::Checker;
+use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Report;
@@ -15,7 +15,7 @@ use sightline::modules::query::Query;
 use sightline::net::{HttpProber, NetConfig};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
-/// Far away: what a check needs on the busiest machine.
+/// A deadline that is long enough on the busiest machine.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(super) struct Lab {
@@ -41,7 +41,7 @@ impl Lab {
         self.checker.check(module, query, Instant::now() + PATIENCE)
     }
 
-    /// Calls `each` for every module, on many threads; gives what it complains about, sorted.
+    /// Calls `each` for every module on many threads. Returns the complaints, sorted.
     pub(super) fn complaints(
         &self,
         threads: usize,

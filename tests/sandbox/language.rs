@@ -11,7 +11,7 @@ use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use super::lab::{Lab, module};
 
-/// The module hits for `everybody7` and misses for `nobody7`; gives the metadata of the hit's results.
+/// Tests that the module hits `everybody7` and misses `nobody7`. Returns the metadata of the hit's results.
 pub(super) fn play(id: &str, more: &Value) -> Vec<(Option<String>, serde_json::Map<String, Value>)> {
     let lab = Lab::new(vec![module(id, more)], SandboxOptions::perfect());
     assert_eq!(lab.sandbox.problems(), [], "{id}");
@@ -156,13 +156,13 @@ fn answers_to_head_need_no_body() {
 }
 
 #[test]
-fn a_multipart_form_goes_over_the_wire() {
+fn optional_parts_are_left_out_of_requests() {
     play(
-        "multipart",
+        "left_out",
         &json!({
             "probes": [{
                 "url": "https://m.example.org/find?k={config.none?}", "method": "POST",
-                "multipart": {"name": "{query}", "key": "{config.none?}"}, "headers": {"X-Key": "{config.none?}"},
+                "form": {"name": "{query}", "key": "{config.none?}"}, "headers": {"X-Key": "{config.none?}"},
             }],
             "hit": [{"status": [200], "json": [{"at": "/found", "equals": true}]}],
             "miss": [{"status": [200], "json": [{"at": "/found", "equals": false}]}]
@@ -171,7 +171,7 @@ fn a_multipart_form_goes_over_the_wire() {
 }
 
 #[test]
-fn a_chain_of_probes_goes_on_with_what_answers_gave() {
+fn a_chain_of_probes_uses_saved_values() {
     let more = json!({
         "probes": [
             {"url": "https://c.example.org/start", "save": {"csrf": "cookie:csrf", "build": "regex:buildId\":\"(\\w+)\"", "next": "header:x-next"}},
@@ -188,7 +188,7 @@ fn a_chain_of_probes_goes_on_with_what_answers_gave() {
 }
 
 #[test]
-fn a_fallback_is_asked_where_only_it_can_tell() {
+fn a_fallback_is_simulated() {
     play(
         "fallback",
         &json!({
@@ -268,12 +268,12 @@ fn lists_have_a_few_elements_that_pass_their_filters() {
 }
 
 #[test]
-fn json_in_scripts_xml_and_nested_choices_are_played() {
+fn json_in_scripts_xml_and_nested_selectors_are_simulated() {
     let found = play(
         "script",
         &json!({
-            "hit": [{"status": [200], "script": [{"at": "/props/user/name", "equals_query": true}]}],
-            "miss": [{"status": [200], "script": [{"at": "/props/user", "exists": false}]}],
+            "hit": [{"status": [200], "css": [{"select": "script#state", "matches": "\"name\":\"{query}\""}]}],
+            "miss": [{"status": [200], "words": ["\"user\":null"]}],
             "result": {"type": "profile", "metadata": {
                 "bio": "script:/props/user/bio", "hash": "body_hash:mmh3",
                 "followers": {"from": ["script:/props/stats/*/n"], "where": [{"at": "/kind", "equals": "f"}]},
@@ -320,27 +320,18 @@ fn json_in_scripts_xml_and_nested_choices_are_played() {
     assert!(found[0].1["website"].as_str().unwrap().starts_with("https://media.example.net/"));
 }
 
-#[test]
-fn digests_are_played_where_a_body_is_known() {
-    let hash = "74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b";
-    let rules = json!({"hit": [{"status": [200], "words": ["{query}"]}], "miss": [{"body_hash": {"sha256": [hash]}}]});
-    play("hash", &rules);
-    let icon = json!({"hit": [{"body_hash": {"mmh3": [-1_137_974_563]}}], "miss": [{"status": [404]}]});
-    play("icon", &icon);
-}
-
 pub(super) fn problems(module: Arc<Module>) -> Vec<String> {
     let sandbox = Sandbox::start([module], SandboxOptions::perfect()).unwrap();
     sandbox.problems().into_iter().map(|problem| problem.what).collect()
 }
 
 #[test]
-fn rules_that_cannot_be_told_apart_are_reported() {
+fn indistinguishable_rules_are_reported() {
     let always = json!({"hit": [{"any_word": ["here", "gone"]}], "miss": [{"regex": "gone"}]});
     let told = problems(module("always", &always));
     assert!(told.len() == 1 && told[0].contains("makes it miss") && told[0].contains("conflict"), "{told:?}");
-    let hash = json!({"hit": [{"body_hash": {"sha256": ["00".repeat(32)]}}], "miss": [{"status": [404]}]});
-    let told = problems(module("hash", &hash));
+    let unsent = json!({"hit": [{"header": {"X-A": "^[^ -~]+$"}}], "miss": [{"status": [404]}]});
+    let told = problems(module("unsent", &unsent));
     assert!(
         told.len() == 1 && told[0].contains("no answer can be made for any alternative of `hit`"),
         "{told:?}"
@@ -351,7 +342,7 @@ fn rules_that_cannot_be_told_apart_are_reported() {
 }
 
 #[test]
-fn a_module_without_a_miss_rule_must_say_why() {
+fn a_module_without_a_miss_rule_is_reported() {
     let told = problems(module("one_sided", &json!({"hit": [{"status": [200]}]})));
     assert!(told.len() == 1 && told[0].contains("no `miss` rule"), "{told:?}");
     let noted = json!({"hit": [{"status": [200]}], "note": "the site never says no"});

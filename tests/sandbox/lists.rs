@@ -1,4 +1,4 @@
-//! Answers that are more than one page, or the same for every query.
+//! Answers with more than one page, and feeds.
 
 use serde_json::{Value, json};
 use sightline::modules::module::Module;
@@ -52,7 +52,7 @@ fn a_hit_has_a_second_page_however_its_pages_are_linked() {
         let (hit, miss) = (ask(&lab, "everybody7"), ask(&lab, "nobody7"));
         assert_eq!((hit.outcome, hit.reason), (Outcome::Hit, None), "{id}");
         assert_eq!((miss.outcome, miss.evidence.requests), (Outcome::Miss, 1), "{id}");
-        // The page, its control check, the second page.
+        // The requests are the page, its control check and the second page.
         assert_eq!(hit.evidence.requests, 3, "{id}");
         let links = hit.findings.iter().filter(|finding| finding.result_type.as_str() == "url");
         assert!(links.count() > 3, "{id}: {:?}", hit.findings);
@@ -60,7 +60,7 @@ fn a_hit_has_a_second_page_however_its_pages_are_linked() {
 }
 
 #[test]
-fn pages_that_cannot_be_turned_are_reported() {
+fn unreachable_further_pages_are_reported() {
     let more = json!({
         "probes": [{"url": "https://pages.example.org/{query}", "pages": {"next": "const:"}}],
         "hit": [{"status": [200]}], "miss": [{"status": [404]}],
@@ -73,7 +73,7 @@ fn pages_that_cannot_be_turned_are_reported() {
 }
 
 #[test]
-fn a_list_names_what_is_known_and_nobody_else() {
+fn a_feed_contains_only_the_known_names() {
     let feed = |more: Value| {
         let mut entry = json!({
             "type": "domain", "known": ["known-site.com"],
@@ -131,7 +131,7 @@ fn a_list_names_what_is_known_and_nobody_else() {
 }
 
 #[test]
-fn a_list_leads_every_query_to_its_own_server() {
+fn a_feed_directs_each_query_to_its_own_server() {
     let more = json!({
         "type": "domain", "known": ["example.com"],
         "probes": [
@@ -156,12 +156,12 @@ fn a_list_leads_every_query_to_its_own_server() {
         let report = ask(&lab, name);
         assert_eq!(report.outcome, want, "{name}: {report:?}");
     }
-    // One list and five questions.
+    // The requests are one feed and five queries.
     assert_eq!(lab.sandbox.requests().total, 6);
 }
 
 #[test]
-fn lists_of_mail_domains_and_of_names_are_played_too() {
+fn feeds_of_mail_domains_and_names_are_simulated() {
     let email = json!({
         "type": "email", "control": false, "known": ["someone@throwaway-mail.com"],
         "probes": [{"url": "https://feed.example.org/domains.txt", "feed": {"keep_s": 3600}}],

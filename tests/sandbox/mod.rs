@@ -1,6 +1,7 @@
 //! The simulated web: black-box, through the real engine and the real prober. Every built-in module is
 //! played by `catalog check --sandbox --faults`: see `tests/catalog/proof.rs`.
 
+mod dead;
 mod lab;
 mod language;
 mod lists;

@@ -1,4 +1,4 @@
-//! The server side: many at once, strangers, determinism, names to rely on, options.
+//! The server: concurrency, unknown requests, determinism, documented names and options.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};
@@ -11,7 +11,8 @@ use serde_json::json;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::query::{Query, SearchType};
-use sightline::sandbox::{Mood, Sandbox, SandboxOptions, Shares};
+use sightline::modules::reason::Reason;
+use sightline::sandbox::{Sandbox, SandboxOptions, Shares, SiteBehavior};
 
 use super::lab::{Lab, module};
 
@@ -24,7 +25,7 @@ fn sites(count: usize) -> Vec<Arc<Module>> {
     (0..count).map(|number| module(&format!("site{number}"), &rules)).collect()
 }
 
-/// The whole answer to a request with these headers.
+/// Returns the whole answer to a request with these headers.
 fn ask(sandbox: &Sandbox, headers: &[(&str, &str)]) -> String {
     let mut stream = TcpStream::connect(sandbox.addr()).unwrap();
     let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
@@ -45,13 +46,13 @@ fn marks<'a>(module: &'a str, query: &'a str) -> [(&'a str, &'a str); 5] {
 }
 
 #[test]
-fn strangers_get_a_404_and_are_counted() {
+fn unknown_requests_get_a_404_and_are_counted() {
     let sandbox = Sandbox::start(sites(1), SandboxOptions::perfect()).unwrap();
     let good = marks("site0", "everybody");
     assert!(ask(&sandbox, &good).starts_with("HTTP/1.1 200 "));
     let mut strange: Vec<Vec<(&str, &str)>> = vec![Vec::new()];
     for index in 0..good.len() {
-        // Each mark in turn is left out, then useless, then there twice.
+        // Each header in turn is missing, then invalid, then repeated.
         strange.push(good.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, mark)| *mark).collect());
         strange.push(
             good.iter()
@@ -61,7 +62,7 @@ fn strangers_get_a_404_and_are_counted() {
         );
         strange.push(good.iter().chain([&good[index]]).copied().collect());
     }
-    // Which hop it is can be any text.
+    // The header of the hop may be any text.
     let is_harmless = |marks: &Vec<(&str, &str)>| marks.contains(&("X-Sightline-Hop", "%"));
     strange.retain(|marks| !is_harmless(marks));
     strange.push(marks("site7", "everybody").to_vec());
@@ -93,7 +94,7 @@ fn the_same_options_give_the_same_answers_and_another_seed_another_web() {
 }
 
 #[test]
-fn five_hundred_checks_at_once_wait_for_delays_together() {
+fn five_hundred_concurrent_checks_are_delayed_in_parallel() {
     let lab = Lab::new(sites(500), SandboxOptions { shares: Shares::NONE, ..SandboxOptions::default() });
     let alice = Query::parse(SearchType::Username, "alice").unwrap();
     let started = Instant::now();
@@ -113,13 +114,13 @@ fn five_hundred_checks_at_once_wait_for_delays_together() {
     let misses = outcomes.iter().filter(|outcome| **outcome == Outcome::Miss).count();
     assert_eq!(hits + misses, 500, "{outcomes:?}");
     assert!((75..250).contains(&hits), "{hits} hits");
-    // One after another the delays alone would be some 200 s.
+    // Sequentially, the delays alone would take about 200 s.
     assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
     assert_eq!(lab.sandbox.requests().by_module.len(), 500);
 }
 
 #[test]
-fn names_to_rely_on_do_what_they_promise() {
+fn documented_names_have_their_documented_outcome() {
     let lab = Lab::new(sites(12), SandboxOptions::perfect());
     for (name, wanted) in [
         ("nobody", Outcome::Miss),
@@ -141,10 +142,10 @@ fn names_to_rely_on_do_what_they_promise() {
 }
 
 #[test]
-fn the_usual_web_has_sites_of_every_mood() {
+fn the_default_web_has_sites_of_every_behavior() {
     let lab = Lab::new(sites(300), SandboxOptions { delay_scale: 0.0, ..SandboxOptions::default() });
     let everybody = Query::parse(SearchType::Username, "everybody").unwrap();
-    // The silent ones take their whole deadline, so all are asked at once.
+    // Silent sites take the whole deadline, so all checks run concurrently.
     let outcomes = outcomes_of(&lab, &everybody);
     let seen: BTreeSet<&str> = outcomes.iter().map(|outcome| outcome.as_str()).collect();
     let expected = ["blocked", "error", "hit", "rate_limited", "timeout", "unreliable"];
@@ -164,13 +165,13 @@ fn outcomes_of(lab: &Lab, query: &Query) -> Vec<Outcome> {
 }
 
 #[test]
-fn one_site_can_be_put_into_a_mood() {
-    let lab = Lab::new(sites(2), SandboxOptions::perfect().with_mood("site1", Mood::Reset));
+fn the_behavior_of_one_site_can_be_set() {
+    let lab = Lab::new(sites(2), SandboxOptions::perfect().with_behavior("site1", SiteBehavior::Reset));
     let query = Query::parse(SearchType::Username, "everybody").unwrap();
     assert_eq!(lab.check(&lab.modules[0], &query).outcome, Outcome::Hit);
     let report = lab.check(&lab.modules[1], &query);
-    assert_eq!((report.outcome, report.reason.as_deref()), (Outcome::Error, Some("connect")));
-    // A connection error is worth one retry.
+    assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Error, Some("connect")));
+    // A connection error is retried once.
     assert_eq!(lab.sandbox.requests().by_module["site1"], 2);
 }
 

@@ -1,9 +1,9 @@
-//! The audit: what is noted, what it never holds, and that nothing in it can be changed.
+//! The audit log: what is recorded, what it never holds, and that nothing in it can be changed.
 
-use sightline::account::audit::{Action, Actor, AuditFilter, Deed, Entry, Origin};
+use sightline::account::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
 use sightline::base::ids::{AccountId, KeyId, RequestId};
 use sightline::runs::journal::{NewRun, Started};
-use sightline::runs::retention::{BatchSize, Swept};
+use sightline::runs::retention::{BatchSize, RemovalResult};
 
 use super::ledger::new_key;
 use super::{Fixture, added, at, charge, completed, new_account, race, result};
@@ -15,7 +15,7 @@ impl Fixture {
         self.store.audit(&filter, 1000).unwrap()
     }
 
-    /// Actions on this fixture's account, oldest first, but for its creation.
+    /// Returns the actions on this fixture's account, oldest first, without its creation.
     fn actions(&self) -> Vec<String> {
         let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
         self.entries(filter).into_iter().skip(1).map(|entry| entry.action).collect()
@@ -49,7 +49,7 @@ on_both! {
         let entry = f.last();
         assert_eq!((&entry.detail["from"], &entry.detail["to"]), (&"pro".into(), &"basic".into()));
         assert_eq!((entry.actor, entry.at), (me.actor, at(NOW)));
-        // What changes nothing is no deed.
+        // A call that changes nothing records no event.
         assert!(f.store.set_plan(f.account.id, "basic", at(NOW), &me).unwrap());
         assert!(f.store.revoke_key(key.id, at(NOW), &Origin::CLI).unwrap());
         assert!(f.store.revoke_key(key.id, at(NOW), &Origin::CLI).unwrap());
@@ -74,7 +74,7 @@ on_both! {
         assert!(!format!("{:?}", f.entries(AuditFilter::default())).contains("quiet"));
     }
 
-    fn what_was_not_done_is_not_noted(f) {
+    fn a_call_without_a_change_is_not_recorded(f) {
         assert_eq!(f.store.start(&f.new_run(), &charge(1, Some(0))).unwrap(), Started::InsufficientCredits { used: 0 });
         let first = super::with_key(f.new_run(), "k", 1);
         assert_eq!(f.store.start(&first, &charge(1, None)).unwrap(), Started::Created);
@@ -87,8 +87,8 @@ on_both! {
 
     fn entries_are_read_by_account_and_moment_and_page(f) {
         let note = |account: Option<AccountId>, moment: &str| {
-            let deed = Deed { account, ..Deed::of_service(Action::AccountExported) };
-            f.store.note(&deed, at(moment), &Origin::CLI).unwrap();
+            let event = AuditEvent { account, ..AuditEvent::of_service(Action::AccountExported) };
+            f.store.note(&event, at(moment), &Origin::CLI).unwrap();
         };
         let other = AccountId::new();
         for second in 0..5 {
@@ -141,7 +141,7 @@ on_both! {
             assert!(error.contains("append-only"), "{sql}: {error}");
         }
         assert_eq!(f.entries(AuditFilter::default()), before);
-        // It still takes new ones.
+        // New entries are still accepted.
         f.started();
         assert_eq!(f.entries(AuditFilter::default()).len(), before.len() + 1);
     }
@@ -157,9 +157,9 @@ on_both! {
         let most = BatchSize { runs: 10, results: 10 };
         let sweep = |before: &str| f.store.sweep(at(before), most, at(NOW), &Origin::SYSTEM).unwrap();
         let noted = f.entries(AuditFilter::default()).len();
-        assert_eq!(sweep("2026-03-01T00:00:00Z"), Swept::Runs(0));
+        assert_eq!(sweep("2026-03-01T00:00:00Z"), RemovalResult::Runs(0));
         assert_eq!(f.entries(AuditFilter::default()).len(), noted);
-        assert_eq!(sweep("2026-03-02T00:00:00Z"), Swept::Runs(1));
+        assert_eq!(sweep("2026-03-02T00:00:00Z"), RemovalResult::Runs(1));
         let entry = f.last();
         assert_eq!((entry.action.as_str(), entry.actor, entry.account), ("runs.swept", Actor::System, None));
         assert_eq!((&entry.detail["runs"], &entry.detail["ended_before"]), (&1.into(), &"2026-03-02T00:00:00.000Z".into()));

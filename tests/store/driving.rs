@@ -1,16 +1,19 @@
-//! What a driver writes, and who may drive.
+//! The writes of drivers, and the right to drive.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use sightline::account::account::Account;
+use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::RunId;
-use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Resumable, Write};
-use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
+use sightline::runs::coverage::Coverage;
+use sightline::runs::journal::{Checkpoint, Claim, Ending, NewRun, Resumable, Started, Write};
+use sightline::runs::run::{Progress, RunSummary, Status};
 
 use super::{
-    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_instance,
-    once_connected, race, result,
+    Fixture, HOLDS, added, at, charge, checkpoint, claim, completed, cycle, failed, new_account,
+    new_instance, once_connected, race, result,
 };
 
 impl Fixture {
@@ -183,7 +186,7 @@ on_both! {
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), []);
     }
 
-    fn whoever_does_not_hold_the_lease_writes_nothing(f) {
+    fn a_write_without_the_lease_is_refused(f) {
         let run = f.started();
         let before = f.summary(&run);
         let unknown = RunId::new();
@@ -191,7 +194,6 @@ on_both! {
             assert_eq!(f.store.add_results(id, lease, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
             assert_eq!(f.store.checkpoint(id, lease, &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
             assert_eq!(f.store.finish(id, lease, &checkpoint(), &failed()).unwrap(), Write::LeaseLost);
-            assert_eq!(f.store.renew(&[(id, lease)], HOLDS).unwrap(), [id]);
         }
         assert_eq!(f.summary(&run), before);
         assert_eq!((f.store.results(run.id, 0, 10).unwrap().len(), f.used()), (0, 1));
@@ -199,22 +201,20 @@ on_both! {
 
     fn a_run_with_a_live_lease_is_left_alone(f) {
         let other = new_instance();
-        // One is held since its start, one since a checkpoint, one was renewed while it waited for its driver.
+        // One run is held since its start, the other since a checkpoint.
         let held = NewRun { holds: HOLDS, ..f.new_run() };
         f.store.start(&held, &charge(1, None)).unwrap();
-        let (driven, waiting, free) = (f.started(), f.started(), f.started());
+        let (driven, free) = (f.started(), f.started());
         f.store.checkpoint(driven.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap();
-        assert_eq!(f.store.renew(&[(waiting.id, f.me.lease(0))], HOLDS).unwrap(), []);
         let taken = f.store.take_over(&claim(other, false, 10)).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [free.id]);
-        // And each is free when its lease is over.
+        // Each run is free once its lease has expired.
         f.store.checkpoint(driven.id, f.me.lease(0), &checkpoint(), Duration::ZERO).unwrap();
-        f.store.renew(&[(waiting.id, f.me.lease(0))], Duration::ZERO).unwrap();
-        assert_eq!(f.store.take_over(&claim(other, false, 10)).unwrap().len(), 2);
+        assert_eq!(f.store.take_over(&claim(other, false, 10)).unwrap().len(), 1);
     }
 
     fn leases_are_dated_by_the_databases_clock(f) {
-        // Whatever an instance's own clock says.
+        // The clock of the instance does not matter.
         let run = NewRun { created_at: at("2100-01-01T00:00:00Z"), ..f.new_run() };
         f.store.start(&run, &charge(1, None)).unwrap();
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 1);
@@ -223,7 +223,7 @@ on_both! {
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap(), []);
     }
 
-    fn what_is_driven_here_is_not_taken_from_oneself(f) {
+    fn an_instance_does_not_take_over_its_own_runs(f) {
         let (driven, lost) = (f.started(), f.started());
         let claim = Claim { except: &[driven.id], ..claim(f.me, false, 10) };
         let taken = f.store.take_over(&claim).unwrap();
@@ -238,21 +238,14 @@ on_both! {
         f.store.release(other).unwrap();
         let new = f.store.take_over(&claim(f.me, false, 1)).unwrap()[0].lease;
         assert_eq!(new, f.me.lease(2));
-        // What it sent before it stood still may arrive only now.
+        // Writes from before the driver stood still may arrive only now.
         let before = f.summary(&run);
         assert_eq!(f.store.add_results(run.id, old, &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         assert_eq!(f.store.checkpoint(run.id, old, &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
-        assert_eq!(f.store.renew(&[(run.id, old)], HOLDS).unwrap(), [run.id]);
         assert_eq!(f.store.finish(run.id, old, &checkpoint(), &failed()).unwrap(), Write::LeaseLost);
         assert_eq!((f.summary(&run), f.used()), (before, 1), "no result, no checkpoint, no end, no refund");
         assert_eq!(f.store.add_results(run.id, new, &added(&[result(1, "a")])).unwrap(), Write::Done);
         assert_eq!(f.store.finish(run.id, new, &checkpoint(), &completed()).unwrap(), Write::Done);
-    }
-
-    fn a_released_run_is_not_renewed(f) {
-        let run = f.started();
-        f.store.release(f.me).unwrap();
-        assert_eq!(f.store.renew(&[(run.id, f.me.lease(0))], HOLDS).unwrap(), [run.id]);
     }
 
     fn a_run_of_the_other_web_is_left_alone(f) {
@@ -267,13 +260,15 @@ on_both! {
     }
 
     fn an_interrupted_run_is_taken_over_whole(f) {
-        let run = f.started();
+        let run = f.new_run();
+        f.store.start(&run, &charge(1, Some(100))).unwrap();
         let (results, other) = ([result(1, "a"), result(2, "b")], new_instance());
         f.store.add_results(run.id, f.me.lease(0), &added(&results)).unwrap();
         f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), Duration::ZERO).unwrap();
         let taken = f.another().take_over(&claim(other, false, 10)).unwrap();
         assert_eq!(taken, [Resumable {
             lease: other.lease(1),
+            ran_for: taken[0].ran_for,
             summary: f.summary(&run),
             modules: run.modules.clone(),
             done: checkpoint().modules,
@@ -281,7 +276,7 @@ on_both! {
         }]);
         assert_eq!(taken[0].summary.total_results, 2);
 
-        // The one before is fenced off, the new one drives, and nobody takes it from there.
+        // The previous driver is fenced off; the new one drives, and no other takes the run from it.
         assert_eq!(f.store.add_results(run.id, f.me.lease(0), &added(&[result(3, "c")])).unwrap(), Write::LeaseLost);
         assert_eq!(f.finish(&run, &failed()), Write::LeaseLost);
         assert_eq!(f.store.take_over(&claim(f.me, false, 10)).unwrap(), []);
@@ -295,11 +290,11 @@ on_both! {
         let (mine, done) = (f.started(), f.started());
         f.finish(&done, &completed());
         let other = new_instance();
-        let theirs = NewRun { owner: other, holds: HOLDS, ..f.new_run() };
+        let theirs = NewRun { owner: Some(other), holds: HOLDS, ..f.new_run() };
         f.store.start(&theirs, &charge(1, None)).unwrap();
         f.store.checkpoint(mine.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap();
         f.store.release(f.me).unwrap();
-        // Free, and so not the one's who let go of it.
+        // The run is free, and so does not belong to the instance that released it.
         assert_eq!(f.store.add_results(mine.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         let taken = f.store.take_over(&claim(other, false, 10)).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [mine.id]);
@@ -319,6 +314,80 @@ on_both! {
         assert_eq!(take(2), [first.id, second.id]);
         assert_eq!(take(2), [third.id]);
         assert_eq!(take(2), []);
+    }
+
+    fn a_run_that_waits_is_nobodys_until_it_is_taken_over(f) {
+        let run = NewRun { owner: None, ..f.new_run() };
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        assert!(f.summary(&run).waits);
+        assert_eq!(f.store.queue(false).unwrap(), [run.id]);
+        assert_eq!(f.store.queue(true).unwrap(), []);
+        assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
+        // The run has no lease: it is free even where expired leases are not taken over.
+        let interrupted = f.started();
+        let fresh = Claim { expired: false, ..claim(f.me, false, 10) };
+        let taken = f.store.take_over(&fresh).unwrap();
+        assert_eq!(taken.iter().map(|run| (run.summary.id, run.lease)).collect::<Vec<_>>(), [(run.id, f.me.lease(0))]);
+        assert_eq!(taken[0].ran_for, Duration::ZERO);
+        assert_eq!((f.store.queue(false).unwrap(), f.summary(&run).waits), (vec![], false));
+        // From here on the run is like any other.
+        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
+        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [interrupted.id]);
+        f.store.release(f.me).unwrap();
+        assert_eq!(f.store.queue(false).unwrap(), []);
+        assert_eq!(f.store.take_over(&claim(f.me, false, 10)).unwrap()[0].lease, f.me.lease(1));
+    }
+
+    fn interrupted_runs_go_on_before_those_that_wait_begin(f) {
+        let waiting = NewRun { owner: None, created_at: at("2026-03-01T12:00:00Z"), ..f.new_run() };
+        f.store.start(&waiting, &charge(1, None)).unwrap();
+        let interrupted = f.started_at("2026-03-01T12:00:01Z");
+        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
+        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [interrupted.id, waiting.id]);
+    }
+
+    fn as_many_runs_wait_as_may_and_the_next_costs_nothing(f) {
+        let queued = |account: &Account| {
+            let run = NewRun { account: account.id, owner: None, max_waiting: 2, ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap()
+        };
+        assert_eq!([queued(&f.account), queued(&f.account)], [Started::Created, Started::Created]);
+        assert_eq!((queued(&f.account), f.used()), (Started::Overloaded, 2));
+        let other = new_account("other@example.com");
+        f.store.add_account(&other, &Origin::CLI).unwrap();
+        assert_eq!([queued(&other), queued(&other)], [Started::Created, Started::Overloaded]);
+        // Runs with a driver do not count.
+        f.store.take_over(&claim(f.me, false, 2)).unwrap();
+        assert_eq!(queued(&f.account), Started::Created);
+    }
+
+    fn ten_starts_at_once_of_one_account_take_ten_turns(f) {
+        let other = new_account("other@example.com");
+        f.store.add_account(&other, &Origin::CLI).unwrap();
+        let start = |account| {
+            let run = NewRun { account, owner: None, ..f.new_run() };
+            assert_eq!(once_connected(|| f.store.start(&run, &charge(1, None))), Started::Created);
+            run.id
+        };
+        race(10, |_| start(f.account.id));
+        let late = start(other.id);
+        assert_eq!(f.store.queue(false).unwrap().iter().position(|run| *run == late), Some(1));
+    }
+
+    fn a_start_is_undone_whoever_drives_the_run(f) {
+        let (driven, waiting) = (f.started(), NewRun { owner: None, ..f.new_run() });
+        f.store.start(&waiting, &charge(1, Some(100))).unwrap();
+        assert_eq!(f.used(), 2);
+        for run in [&driven, &waiting] {
+            assert_eq!(f.store.undo_start(run.id, &failed()).unwrap(), Write::Done);
+            let summary = f.summary(run);
+            assert_eq!((summary.status, summary.credits_charged), (Status::Failed, 0));
+            assert_eq!((summary.error, summary.completed_at), (failed().error, Some(failed().completed_at)));
+            assert_eq!(f.store.undo_start(run.id, &failed()).unwrap(), Write::LeaseLost);
+        }
+        assert_eq!((f.used(), f.store.queue(false).unwrap()), (0, vec![]));
+        assert_eq!(f.store.checkpoint(driven.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.undo_start(RunId::new(), &failed()).unwrap(), Write::LeaseLost);
     }
 
     fn instances_that_race_take_each_run_over_once(f) {
@@ -355,23 +424,5 @@ on_both! {
         assert_eq!(ended.error.unwrap().code, "store_failed");
         assert!(ended.completed_at.is_some_and(|moment| moment > bad.created_at));
         assert_eq!(f.used(), 1);
-    }
-}
-
-#[test]
-fn leases_that_are_renewed_in_any_order_are_never_in_each_others_way() {
-    let f = Fixture::new(crate::support::databases::postgres());
-    let runs: Vec<_> = (0..200).map(|_| (f.started_at("2026-03-01T12:00:00Z").id, f.me.lease(0))).collect();
-    let outcomes = race(4, |index| {
-        let mut mine = runs.clone();
-        match index {
-            0 => {}
-            1 => mine.reverse(),
-            shift => mine.rotate_left(shift * 60),
-        }
-        (0..25).map(|_| f.store.renew(&mine, HOLDS)).collect::<Result<Vec<_>, _>>()
-    });
-    for outcome in outcomes {
-        assert!(outcome.unwrap().iter().all(Vec::is_empty));
     }
 }

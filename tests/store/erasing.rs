@@ -1,5 +1,6 @@
-//! What leaves the database for good: old runs, deleted accounts.
+//! Deletion: old runs and accounts.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -13,8 +14,8 @@ use sightline::account::service::Accounts;
 use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::runs::journal::{Batch, Ending, NewRun, Started, Write};
-use sightline::runs::news::{Ear, News};
-use sightline::runs::retention::{BATCH, BatchSize, Swept};
+use sightline::runs::notification::{Notification, Subscriber};
+use sightline::runs::retention::{BATCH, BatchSize, RemovalResult};
 use sightline::store::Store;
 
 use super::ledger::new_key;
@@ -29,7 +30,7 @@ const LATER: &str = "2026-06-01T00:00:00Z";
 const MOST: BatchSize = BatchSize { runs: 10, results: 100 };
 
 impl Fixture {
-    /// A run with so many results that ended so many days after March began.
+    /// Creates a run with that many results that ended that many days after the beginning of March.
     fn ended(&self, day: i64, results: u32) -> RunId {
         let run = self.started();
         let records: Vec<_> = (1..=results).map(|id| result(id, &format!("value-{id}"))).collect();
@@ -42,8 +43,8 @@ impl Fixture {
 
     fn sweep(&self, before: &str, most: BatchSize) -> u64 {
         match self.store.sweep(at(before), most, at(LATER), &Origin::SYSTEM).unwrap() {
-            Swept::Runs(runs) => runs,
-            Swept::Busy => panic!("nobody else sweeps"),
+            RemovalResult::Runs(runs) => runs,
+            RemovalResult::Busy => panic!("nobody else sweeps"),
         }
     }
 
@@ -60,11 +61,31 @@ impl Fixture {
     }
 }
 
-/// Deletes an account to the end.
+/// Deletes an account to its last row.
 pub(super) fn erase(store: &Store, account: AccountId) -> Option<Erased> {
     let erased = store.close_account(account, at(LATER), &Origin::CLI).unwrap();
     while store.erase_closed(account).unwrap() == Erasure::More {}
     erased
+}
+
+on_both! {
+    fn a_long_pause_is_told_by_when_servers_run_since(f) {
+        let (day, pause) = (Duration::from_secs(86_400), Duration::from_secs(2 * 86_400));
+        let first = at("2026-03-01T12:00:00Z");
+        let note = |moment| f.store.note_running(moment, pause).unwrap();
+        // Nothing is known of the time before the first note.
+        assert_eq!(note(first), jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(note(first + day), jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(note(first + 3 * day), jiff::Timestamp::UNIX_EPOCH);
+        // Longer than the allowed pause.
+        let later = first + 6 * day;
+        assert_eq!((note(later), note(later + day)), (later, later));
+        // The clock jumps ahead, and is set right.
+        let ahead = later + 400 * day;
+        assert_eq!(note(ahead), ahead);
+        let right = later + 2 * day;
+        assert_eq!((note(right), note(right + day)), (right, right));
+    }
 }
 
 on_both! {
@@ -81,7 +102,7 @@ on_both! {
         }
         assert_eq!((f.count("results"), f.count("idempotency_keys")), (2, 0));
         assert!(f.store.results(old, 0, 10).unwrap().is_empty());
-        // What was booked stays: five charges and a refund.
+        // The ledger keeps five charges and a refund.
         assert_eq!((f.count("charges"), f.used()), (6, 4));
         assert_eq!(f.sweep("2026-03-03T12:01:00Z", MOST), 0);
     }
@@ -99,7 +120,7 @@ on_both! {
         assert_eq!(f.sweep(LATER, BatchSize { runs: 2, results: 100 }), 2);
         assert!(!f.is_there(runs[0]) && !f.is_there(runs[1]) && f.is_there(runs[2]));
         assert_eq!(f.sweep(LATER, BatchSize { runs: 10, results: 7 }), 2);
-        // One that alone has more results than a batch takes still goes.
+        // A run that alone has more results than a batch takes is still removed.
         assert_eq!(f.sweep(LATER, BatchSize { runs: 10, results: 1 }), 1);
         assert_eq!(kept(), 1);
     }
@@ -127,7 +148,7 @@ on_both! {
         assert_eq!((f.count("runs"), f.count("results"), f.count("idempotency_keys")), (1, 1, 0));
         assert_eq!(f.store.keys(None).unwrap(), [theirs]);
         assert!(f.store.run(foreign.id, stranger.id).unwrap().is_some());
-        // The ledger is as it was.
+        // The ledger is unchanged.
         assert_eq!((f.store.bookings(f.account.id).unwrap().len(), f.used(), f.count("charges")), (2, 2, 3));
 
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
@@ -145,7 +166,7 @@ on_both! {
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&key, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
-        // Its driver finds out, and gives nothing back to nobody.
+        // The run's driver notices, and no credits are given back.
         assert_eq!(f.store.add_results(live.id, f.me.lease(0), &added(&[result(1, "a")])).unwrap(), Write::LeaseLost);
         let lost = f.store.checkpoint(live.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap();
         assert_eq!(lost, Write::LeaseLost);
@@ -158,7 +179,7 @@ on_both! {
         let live = f.started();
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(f.store.add_key(&key, &Origin::CLI).unwrap());
-        // Nobody closed it: nothing of it goes.
+        // The account was not closed: nothing of it is removed.
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
         assert_eq!(f.count("runs"), ended.len() as i64 + 1);
 
@@ -172,14 +193,14 @@ on_both! {
         assert!(!f.store.set_plan(f.account.id, "free", at(LATER), &Origin::CLI).unwrap());
         assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
 
-        // The live run goes first, on its own; then so many of the others; and each part is there to see.
+        // The live run goes first and alone, then a batch of the others; the state after each batch is visible.
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
         assert_eq!((f.is_there(live.id), f.count("runs")), (false, ended.len() as i64));
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
         assert_eq!((f.count("runs"), f.count("results")), (2, 2));
         assert!(f.store.account(f.account.id).unwrap().unwrap().is_being_deleted());
 
-        // It stopped here. Whoever comes next sees it through, and the audit tells of it once.
+        // The deletion stopped here. Another caller completes it, and the audit log has one entry for it.
         let another = f.another();
         assert_eq!(another.closed_accounts().unwrap(), [f.account.id]);
         let rest = another.close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
@@ -189,7 +210,7 @@ on_both! {
         assert!(another.closed_accounts().unwrap().is_empty());
         let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
         let deeds = f.store.audit(&filter, 1000).unwrap();
-        let deletions: Vec<_> = deeds.iter().filter(|deed| deed.action == "account.deleted").collect();
+        let deletions: Vec<_> = deeds.iter().filter(|event| event.action == "account.deleted").collect();
         assert_eq!(deletions.len(), 1);
         assert_eq!((&deletions[0].detail["keys"], &deletions[0].detail["runs"]), (&1.into(), &whole.runs.into()));
     }
@@ -203,7 +224,7 @@ on_both! {
         let closed = f.store.closed_accounts().unwrap();
         let kind = if f.database.name == "sqlite" { "BLOB" } else { "uuid" };
         f.database.execute(&format!("CREATE TABLE kept (account {kind} REFERENCES accounts (id))"));
-        // The one whose turn comes first.
+        // The oldest run.
         f.database.execute("INSERT INTO kept SELECT id FROM accounts ORDER BY id LIMIT 1");
         let finish = || {
             let clock = Arc::new(SystemClock);
@@ -222,7 +243,7 @@ on_both! {
         assert_eq!(f.store.account_by_email(&again.email).unwrap(), Some(again));
     }
 
-    fn whoever_starts_runs_while_the_account_is_deleted_leaves_nothing_behind(f) {
+    fn runs_that_start_while_the_account_is_deleted_leave_no_rows(f) {
         let stop = AtomicBool::new(false);
         let outcomes = race(5, |index| {
             if index == 0 {
@@ -246,8 +267,8 @@ on_both! {
         assert_eq!(f.store.bookings(f.account.id).unwrap().len(), started);
     }
 
-    // A table of a person's that is added later must go with the account, too: either by a foreign key,
-    // which keeps the account from going without it, or it says here why not.
+    // A table of personal data that is added later must go with the account, too: either through a foreign key, which
+    // keeps the account from being deleted without it, or it has its reason here.
     fn every_table_that_names_an_account_is_known_here(f) {
         let sql = match f.database.name {
             "sqlite" => "SELECT DISTINCT s.name FROM sqlite_schema s, pragma_table_info(s.name) c \
@@ -257,7 +278,7 @@ on_both! {
         };
         let mut known =
             vec!["api_keys", "idempotency_keys", "passwords", "runs", "set_up_links", "web_sessions"];
-        // Instances count requests together on PostgreSQL alone; these go with the account by themselves.
+        // Instances share rate limits on PostgreSQL only; these rows go with the account through a foreign key.
         known.extend((f.database.name == "postgres").then_some("rate_grants"));
         let kept = ["audit", "charges", "credit_usage"];
         known.extend(kept);
@@ -277,9 +298,9 @@ fn only_one_instance_sweeps_at_a_time() {
     let mut turn = other.transaction().unwrap();
     turn.execute("SELECT pg_advisory_xact_lock(1397507139, hashtext(current_schema()))", &[]).unwrap();
     let try_it = || f.store.sweep(at(LATER), MOST, at(LATER), &Origin::SYSTEM).unwrap();
-    assert_eq!(try_it(), Swept::Busy);
+    assert_eq!(try_it(), RemovalResult::Busy);
     turn.rollback().unwrap();
-    assert_eq!(try_it(), Swept::Runs(3));
+    assert_eq!(try_it(), RemovalResult::Runs(3));
 }
 
 #[test]
@@ -300,9 +321,9 @@ fn many_sweepers_remove_each_run_once_while_others_write() {
         let mut removed = 0;
         loop {
             match store.sweep(at(LATER), most, at(LATER), &Origin::SYSTEM).unwrap() {
-                Swept::Runs(0) => return removed,
-                Swept::Runs(runs) => removed += runs,
-                Swept::Busy => std::thread::yield_now(),
+                RemovalResult::Runs(0) => return removed,
+                RemovalResult::Runs(runs) => removed += runs,
+                RemovalResult::Busy => std::thread::yield_now(),
             }
         }
     });
@@ -324,41 +345,49 @@ fn a_run_that_is_just_being_deleted_is_passed_over() {
 }
 
 #[derive(Default)]
-struct Heard(Mutex<Vec<News>>);
+struct Received(Mutex<Vec<Notification>>);
 
-impl Ear for Heard {
-    fn hear(&self, news: News) {
+impl Subscriber for Received {
+    fn notify(&self, news: Notification) {
         self.0.lock().push(news);
     }
 }
 
-impl Heard {
-    fn has(&self, news: News) -> bool {
+impl Received {
+    fn has(&self, news: Notification) -> bool {
         self.0.lock().contains(&news)
     }
 }
 
 #[test]
-fn others_hear_of_a_deletion_before_anything_is_removed() {
+fn instances_are_notified_of_a_deletion_before_anything_is_removed() {
     let f = Fixture::new(crate::support::databases::postgres());
-    let heard = Arc::new(Heard::default());
-    let ear: Arc<dyn Ear> = Arc::clone(&heard) as _;
-    assert!(f.store.listen(Arc::downgrade(&ear)).unwrap());
-    eventually("it hears", || heard.has(News::Hearing));
+    let received = Arc::new(Received::default());
+    let subscriber: Arc<dyn Subscriber> = Arc::clone(&received) as _;
+    assert!(f.store.listen(Arc::downgrade(&subscriber)).unwrap());
+    eventually("it is subscribed", || received.has(Notification::Connected));
     let (live, ended) = (f.started(), f.ended(1, 1));
     f.another().close_account(f.account.id, at(LATER), &Origin::CLI).unwrap();
-    eventually("it is told", || heard.has(News::Deleted(live.id)) && heard.has(News::Access));
+    eventually("it is notified", || {
+        received.has(Notification::Deleted(live.id)) && received.has(Notification::Access)
+    });
     assert!(f.is_there(live.id) && f.is_there(ended));
 }
 
-/// Whether a text stands in the file or in its log of writes.
-pub(crate) fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
-    let file = database.path();
-    let log = file.with_extension("db-wal");
-    [file, log]
-        .iter()
-        .filter_map(|path| std::fs::read(path).ok())
-        .any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+/// Returns whether a file holds a text. A file that does not exist holds none.
+fn holds(path: &Path, text: &str) -> bool {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+/// Returns whether the database's write-ahead log holds a text.
+pub(crate) fn stands_in_log(database: &TestDatabase, text: &str) -> bool {
+    holds(&database.path().with_extension("db-wal"), text)
+}
+
+/// Returns whether the database file or its write-ahead log holds a text.
+fn stands_on_disk(database: &TestDatabase, text: &str) -> bool {
+    holds(&database.path(), text) || stands_in_log(database, text)
 }
 
 #[test]
@@ -395,7 +424,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
         assert!(f.store.wipe().unwrap());
         assert_eq!(stands(), [true; 2]);
 
-        // Somebody reads, and still sees the run in the log.
+        // Another process reads, and still sees the run in the log.
         let reader = rusqlite::Connection::open(f.database.path()).unwrap();
         reader.execute_batch("UPDATE runs SET premium = premium; BEGIN; SELECT count(*) FROM runs").unwrap();
         assert!(remove(run.id));

@@ -1,4 +1,4 @@
-//! What checks taught of modules: added up, kept, and apart for each web.
+//! The health of modules: tallies are added up, kept, and separate for the simulated web.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,11 @@ use std::time::Duration;
 use jiff::{Timestamp, ToSpan};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use serde_json::json;
+use sightline::account::audit::{AuditFilter, Origin};
 use sightline::modules::outcome::Outcome;
 use sightline::runs::health::Tallies;
+use sightline::runs::health::latencies::Latencies;
 use sightline::runs::health::tally::Tally;
 
 use super::{at, once_connected, race};
@@ -16,7 +19,7 @@ fn moment(seconds: i64) -> Timestamp {
     at("2026-03-01T12:00:00Z") + seconds.seconds()
 }
 
-/// So many checks that ended so.
+/// Returns a tally of that many checks with one outcome.
 fn checks(outcome: Outcome, count: usize, second: i64) -> Tally {
     let one = Tally::one(outcome, Duration::from_millis(100), moment(second));
     (0..count).fold(Tally::default(), |sum, _| sum.then(&one))
@@ -33,13 +36,17 @@ fn sorted(mut tallies: Tallies) -> Tallies {
 
 fn are_near(one: &Tally, other: &Tally) -> bool {
     let times = |tally: &Tally| (tally.checks, tally.last_checked, tally.last_hit, tally.last_conclusive);
-    let numbers = |tally: &Tally| tally.outcomes.into_iter().chain(tally.latency).collect::<Vec<_>>();
+    let numbers = |tally: &Tally| {
+        tally.outcomes.iter().map(|(_, weight)| *weight).chain(tally.latency).collect::<Vec<_>>()
+    };
+    let deadline = |tally: &Tally| tally.latencies.deadline(moment(0), Duration::from_secs(10));
     times(one) == times(other)
+        && deadline(one) == deadline(other)
         && numbers(one).into_iter().zip(numbers(other)).all(|(one, other)| (one - other).abs() < 1e-6)
 }
 
 on_both! {
-    fn what_was_learnt_is_given_back_and_kept_over_a_restart(f) {
+    fn tallies_are_returned_and_survive_a_restart(f) {
         assert_eq!(f.store.share_health(false, &Tallies::new()).unwrap(), []);
         let learnt = of(vec![
             ("github", checks(Outcome::Hit, 3, 1).then(&checks(Outcome::Blocked, 2, 5))),
@@ -58,6 +65,60 @@ on_both! {
             .collect();
         f.store.share_health(false, &learnt).unwrap();
         assert_eq!(sorted(f.store.share_health(false, &Tallies::new()).unwrap()), sorted(learnt));
+    }
+
+    fn a_deadline_is_learnt_from_the_answers_of_all_processes(f) {
+        let longest = Duration::from_secs(10);
+        let deadline = |tallies: &Tallies| tallies[0].1.latencies.deadline(moment(9), longest);
+        let another = f.another();
+        let answer = |time| {
+            let time = Duration::from_secs(time);
+            of(vec![("m", Tally::one(Outcome::Hit, time, moment(1)))])
+        };
+        for (store, time) in [(&f.store, 1), (&another, 3), (&f.store, 1), (&another, 1)] {
+            assert_eq!(deadline(&store.share_health(false, &answer(time)).unwrap()), None);
+        }
+        let learnt = deadline(&f.store.share_health(false, &answer(1)).unwrap()).unwrap();
+        assert!((6500..8000).contains(&learnt.as_millis()), "{learnt:?}");
+        let cut = of(vec![("m", Tally::no_answer(learnt))]);
+        assert_eq!(deadline(&another.share_health(false, &cut).unwrap()), Some(longest));
+        assert_eq!(deadline(&f.store.share_health(false, &Tallies::new()).unwrap()), Some(longest));
+    }
+
+    fn a_reset_forgets_the_learnt_deadline_of_a_module_and_nothing_else(f) {
+        let deadlines = |simulated| -> Vec<(String, Option<Duration>, Tally)> {
+            let stored = sorted(f.store.share_health(simulated, &Tallies::new()).unwrap());
+            let deadline = |tally: &Tally| tally.latencies.deadline(moment(9), Duration::from_secs(10));
+            let others = |tally: &Tally| Tally { latencies: Latencies::default(), ..tally.clone() };
+            stored.iter().map(|(module, it)| (module.to_string(), deadline(it), others(it))).collect()
+        };
+        let learnt = of(vec![("a", checks(Outcome::Hit, 5, 1)), ("b", checks(Outcome::Miss, 6, 2))]);
+        f.store.share_health(false, &learnt).unwrap();
+        f.store.share_health(true, &learnt).unwrap();
+        let before = deadlines(false);
+        assert!(before.iter().all(|(_, deadline, _)| deadline.is_some()), "{before:?}");
+
+        let reset = |module| f.store.reset_deadlines(module, moment(10), &Origin::CLI).unwrap();
+        assert_eq!(reset(Some("c")), [""; 0]);
+        assert_eq!(reset(Some("a")), ["a"]);
+        for simulated in [false, true] {
+            let after = deadlines(simulated);
+            assert_eq!([after[0].1, after[1].1], [None, before[1].1]);
+            assert_eq!((&after[0].2, &after[1].2), (&before[0].2, &before[1].2), "other counts stay");
+        }
+        assert_eq!(reset(Some("a")), [""; 0]);
+        assert_eq!(reset(None), ["b"]);
+        assert!(deadlines(false).iter().all(|(_, deadline, _)| deadline.is_none()));
+        let noted = f.store.audit(&AuditFilter::default(), 1000).unwrap();
+        let noted: Vec<_> = noted.iter().filter(|entry| entry.action == "deadlines.reset").collect();
+        let details: Vec<String> = noted.iter().map(|entry| json!(entry.detail).to_string()).collect();
+        assert_eq!(details, [r#"{"module":"a"}"#, r#"{"modules":1}"#]);
+
+        let four = of(vec![("a", checks(Outcome::Hit, 4, 11))]);
+        f.store.share_health(false, &four).unwrap();
+        assert_eq!(deadlines(false)[0].1, None, "five new answers are needed");
+        f.store.share_health(false, &of(vec![("a", checks(Outcome::Hit, 1, 11))])).unwrap();
+        assert!(deadlines(false)[0].1.is_some());
     }
 
     fn the_simulated_web_and_the_real_one_are_kept_apart(f) {
@@ -104,7 +165,7 @@ on_both! {
 
     fn a_count_that_fades_for_years_becomes_nothing_and_no_error(f) {
         f.store.share_health(false, &of(vec![("m", checks(Outcome::Hit, 1, 1))])).unwrap();
-        // Each of these portions leaves next to nothing of what was before.
+        // Each of these tallies leaves next to nothing of the previous counts.
         for (portion, times) in [(1, 20), (350, 60), (10_000, 5), (30_000, 5), (1, 5)] {
             for _ in 0..times {
                 f.store.share_health(false, &of(vec![("m", checks(Outcome::Miss, portion, 2))])).unwrap();

@@ -1,4 +1,4 @@
-//! What sites and callers may send, and what comes back of it.
+//! Hostile text from sites and callers, and how it is read back.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -16,7 +16,7 @@ fn metadata(value: Value) -> Map<String, Value> {
 }
 
 impl Fixture {
-    /// What is read back after `record` was stored.
+    /// Stores a record and returns what is read back.
     fn stored(&self, record: &ResultRecord) -> ResultRecord {
         let run = self.started();
         let added =
@@ -75,14 +75,14 @@ on_both! {
         runner.run(&any_result(), |mut record| {
             id.set(id.get() + 1);
             record.id = id.get();
-            // Makes each one a result of its own.
+            // Makes each record a result of its own.
             match &mut record.value {
                 Some(value) => value.push_str(&record.id.to_string()),
                 None => record.source.push_str(&record.id.to_string()),
             }
             f.store.add_results(run.id, f.me.lease(0), &added(std::slice::from_ref(&record))).unwrap();
             let stored = f.store.results(run.id, record.id - 1, 1).unwrap();
-            // Equal, and in the same order of members.
+            // Equal, and with the members in the same order.
             prop_assert_eq!(format!("{:?}", stored), format!("{:?}", [record]));
             Ok(())
         }).unwrap();
@@ -108,7 +108,7 @@ on_both! {
 
     fn nul_in_reports_and_errors_is_kept(f) {
         let run = f.started();
-        let report = ModuleReport { reason: Some("a\0b".into()), ..checkpoint().modules[0].clone() };
+        let report = ModuleReport { platform: "a\0b".into(), ..checkpoint().modules[0].clone() };
         let last = Checkpoint { modules: vec![report], ..checkpoint() };
         let error = RunError { code: "internal_error".into(), message: "a\0b 💥".into() };
         let ending = Ending { error: Some(error.clone()), ..failed() };
@@ -157,7 +157,7 @@ on_both! {
         assert_eq!(f.store.modules(run.id).unwrap(), modules);
     }
 
-    fn what_nests_too_deep_becomes_text_and_stays_readable(f) {
+    fn values_that_nest_too_deep_become_text_and_stay_readable(f) {
         let fits = ResultRecord { metadata: metadata(json!({ "a": nested(64) })), ..result(1, "a") };
         assert_eq!(f.stored(&fits), fits);
         for levels in [65, 127, 128, 300] {

@@ -36,7 +36,7 @@ impl Fixture {
     }
 }
 
-/// Accounts on a clock that the test moves, with three credits a cycle.
+/// Accounts on a clock that the test sets, with three credits for each cycle.
 struct Months<'a> {
     fixture: &'a Fixture,
     clock: ManualClock,
@@ -56,7 +56,7 @@ impl<'a> Months<'a> {
         self.fixture.store.start(&run, &self.accounts.charge(caller, 1)).unwrap()
     }
 
-    /// At `now` three more can be started, and no fourth.
+    /// Checks that three more runs can be started at `now`, and no fourth.
     fn spends_all(&self, caller: &Caller, now: Timestamp) {
         self.clock.set(now);
         for used in 0..3 {
@@ -93,7 +93,7 @@ on_both! {
                 months.spends_all(&caller, cycle[0]);
                 let balance = months.accounts.balance(&caller).unwrap();
                 assert_eq!((balance.cycle.start, balance.cycle.end), (cycle[0], cycle[1]));
-                // The first of the month, and of the year, is nobody's boundary here.
+                // The first day of the month and of the year is not the boundary of any cycle here.
                 for moment in ["2027-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2028-03-01T00:00:00Z"].map(at) {
                     if cycle[0] < moment && moment < cycle[1] {
                         months.is_refused(&caller, moment);

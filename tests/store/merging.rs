@@ -1,4 +1,4 @@
-//! Results that get more sources, readers that ask for what has changed, and databases of version 1.
+//! Results that get more sources, readers that ask for changes, and databases of version 1.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{Fixture, added, completed, new_instance, open, result};
 use crate::support::databases::{TestDatabase, databases};
 
-/// An email address that so many modules name.
+/// Returns an email address that was found by that many modules.
 fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
     let of = |number: usize| {
         let mut found = ResultRecord {
@@ -77,7 +77,7 @@ on_both! {
         assert_eq!(f.changed_ids(run.id, Some(4), 4, 0), Vec::<u32>::new());
         assert_eq!(f.changed_ids(RunId::new(), None, 9, 0), Vec::<u32>::new());
         assert_eq!(f.store.changes(run.id, Changes { since: None, known: 0, until: 4, after: 0 }, 2).unwrap().len(), 2);
-        // Written as it stands: the driver may have told its readers of this write and no other.
+        // Stored as it is given: the driver may have told its readers of this write and of no other.
         f.write(run.id, &changed(5, vec![named_by(1, "a@x.example", 2)]));
         assert_eq!((f.changed_ids(run.id, Some(4), 5, 0), f.summary(&run).revision), (vec![1], 5));
     }
@@ -85,13 +85,13 @@ on_both! {
     fn a_try_whose_answer_was_lost_may_be_made_again_with_more_sources(f) {
         let run = f.started();
         f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));
-        // The driver does not know that it was taken.
+        // The driver does not know that the write was accepted.
         let again = [named_by(1, "a@x.example", 4), named_by(2, "b@x.example", 1), named_by(3, "c@x.example", 1)];
         f.write(run.id, &Batch { revision: 2, ..added(&again) });
         assert_eq!(f.store.results(run.id, 0, 10).unwrap(), again);
         assert_eq!(f.summary(&run).total_results, 3);
         assert_eq!(f.changed_ids(run.id, Some(1), 2, 0), [1, 2, 3], "all that the newest try has written");
-        // A try that brings nothing: readers of its driver count on its revision all the same.
+        // A try without any change: the driver's readers rely on its revision all the same.
         f.write(run.id, &Batch { revision: 3, ..added(&[named_by(7, "a@x.example", 1)]) });
         assert_eq!((f.summary(&run).revision, f.summary(&run).total_results), (3, 3));
     }
@@ -110,6 +110,15 @@ on_both! {
         assert_eq!(ids(2, 0), [3]);
         assert_eq!(ids(1, 2), [3]);
         assert_eq!(ids(3, 0), Vec::<u32>::new());
+    }
+
+    fn a_new_result_is_read_even_if_it_was_written_after_the_summary(f) {
+        let run = f.started();
+        f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));
+        f.write(run.id, &changed(2, vec![named_by(1, "a@x.example", 2), named_by(2, "b@x.example", 2)]));
+        let changes = Changes { since: Some(0), known: 1, until: 1, after: 0 };
+        let ids: Vec<u32> = f.store.changes(run.id, changes, 100).unwrap().iter().map(|record| record.id).collect();
+        assert_eq!(ids, [2], "the first is known to the reader, and its change comes later");
     }
 
     fn a_change_is_written_by_the_driver_alone(f) {
@@ -148,7 +157,7 @@ on_both! {
     }
 
     fn a_follower_of_any_pace_sees_every_change_once(f) {
-        // Each step: new results, changed ones, and whether a reader looks.
+        // Each step has new results, changed results, and whether a reader looks.
         let steps = prop::collection::vec((0usize..3, prop::collection::vec(0usize..20, 0..4), any::<bool>()), 1..25);
         let mut runner = TestRunner::new(Config { cases: 12, failure_persistence: None, ..Config::default() });
         runner.run(&steps, |steps| {
@@ -190,7 +199,7 @@ on_both! {
     }
 }
 
-/// Binary in SQL: of an id, or of plain bytes.
+/// Returns binary data in SQL: of an id, or of plain bytes.
 fn binary(database: &TestDatabase, bytes: &[u8], is_id: bool) -> String {
     let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -203,7 +212,7 @@ fn binary(database: &TestDatabase, bytes: &[u8], is_id: bool) -> String {
     }
 }
 
-/// A database as version 1 left it, with a run under way, and one that had ended; both with `records`.
+/// A database of version 1 with a running run and one that has ended, both with `records`.
 fn version_1(database: &TestDatabase, account: Uuid, runs: [Uuid; 2], records: &[ResultRecord]) {
     let is_sqlite = database.name == "sqlite";
     if is_sqlite {
@@ -249,9 +258,9 @@ fn version_1(database: &TestDatabase, account: Uuid, runs: [Uuid; 2], records: &
 }
 
 #[test]
-fn a_database_of_version_1_is_read_and_its_runs_go_on() {
+fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
     for database in databases() {
-        // Version 1 kept what two modules named apart, and named no sources.
+        // Version 1 kept the results of two modules apart, and stored no sources.
         let old = |id: u32, value: &str, module: &str| ResultRecord {
             result_type: "subdomain".into(),
             entity_type: "subdomain".into(),
@@ -289,7 +298,7 @@ fn a_database_of_version_1_is_read_and_its_runs_go_on() {
         let want = [more, records[1].clone(), records[2].clone(), new];
         assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");
         assert_eq!(store.run(run, AccountId(account)).unwrap().unwrap().total_results, 4, "{name}");
-        // The changed row is known by what it is from now on.
+        // The changed row is identified by its entity from now on.
         let again = Batch { revision: 2, added: vec![old(5, "A.X.example.", "m3")], changed: vec![] };
         assert_eq!(store.add_results(run, me.lease(1), &again).unwrap(), Write::Done);
         assert_eq!(store.results(run, 0, 10).unwrap(), want, "{name}");

@@ -1,4 +1,4 @@
-//! Opening: addresses, migrations, locks, TLS. And what the errors say.
+//! Opening: addresses, migrations, locks, TLS, and the texts of errors.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn refused(url: &str, options: Options) -> OpenError {
     }
 }
 
-/// Not by a ping: a health check gives up sooner than a busy machine may need for a connection.
+/// Does not use `ping`: a health check gives up sooner than a busy machine may need for a connection.
 fn is_of_use(store: &std::sync::Arc<Store>) {
     store.accounts().unwrap();
 }
@@ -35,7 +35,7 @@ fn eight_starters_at_once_all_succeed() {
     }
 }
 
-/// Whoever creates a file switches it to WAL, which SQLite refuses at once to whoever comes second.
+/// The first process switches the file to WAL, which SQLite refuses to a second one at once.
 #[test]
 fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
     let database = sqlite();
@@ -47,7 +47,7 @@ fn a_command_waits_for_another_one_that_is_just_creating_the_file() {
     std::thread::scope(|scope| {
         let second = scope.spawn(|| open(&database.url, Options::command()).map(|store| store.ping()));
         let until = std::time::Instant::now() + std::time::Duration::from_millis(500);
-        // It must not come to an end before the first one has.
+        // The second start must not end before the first one has.
         while std::time::Instant::now() < until && !second.is_finished() {
             std::thread::yield_now();
         }
@@ -90,12 +90,12 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
 }
 
 #[test]
-fn what_a_dead_server_left_in_the_lock_stops_nobody() {
+fn the_lock_file_of_a_dead_server_blocks_no_start() {
     let database = sqlite();
     drop(open(&database.url, Options::server()).unwrap());
     let lock = database.path().with_extension("db.lock");
     assert_eq!(fs::read_to_string(&lock).unwrap().trim(), std::process::id().to_string());
-    // Something is to be changed: each of them needs the lock.
+    // There is a migration to run: each of them needs the lock.
     database.execute("PRAGMA journal_mode = DELETE");
     for store in race(4, |_| open(&database.url, Options::command())) {
         is_of_use(&store.unwrap());
@@ -103,7 +103,7 @@ fn what_a_dead_server_left_in_the_lock_stops_nobody() {
 }
 
 on_both! {
-    fn what_was_stored_is_there_after_a_restart(f) {
+    fn stored_data_survive_a_restart(f) {
         let run = f.started();
         let again = f.another();
         assert_eq!(again.run(run.id, f.account.id).unwrap(), Some(f.summary(&run)));
@@ -166,7 +166,7 @@ fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
     let f = Fixture::new(sqlite());
     let run = sightline::runs::journal::NewRun { holds: super::HOLDS, ..f.new_run() };
     f.store.start(&run, &super::charge(1, None)).unwrap();
-    // A command beside a living server changes nothing.
+    // A command beside a running server changes nothing.
     drop(open(&f.database.url, Options::command()).unwrap());
     let next = super::new_instance();
     assert_eq!(f.store.take_over(&super::claim(next, false, 10)).unwrap(), []);
@@ -218,7 +218,7 @@ fn a_file_of_something_else_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_path_that_is_no_file_is_named() {
+fn a_path_that_is_not_a_file_is_named() {
     let database = sqlite();
     fs::create_dir_all(database.path()).unwrap();
     let error = refused(&database.url, Options::server());
@@ -251,7 +251,7 @@ fn no_error_shows_the_password() {
 }
 
 #[test]
-fn tls_checks_as_much_as_was_asked_for() {
+fn tls_checks_follow_sslmode() {
     let authority = std::env::var("SIGHTLINE_TEST_POSTGRES_CA").expect("set by scripts/with-postgres");
     let database = postgres();
     let try_with = |host: &str, parameters: &str| {
@@ -276,7 +276,7 @@ fn tls_checks_as_much_as_was_asked_for() {
         let outcome = try_with(host, &format!("sslmode={mode}{roots}"));
         assert_eq!(outcome.is_ok(), works, "{host} {mode}{roots}: {outcome:?}");
     }
-    // Modes that ask for TLS really have it.
+    // Modes that require TLS use it.
     let encrypted = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
                      WHERE datname = current_database() AND application_name = 'sightline' AND ssl";
     for (mode, want) in [("disable", 0), ("prefer", 1), ("require", 1)] {

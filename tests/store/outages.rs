@@ -1,4 +1,4 @@
-//! What happens while a database is away, and after.
+//! A database that is unavailable for a while.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ impl Fixture {
 }
 
 #[test]
-fn connections_that_the_server_dropped_are_replaced_unseen() {
+fn dropped_connections_are_replaced_transparently() {
     let f = Fixture::new(postgres());
     // Fills the pool.
     race(10, |_| once_connected(|| f.store.accounts()));
@@ -33,7 +33,7 @@ fn connections_that_the_server_dropped_are_replaced_unseen() {
 }
 
 #[test]
-fn a_database_that_is_away_is_unavailable_and_back_when_it_is_back() {
+fn a_lost_database_is_unavailable_until_it_returns() {
     let f = Fixture::new(postgres());
     f.store.ping().unwrap();
     f.allow_connections(false);
@@ -45,7 +45,7 @@ fn a_database_that_is_away_is_unavailable_and_back_when_it_is_back() {
     let error = f.store.ping().unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
     assert!(start.elapsed() < Duration::from_secs(30));
-    // The pool tells each cause once: the ping's error may have been the one that named it.
+    // The pool reports each cause once: the ping's error may have been the one with it.
     awaited("it says why", || {
         let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
         assert!(error.is_unavailable(), "{error:?}");
@@ -74,7 +74,7 @@ fn a_statement_that_is_stuck_is_given_up() {
 }
 
 #[test]
-fn a_write_that_waited_for_a_lock_in_vain_is_no_sign_of_illness() {
+fn a_write_that_timed_out_on_a_lock_does_not_degrade_health() {
     let f = Fixture::new(postgres());
     let hasty = format!("{}?options=-c%20lock_timeout%3D100ms", f.database.url);
     let store = open(&hasty, Options::server()).unwrap();
@@ -83,7 +83,7 @@ fn a_write_that_waited_for_a_lock_in_vain_is_no_sign_of_illness() {
     let mut lock = blocker.transaction().unwrap();
     lock.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&run.id.0]).unwrap();
     let error = store.finish(run.id, f.me.lease(0), &checkpoint(), &completed()).unwrap_err();
-    assert!(error.is_unavailable() && error.is_contended() && !error.is_in_doubt(), "{error:?}");
+    assert!(error.is_unavailable() && error.is_contended() && !error.is_unconfirmed(), "{error:?}");
     assert!(error.to_string().contains("55P03"), "{error}");
     store.ping().unwrap();
     lock.rollback().unwrap();
@@ -105,10 +105,10 @@ fn a_locked_sqlite_file_is_unavailable_and_can_be_read() {
     assert_eq!(f.used(), 1);
 }
 
-/// The relay holds back ends, too: PostgreSQL hangs up on a client that does not log in within ten seconds, which is
-/// as long as connecting may take here.
+/// The relay also holds back closed connections: PostgreSQL hangs up on a client that does not log in within ten
+/// seconds, which is as long as connecting may take here.
 #[test]
-fn a_server_that_takes_everything_and_says_nothing_is_unavailable() {
+fn a_server_that_never_answers_is_unavailable() {
     let f = Fixture::new(postgres());
     let mut url = url::Url::parse(&f.database.url).unwrap();
     let relay = Relay::to(format!("127.0.0.1:{}", url.port().unwrap()));

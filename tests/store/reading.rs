@@ -1,4 +1,4 @@
-//! Reading, listing and deleting.
+//! Reading, listing and deleting runs.
 
 use sightline::account::audit::Origin;
 use sightline::base::ids::{AccountId, RunId};
@@ -136,7 +136,7 @@ on_both! {
         assert_eq!(f.database.number("SELECT count(*) FROM results"), 0);
         assert_eq!(f.database.number("SELECT count(*) FROM idempotency_keys"), 0);
         assert_eq!((f.used(), f.database.number("SELECT count(*) FROM charges")), (2, 2));
-        // The key is free, and what it starts is a run of its own: here there is no credit left for it.
+        // The key is free, and starts a run of its own: no credit is left for it here.
         let again = f.store.start(&with_key(f.new_run(), "key-1", 7), &charge(1, Some(2))).unwrap();
         assert_eq!(again, Started::InsufficientCredits { used: 2 });
     }
@@ -153,7 +153,7 @@ on_both! {
     }
 }
 
-/// On PostgreSQL it depends on the database's locale.
+/// On PostgreSQL this depends on the database's locale.
 #[test]
 fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
     let f = Fixture::new(sqlite());
@@ -173,7 +173,7 @@ fn a_list_is_filtered_by_letters_of_any_script_on_sqlite() {
 }
 
 #[test]
-fn what_was_deleted_is_no_longer_in_the_file() {
+fn deleted_data_are_no_longer_in_the_file() {
     let f = Fixture::new(sqlite());
     let run = NewRun { query: "a-query-to-forget".into(), ..f.new_run() };
     f.store.start(&run, &charge(1, None)).unwrap();
@@ -184,7 +184,7 @@ fn what_was_deleted_is_no_longer_in_the_file() {
     f.store.start(&kept, &charge(1, None)).unwrap();
     assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
     let Fixture { store, database, .. } = f;
-    // The last one to close the database writes the log into the file.
+    // Closing the last connection writes the log into the file.
     drop(store);
     let file = std::fs::read(database.path()).unwrap();
     let holds = |text: &[u8]| file.windows(text.len()).any(|window| window == text);

@@ -1,4 +1,4 @@
-//! Passwords, sessions, set-up links, attempts: both databases alike.
+//! Passwords, sessions, set-up links and sign-in attempts.
 
 use std::time::Duration;
 
@@ -68,14 +68,14 @@ on_both! {
 
         let (seen, expires) = (at(NOW) + 30.minutes(), at(NOW) + 90.minutes());
         f.store.touch_session(session.id, seen, expires).unwrap();
-        // Another instance's clock is behind.
+        // The clock of another instance is behind.
         f.store.touch_session(session.id, at(NOW), at(NOW)).unwrap();
         let (found, _) = f.store.session(&token, at(NOW) + 80.minutes()).unwrap().unwrap();
         assert_eq!((found.last_seen_at, found.expires_at), (seen, expires));
 
-        f.store.forget_expired(expires - 1.millisecond()).unwrap();
+        f.store.remove_expired(expires - 1.millisecond()).unwrap();
         assert!(f.is_signed_in(&token));
-        f.store.forget_expired(expires).unwrap();
+        f.store.remove_expired(expires).unwrap();
         assert!(!f.is_signed_in(&token));
         assert_eq!(f.database.number("SELECT count(*) FROM web_sessions"), 0);
     }
@@ -109,8 +109,8 @@ on_both! {
         assert!(!f.store.set_password(AccountId::new(), "hash", None, at(NOW), &Origin::CLI).unwrap());
     }
 
-    fn whoever_knew_the_password_before_comes_too_late(f) {
-        // Between the look at the hash and the writing lies the verifying of a password.
+    fn a_session_for_a_replaced_password_is_refused(f) {
+        // The password is verified between reading its hash and writing.
         assert!(f.store.set_password(f.account.id, "hash 1", None, at(NOW), &Origin::CLI).unwrap());
         assert!(f.store.set_password(f.account.id, "hash 2", Some("hash 1"), at(NOW), &Origin::CLI).unwrap());
         for known in [None, Some("hash 1")] {
@@ -132,7 +132,7 @@ on_both! {
         assert!(f.store.set_up_account(&second, late).unwrap().is_none());
         assert!(f.store.use_set_up_link(&second, "late", late, &Origin::CLI).unwrap().is_none());
         let (_, token) = f.open_session(at(NOW));
-        // Many at once: one of them.
+        // Of many at once, one succeeds.
         let used = race(4, |index| {
             let hash = format!("hash {index}");
             f.store.use_set_up_link(&second, &hash, at(NOW), &Origin::CLI).unwrap().is_some()
@@ -164,16 +164,16 @@ on_both! {
         assert_eq!(try_at(at(NOW) + 20.seconds()), Attempt::Refused(Duration::from_secs(40)));
         assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
         assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Refused(Duration::from_secs(60)));
-        f.store.forgive(&subject, allowance).unwrap();
+        f.store.return_attempt(&subject, allowance).unwrap();
         assert_eq!(try_at(at(NOW) + 60.seconds()), Attempt::Allowed);
-        // A clock that is set back by a day locks nobody out for a day.
+        // A clock that is set back by a day locks no account out for a day.
         assert_eq!(try_at(at(NOW) - 24.hours()), Attempt::Refused(Duration::from_secs(60)));
         let other = Subject::email("b@example.org");
         assert_eq!(f.store.attempt(&other, allowance, at(NOW)).unwrap(), Attempt::Allowed);
 
-        f.store.forget_expired(at(NOW) + 2.minutes()).unwrap();
+        f.store.remove_expired(at(NOW) + 2.minutes()).unwrap();
         assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 1);
-        f.store.forget_expired(at(NOW) + 1.hour()).unwrap();
+        f.store.remove_expired(at(NOW) + 1.hour()).unwrap();
         assert_eq!(f.database.number("SELECT count(*) FROM sign_in_attempts"), 0);
     }
 

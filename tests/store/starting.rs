@@ -1,4 +1,4 @@
-//! Starting a run: charge, run and idempotency key, all or nothing.
+//! Starting a run: charge, run and idempotency key are stored together or not at all.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,14 +7,20 @@ use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::query::SearchType;
+use sightline::runs::coverage::Coverage;
 use sightline::runs::journal::{Idempotency, NewRun, Started};
-use sightline::runs::run::{Coverage, Progress, RunSummary, Status};
+use sightline::runs::run::{Progress, RunSummary, Status};
+use sightline::runs::run_options::{RunOptions, TimeBudget};
 
 use super::{at, charge, cycle, new_account, once_connected, race, with_key};
 
+fn options() -> RunOptions {
+    RunOptions { patient: true, time_budget: TimeBudget::from_secs(6), named: true }
+}
+
 on_both! {
     fn a_started_run_is_stored_whole(f) {
-        let run = NewRun { premium: true, simulated: true, ..f.new_run() };
+        let run = NewRun { premium: true, options: options(), simulated: true, ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.summary(&run), RunSummary {
             id: run.id,
@@ -23,6 +29,7 @@ on_both! {
             search_type: SearchType::Username,
             query: " @Someone ".into(),
             premium: true,
+            options: options(),
             simulated: true,
             total_results: 0,
             revision: 0,
@@ -32,6 +39,8 @@ on_both! {
             created_at: at("2026-03-01T12:00:00.123Z"),
             completed_at: None,
             error: None,
+            waits: false,
+            queue_position: None,
         });
         assert_eq!(f.store.modules(run.id).unwrap(), []);
         assert_eq!(f.used(), 2);

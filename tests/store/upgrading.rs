@@ -1,7 +1,9 @@
-//! Copies of each released schema, with rows, brought up to date: nothing of them is lost.
+//! Copies of each released schema, with rows, are brought up to date without any loss.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sightline::account::account::{Account, Role};
@@ -10,9 +12,13 @@ use sightline::account::credits::Cycle;
 use sightline::account::records::Booking;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::modules::outcome::Outcome;
+use sightline::modules::reason::Reason;
 use sightline::runs::health::Tallies;
+use sightline::runs::health::latencies::Latencies;
+use sightline::runs::health::tally::Tally;
 use sightline::runs::journal::{ListFilter, Write};
 use sightline::runs::run::Status;
+use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, OpenError, Options, Store};
 
 use super::{at, checkpoint, claim, completed, new_instance, open};
@@ -26,13 +32,13 @@ fn id<T: std::str::FromStr>(last: &str) -> T {
     text.parse().unwrap_or_else(|_| panic!("{text}"))
 }
 
-/// A database as that version left it.
+/// Creates a database of that version.
 fn load(database: &TestDatabase, version: usize) {
     let file = format!("tests/store/released/{}_{version:04}.sql", database.name);
     let sql = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
     if database.name == "sqlite" {
         fs::create_dir_all(database.path().parent().unwrap()).unwrap();
-        // A dump leaves it out: the mark of our files.
+        // A dump lacks it: the application id of our files.
         database.execute(&format!("{sql}\nPRAGMA application_id = 1397507138;"));
     } else {
         database.execute(&sql);
@@ -50,7 +56,7 @@ fn upgraded(database: &TestDatabase, version: usize) -> std::sync::Arc<Store> {
 }
 
 #[test]
-fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
+fn every_released_schema_is_migrated_with_all_its_data() {
     for version in 1..=RELEASED {
         for database in databases() {
             let store = upgraded(&database, version);
@@ -61,7 +67,7 @@ fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
             goes_on(&*store);
             let missing = "SELECT count(*) FROM schema_version WHERE checksum IS NULL";
             assert_eq!(database.number(missing), 0, "{seen:?}");
-            // What every table promised, it still promises.
+            // The constraints of every table still hold.
             assert_eq!(database.number("SELECT count(*) FROM charges"), 4, "{seen:?}");
             let owner: AccountId = id("0a");
             assert!(super::erasing::erase(&*store, owner).is_some());
@@ -121,10 +127,11 @@ fn runs_are_whole(store: &Store, version: usize) {
         [(id("d3"), Status::Running), (id("d2"), Status::Failed), (id("d1"), Status::Completed)]
     );
     assert_eq!(runs[2].query, " @Someone ’ 名前");
-    assert_eq!((runs[2].total_results, runs[2].coverage.timeout), (2, 1));
+    assert_eq!((runs[2].total_results, runs[2].coverage.count_of(Outcome::Timeout)), (2, 1));
     assert_eq!(runs[2].revision, if version == 1 { 0 } else { 2 });
     assert_eq!(runs[1].error.as_ref().map(|error| error.code.as_str()), Some("no_conclusion"));
     assert_eq!((runs[1].premium, runs[1].credits_charged), (true, 0));
+    assert!(runs.iter().all(|run| run.options == RunOptions::default()));
 
     let results = store.results(id("d1"), 0, 10).unwrap();
     assert_eq!(results.len(), 2);
@@ -132,7 +139,7 @@ fn runs_are_whole(store: &Store, version: usize) {
     assert_eq!((results[1].platform.as_deref(), results[1].value.as_deref()), (None, None));
     let modules = store.modules(id("d1")).unwrap();
     assert_eq!(
-        (modules[1].status, modules[1].reason.as_deref()),
+        (modules[1].status, modules[1].reason.map(Reason::as_str)),
         (Outcome::Timeout, Some("timeout_connect"))
     );
 }
@@ -143,10 +150,18 @@ fn health_is_whole(store: &Store, version: usize) {
     if let Some((module, tally)) = known.first() {
         assert_eq!(&**module, "github");
         assert_eq!((tally.checks, tally.latency), (7, [1.75, 5.5]));
+        assert_eq!(tally.latencies, Latencies::default());
+        let (moment, took) = (at("2026-03-01T12:00:00Z"), Duration::from_millis(100));
+        let one = Tally::one(Outcome::Hit, took, moment);
+        let five = (0..5).fold(Tally::default(), |sum, _| sum.then(&one));
+        let stored = store.share_health(false, &vec![(Arc::clone(module), five)]).unwrap();
+        assert_eq!(stored[0].1.checks, 12);
+        let deadline = stored[0].1.latencies.deadline(moment, Duration::from_secs(10));
+        assert_eq!(deadline, Some(Duration::from_secs(2)));
     }
 }
 
-/// The run that was interrupted is taken over and ends.
+/// Takes over the interrupted run and ends it.
 fn goes_on(store: &Store) {
     let me = new_instance();
     let taken = store.take_over(&claim(me, false, 10)).unwrap();
@@ -203,9 +218,9 @@ fn a_changed_migration_is_refused_and_named() {
     }
 }
 
-/// A server of the version before is in the middle of something.
+/// A server of the previous version is in the middle of a transaction.
 #[test]
-fn a_migration_steps_back_from_tables_that_others_use_and_tries_again() {
+fn a_blocked_migration_is_retried() {
     let database = postgres();
     load(&database, 3);
     let mut other = database.client();

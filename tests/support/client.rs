@@ -1,15 +1,15 @@
-//! A client that names its orders.
+//! A client that sends requests with an idempotency key.
 
 use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
 
-/// One request of a client; each may be sent again as it is.
+/// A request of a client. It may be sent again unchanged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
     pub(crate) idempotency_key: Option<&'a str>,
-    /// JSON.
+    /// The body as JSON.
     pub(crate) body: Option<&'a str>,
 }
 

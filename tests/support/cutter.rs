@@ -9,11 +9,11 @@ use socket2::SockRef;
 
 use crate::http::chance::Chance;
 
-/// What happens to a connection.
+/// A cut of one connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cut {
     pub(crate) way: Way,
-    /// So many bytes go through that way, no more.
+    /// The number of bytes that pass in that direction before the cut.
     pub(crate) after: usize,
     pub(crate) manner: Manner,
 }
@@ -26,20 +26,20 @@ pub(crate) enum Way {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Manner {
-    /// As a program that ends: FIN.
+    /// Closes the connection like a program that ends: FIN.
     Close,
-    /// As a machine that restarts: RST.
+    /// Resets the connection like a machine that restarts: RST.
     Reset,
 }
 
-/// Where a search may lose its connections. The first request is cut off, then the answer to the second one: that
-/// search has begun and its client does not know. The third gets through. Of the streams that follow, one is cut in
-/// its request, the others where chance says, from their first byte to beyond their end; `whole` that many are left
-/// alone before each.
+/// Returns the cuts of a search. The first request is cut off, then the answer to the second: that search has
+/// started and its client does not know. The third passes. Of the streams that follow, one is cut in its
+/// request, the others at a seeded position from their first byte to beyond their end. Before each, `whole`
+/// streams are left uncut.
 pub(crate) fn cuts_of_a_search(seed: u64, whole: usize) -> Vec<Option<Cut>> {
     let mut chance = Chance::new(seed);
     let mut cut = |way, span| Some(Cut { way, after: chance.below(span), manner: manner(&mut chance) });
-    // A head has more than 100 bytes, in both directions.
+    // A head has more than 100 bytes in both directions.
     let mut plan = vec![cut(Way::ToServer, 100), cut(Way::ToClient, 100), None];
     let mut streams = vec![cut(Way::ToClient, 10_000), cut(Way::ToServer, 100)];
     streams.extend([1_000, 100_000, 10_000, 1_000_000].map(|span| cut(Way::ToClient, span)));
@@ -54,7 +54,7 @@ fn manner(chance: &mut Chance) -> Manner {
     if chance.below(2) == 0 { Manner::Close } else { Manner::Reset }
 }
 
-/// A running proxy. What goes through it ends with the client or the server.
+/// A running proxy. A connection ends with its client or its server.
 pub(crate) struct Cutter {
     pub(crate) address: SocketAddr,
     desk: Arc<Desk>,
@@ -62,14 +62,14 @@ pub(crate) struct Cutter {
 
 struct Desk {
     upstream: SocketAddr,
-    /// For the connections to come, in their order; those after them are left whole.
+    /// The cuts of the next connections, in order. Later connections are not cut.
     plan: Mutex<std::vec::IntoIter<Option<Cut>>>,
     made: Mutex<Vec<Cut>>,
     is_closed: AtomicBool,
 }
 
 impl Cutter {
-    /// In front of a server. A connection that the server does not take counts for nothing in the plan.
+    /// Starts a proxy in front of a server. A connection that the server refuses uses up no cut.
     pub(crate) fn before(upstream: SocketAddr, plan: Vec<Option<Cut>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -92,7 +92,7 @@ impl Cutter {
         Self { address, desk }
     }
 
-    /// The cuts that came to pass: a connection may end before the place of its own.
+    /// Returns the cuts that happened. A connection may end before its cut.
     pub(crate) fn made(&self) -> Vec<Cut> {
         self.desk.made.lock().unwrap().clone()
     }
@@ -106,7 +106,7 @@ impl Drop for Cutter {
 }
 
 fn carry(desk: &Arc<Desk>, client: TcpStream) {
-    // A server that is away: the client sees its connection end.
+    // If the server is down, the client's connection ends.
     let Ok(server) = TcpStream::connect(desk.upstream) else { return };
     let cut = desk.plan.lock().unwrap().next().flatten();
     let pair =
@@ -116,7 +116,7 @@ fn carry(desk: &Arc<Desk>, client: TcpStream) {
     pair.pump(Way::ToClient);
 }
 
-/// A connection: two sockets, a thread for each way.
+/// A connection: two sockets, with a thread for each direction.
 struct Pair {
     desk: Arc<Desk>,
     client: TcpStream,
@@ -158,10 +158,10 @@ impl Pair {
         self.has_happened.store(true, Ordering::SeqCst);
         self.desk.made.lock().unwrap().push(cut);
         for socket in [&self.client, &self.server] {
-            // The other thread may be gone already, and its peer.
+            // The other thread may have ended, and its peer.
             let _ = match cut.manner {
                 Manner::Close => socket.shutdown(Shutdown::Both),
-                // The reset goes out when the last thread lets go of the socket: both are woken.
+                // The reset is sent when the last thread drops the socket, so both are woken.
                 Manner::Reset => SockRef::from(socket)
                     .set_linger(Some(std::time::Duration::ZERO))
                     .and_then(|()| socket.shutdown(Shutdown::Read)),
@@ -169,7 +169,7 @@ impl Pair {
         }
     }
 
-    /// One side has ended: the other one is told, unless that would be a kinder end than the cut's.
+    /// Handles the end of one side: the other side is closed, unless the cut requires a reset.
     fn end(&self, other: &TcpStream) {
         let is_reset = self.has_happened() && self.cut.is_some_and(|cut| cut.manner == Manner::Reset);
         if !is_reset {

@@ -1,15 +1,15 @@
-//! A fresh database for each test, of each kind.
+//! A fresh database of each kind for each test.
 
 use std::path::PathBuf;
 
 use postgres::{Client, NoTls};
 use uuid::Uuid;
 
-/// A database of one test. Gone when this is dropped.
+/// The database of one test. It is removed when this is dropped.
 pub(crate) struct TestDatabase {
     /// `sqlite` or `postgres`.
     pub(crate) name: &'static str,
-    /// Address for `--database` or `DatabaseUrl`.
+    /// The address for `--database` or `DatabaseUrl`.
     pub(crate) url: String,
     kept_in: Place,
 }
@@ -19,19 +19,19 @@ enum Place {
     Server { database: String },
 }
 
-/// An empty database of each kind: what a server promises it promises on both.
+/// Returns an empty database of each kind, since a server must behave in the same way on both.
 pub(crate) fn databases() -> impl Iterator<Item = TestDatabase> {
     [sqlite(), postgres()].into_iter()
 }
 
-/// An SQLite file that does not exist yet, in a folder of its own that does not exist either.
+/// Returns an SQLite file that does not exist yet, in a folder that does not exist either.
 pub(crate) fn sqlite() -> TestDatabase {
     let folder = std::env::temp_dir().join(format!("sightline-test-{}", Uuid::new_v4().simple()));
     let url = format!("sqlite:{}", folder.join("sightline.db").display());
     TestDatabase { name: "sqlite", url, kept_in: Place::Folder(folder) }
 }
 
-/// An empty database on the test server.
+/// Creates an empty database on the test server.
 pub(crate) fn postgres() -> TestDatabase {
     let database = format!("test_{}", Uuid::new_v4().simple());
     admin(&format!("CREATE DATABASE {database}"));
@@ -40,7 +40,7 @@ pub(crate) fn postgres() -> TestDatabase {
     TestDatabase { name: "postgres", url: url.into(), kept_in: Place::Server { database } }
 }
 
-/// The address of the test server, as superuser.
+/// Returns the address of the test server, as superuser.
 pub(crate) fn server_address() -> String {
     std::env::var("SIGHTLINE_TEST_POSTGRES").unwrap_or_else(|_| {
         panic!(
@@ -56,12 +56,12 @@ pub(crate) fn admin(sql: &str) {
 }
 
 impl TestDatabase {
-    /// The file of an SQLite database.
+    /// Returns the file of an SQLite database.
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(self.url.strip_prefix("sqlite:").expect("an SQLite database"))
     }
 
-    /// Runs a statement behind the program's back.
+    /// Runs a statement directly on the database.
     pub(crate) fn execute(&self, sql: &str) {
         match &self.kept_in {
             Place::Folder(_) => rusqlite::Connection::open(self.path()).unwrap().execute_batch(sql).unwrap(),
@@ -69,7 +69,7 @@ impl TestDatabase {
         }
     }
 
-    /// Asks for one whole number behind the program's back.
+    /// Queries one whole number directly from the database.
     pub(crate) fn number(&self, sql: &str) -> i64 {
         match &self.kept_in {
             Place::Folder(_) => {
@@ -79,7 +79,7 @@ impl TestDatabase {
         }
     }
 
-    /// Tries a statement behind the program's back; gives what the database says of it.
+    /// Tries a statement directly on the database, and returns its error.
     pub(crate) fn try_to(&self, sql: &str) -> Result<(), String> {
         match &self.kept_in {
             Place::Folder(_) => {
@@ -93,7 +93,7 @@ impl TestDatabase {
         }
     }
 
-    /// Asks for a column of texts behind the program's back.
+    /// Queries a column of texts directly from the database.
     pub(crate) fn texts(&self, sql: &str) -> Vec<String> {
         match &self.kept_in {
             Place::Folder(_) => {
@@ -108,7 +108,7 @@ impl TestDatabase {
         }
     }
 
-    /// A connection to the test's database on the server.
+    /// Connects to the test's database on the server.
     pub(crate) fn client(&self) -> Client {
         Client::connect(&self.url, NoTls).unwrap()
     }
@@ -118,7 +118,7 @@ impl Drop for TestDatabase {
     fn drop(&mut self) {
         match &self.kept_in {
             Place::Folder(folder) => drop(std::fs::remove_dir_all(folder)),
-            // The server itself is gone soon; a test that failed must not fail once more in here.
+            // The server itself ends soon, and a failed test must not panic again here.
             Place::Server { database } => {
                 if let Ok(mut client) = Client::connect(&server_address(), NoTls) {
                     let _ = client.batch_execute(&format!("DROP DATABASE {database} WITH (FORCE)"));

@@ -1,4 +1,4 @@
-//! Reading a Server-Sent Events stream as a strict client does.
+//! A strict parser for Server-Sent Events.
 
 use std::io::BufReader;
 
@@ -11,12 +11,12 @@ pub(crate) struct EventStream {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     reader: BufReader<Box<dyn Wire>>,
-    /// Bytes, for a proxy may cut the stream in the middle of a character.
+    /// The unparsed bytes. A proxy may split the stream inside a character.
     rest: Vec<u8>,
     ended: bool,
 }
 
-/// One frame, or a comment (`event` is empty then).
+/// An event, or a comment (`event` is empty then).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
     pub(crate) event: String,
@@ -24,7 +24,7 @@ pub(crate) struct Event {
 }
 
 impl EventStream {
-    /// What the server answers on this connection.
+    /// Reads the answer of the server on this connection.
     pub(crate) fn over(mut reader: BufReader<Box<dyn Wire>>) -> Self {
         let (status, headers) = read_head(&mut reader);
         Self { status, headers, reader, rest: Vec::new(), ended: false }
@@ -34,7 +34,7 @@ impl EventStream {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
-    /// The next frame or comment; `None` at a clean end of the stream.
+    /// Returns the next event or comment, or `None` at a clean end of the stream.
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(end) = self.rest.windows(2).position(|pair| pair == b"\n\n") {
@@ -53,7 +53,7 @@ impl EventStream {
         }
     }
 
-    /// All frames to the end, comments left out.
+    /// Returns all events until the end, without comments.
     pub(crate) fn all(mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next() {

@@ -1,4 +1,4 @@
-//! A folder that goes away with its owner.
+//! A folder that is removed when it is dropped.
 
 use std::path::PathBuf;
 

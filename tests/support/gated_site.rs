@@ -1,5 +1,5 @@
-//! A web of the test's own: sites that answer at once and sites that answer when they are told to, and a count of
-//! who was asked how often.
+//! Sites of the test's own: some answer at once, some when they are told to, and some slowly. They count the
+//! requests for each name.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 
-/// Everyone exists on every one of its sites.
+/// Sites on which every name exists.
 pub(crate) struct GatedSite {
     port: u16,
     state: Arc<(Mutex<State>, Condvar)>,
@@ -25,12 +25,12 @@ struct State {
     asked: BTreeMap<String, usize>,
 }
 
-/// Sites behind the gate are on `127.0.1.*`, those that answer at once on `127.0.2.*`, those that take their time
-/// on `127.0.3.*`: each on a host of its own.
+/// The addresses of gated sites. Those that answer at once are on `127.0.2.*`, slow ones on `127.0.3.*`. Each
+/// site has a host of its own.
 const GATED: &str = "127.0.1.";
 const FREE: &str = "127.0.2.";
 const SLOW: &str = "127.0.3.";
-/// How long these take.
+/// The delay of slow sites.
 const THEIR_TIME: Duration = Duration::from_millis(150);
 
 impl GatedSite {
@@ -39,7 +39,7 @@ impl GatedSite {
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new((Mutex::new(State::default()), Condvar::new()));
         let shared = Arc::clone(&state);
-        // Ends with the tests' process.
+        // Ends with the process of the tests.
         std::thread::spawn(move || {
             for socket in listener.incoming() {
                 let (socket, shared) = (socket.unwrap(), Arc::clone(&shared));
@@ -49,12 +49,13 @@ impl GatedSite {
         Self { port, state, folder: Folder::new() }
     }
 
-    /// The flags with which a server asks `free` sites that answer at once and `gated` ones that wait for the gate.
+    /// Returns the flags for a server that asks `free` sites that answer at once and `gated` sites that wait
+    /// for the gate.
     pub(crate) fn flags(&self, free: usize, gated: usize) -> Vec<String> {
         self.flags_for(&[(FREE, free), (GATED, gated)])
     }
 
-    /// The same with sites that take their time.
+    /// Returns the flags for slow sites.
     pub(crate) fn slow_flags(&self, slow: usize) -> Vec<String> {
         self.flags_for(&[(SLOW, slow)])
     }
@@ -82,14 +83,14 @@ impl GatedSite {
         self.state.1.notify_all();
     }
 
-    /// How many requests there were for that name.
+    /// Returns the number of requests for that name.
     pub(crate) fn asked(&self, name: &str) -> usize {
         let state = self.state.0.lock();
         let of_name = state.asked.iter().filter(|(question, _)| question.ends_with(&format!("/{name}")));
         of_name.map(|(_, count)| count).sum()
     }
 
-    /// Sites that were asked for that name more than once.
+    /// Returns the sites that were asked for that name more than once.
     pub(crate) fn asked_again(&self, name: &str) -> Vec<String> {
         let state = self.state.0.lock();
         let of_name = state.asked.iter().filter(|(question, _)| question.ends_with(&format!("/{name}")));
@@ -115,7 +116,7 @@ fn answer(mut socket: TcpStream, (state, opened): &(Mutex<State>, Condvar)) {
     }
     let page = "<html><head><title>A page</title></head><body>Somebody</body></html>";
     let length = page.len();
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = write!(
         socket,
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"

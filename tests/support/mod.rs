@@ -1,12 +1,15 @@
-//! What several test files need.
+//! Helpers that several groups of tests share.
 
+pub(crate) mod admin;
 pub(crate) mod browser;
 pub(crate) mod client;
+pub(crate) mod connections;
 pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod event_stream;
 pub(crate) mod folder;
 pub(crate) mod gated_site;
+pub(crate) mod manual;
 pub(crate) mod nginx;
 pub(crate) mod npm;
 pub(crate) mod private_postgres;
@@ -14,7 +17,6 @@ pub(crate) mod python;
 pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod small_disk;
-pub(crate) mod source;
 pub(crate) mod waiting;
 pub(crate) mod wire;
 

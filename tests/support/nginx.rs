@@ -1,4 +1,4 @@
-//! Debian's nginx with `scripts/nginx.conf`, on a free port, as whoever runs the tests.
+//! Debian's nginx with `scripts/nginx.conf`, on a free port, as the user of the tests.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::process::{Child, Command, Stdio};
 
 use super::awaited;
 use super::folder::Folder;
-use super::wire::Dress;
+use super::wire::Transport;
 
-/// A running nginx; stopped when dropped.
+/// A running nginx. It is stopped when this is dropped.
 pub(crate) struct Nginx {
     master: Child,
     pub(crate) address: SocketAddr,
-    pub(crate) dress: Dress,
+    pub(crate) transport: Transport,
     _folder: Folder,
 }
 
-/// What it is put before, and how.
+/// The upstreams and settings of an nginx.
 pub(crate) struct NginxSetup {
     upstreams: Vec<SocketAddr>,
     has_tls: bool,
@@ -24,12 +24,12 @@ pub(crate) struct NginxSetup {
 }
 
 impl NginxSetup {
-    /// Before this server, without TLS.
+    /// In front of this server, without TLS.
     pub(crate) fn before(upstream: SocketAddr) -> Self {
         Self::before_all(&[upstream])
     }
 
-    /// Before several instances, as the template says it.
+    /// In front of several instances, as the template describes it.
     pub(crate) fn before_all(upstreams: &[SocketAddr]) -> Self {
         Self { upstreams: upstreams.to_vec(), has_tls: false, changes: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl NginxSetup {
         self
     }
 
-    /// The configuration with another value: for what would take too long.
+    /// Replaces a value of the configuration, to avoid long waits.
     pub(crate) fn with(mut self, text: &'static str, instead: &'static str) -> Self {
         self.changes.push((text, instead));
         self
@@ -52,14 +52,14 @@ impl NginxSetup {
             let address = SocketAddr::from(([127, 0, 0, 1], port));
             self.write_configuration(&folder, address);
             if let Some(master) = run(&folder) {
-                let dress = if self.has_tls {
-                    Dress::tls_with(&folder.path("certificate.pem"))
+                let transport = if self.has_tls {
+                    Transport::tls_with(&folder.path("certificate.pem"))
                 } else {
-                    Dress::Plain
+                    Transport::Plain
                 };
-                return Nginx { master, address, dress, _folder: folder };
+                return Nginx { master, address, transport, _folder: folder };
             }
-            // Someone else was faster to the port.
+            // Another process may have taken the port.
         }
         panic!("nginx does not start");
     }
@@ -97,7 +97,7 @@ impl NginxSetup {
     }
 }
 
-/// What stands in a system's own nginx.conf.
+/// Returns the parts of a system's own nginx.conf.
 fn surroundings(folder: &Folder) -> String {
     let paths: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .iter()
@@ -112,7 +112,7 @@ fn surroundings(folder: &Folder) -> String {
     )
 }
 
-/// For `localhost`, signed by itself.
+/// Makes a self-signed certificate for `localhost`.
 fn make_certificate(certificate: &str, key: &str) {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"])
@@ -123,9 +123,9 @@ fn make_certificate(certificate: &str, key: &str) {
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
 }
 
-/// `None` where it did not come up.
+/// Returns `None` if it does not start.
 fn run(folder: &Folder) -> Option<Child> {
-    // Debian keeps it where only the administrator looks for programs.
+    // Debian installs it in a folder outside of the default `PATH`.
     let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default());
     let program =
         path.split(':').map(|place| Path::new(place).join("nginx")).find(|program| program.exists());
@@ -136,7 +136,7 @@ fn run(folder: &Folder) -> Option<Child> {
         .spawn()
         .unwrap();
     let starts = awaited("nginx starts or ends", || {
-        // It is written once all addresses are listened on.
+        // The file is written once all addresses are open.
         if std::fs::read(folder.path("pid")).is_ok_and(|pid| !pid.is_empty()) {
             return Ok(true);
         }
@@ -157,7 +157,7 @@ impl Nginx {
 }
 
 impl Drop for Nginx {
-    /// By word, not by force: the master must stop its worker.
+    /// Stops it by a signal, so that the master stops its worker.
     fn drop(&mut self) {
         let pid = self.master.id().to_string();
         let _ = Command::new("kill").args(["-TERM", &pid]).status();

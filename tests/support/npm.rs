@@ -1,25 +1,25 @@
-//! Packages from the npm registry, each set of them in a folder below `target/`: made by the first test that needs
-//! it, and kept for the next runs.
+//! Packages from the npm registry, each set in a folder below `target/`. The first test that needs a set
+//! installs it for all later runs.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder of packages. A script finds them where it stands inside of it.
+/// A folder of packages. Scripts inside it find the packages.
 pub(crate) struct Packages(PathBuf);
 
-/// These packages, each pinned (`name@version`), under a name for the set. Tests and processes that ask for the same
-/// ones at the same time share them.
+/// Returns these packages, each pinned (`name@version`), under a name for the set. Tests and processes that
+/// need the same set at the same time share it.
 ///
 /// # Panics
-/// Without npm, and without the registry where they are not there yet.
+/// Panics without npm, or if the packages are missing and the registry cannot be reached.
 pub(crate) fn packages(name: &str, packages: &[&str]) -> Packages {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("npm");
     let folder = root.join(name);
     fs::create_dir_all(&root).unwrap();
     let lock = File::create(folder.with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    // Written last: a folder whose making was cut off, or of other packages, is made anew.
+    // Written last: an incomplete folder, or one of other packages, is made again.
     let (ready, content) = (folder.join("ready"), packages.join("\n"));
     if !fs::read_to_string(&ready).is_ok_and(|text| text == content) {
         let _ = fs::remove_dir_all(&folder);
@@ -31,7 +31,7 @@ pub(crate) fn packages(name: &str, packages: &[&str]) -> Packages {
 
 fn install(folder: &Path, packages: &[&str]) {
     fs::create_dir(folder).unwrap();
-    // Without one npm would look for a project in the folders above.
+    // Without this file npm would look for a project in the parent folders.
     fs::write(folder.join("package.json"), "{\"private\": true}").unwrap();
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--save-exact"]).args(packages);
@@ -46,7 +46,7 @@ fn install(folder: &Path, packages: &[&str]) {
 }
 
 impl Packages {
-    /// A copy of a script that finds them; gone when this is dropped.
+    /// Copies a script to where it finds the packages. The copy is removed when this is dropped.
     pub(crate) fn script(&self, source: &Path) -> Script {
         let name = source.file_name().and_then(|name| name.to_str()).unwrap();
         let copy = self.0.join(format!("{}-{name}", uuid::Uuid::new_v4().simple()));
@@ -54,7 +54,7 @@ impl Packages {
         Script(copy)
     }
 
-    /// A project of these sources that finds them; gone when this is dropped.
+    /// Makes a project of these sources that finds the packages. It is removed when this is dropped.
     pub(crate) fn project(&self, sources: &[&Path]) -> Project {
         let folder = self.0.join(uuid::Uuid::new_v4().simple().to_string());
         fs::create_dir(&folder).unwrap();
@@ -67,12 +67,12 @@ impl Packages {
         project
     }
 
-    /// A file that came with them.
+    /// Returns a file of a package.
     pub(crate) fn file(&self, path: &str) -> PathBuf {
         self.0.join(path)
     }
 
-    /// A program that one of the packages brings along.
+    /// Returns a program of a package.
     pub(crate) fn command(&self, program: &str) -> Command {
         Command::new(self.0.join("node_modules/.bin").join(program))
     }

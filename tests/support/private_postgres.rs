@@ -1,4 +1,4 @@
-//! A PostgreSQL server of one test's own, which may be stopped, paused, starved and cut off.
+//! A PostgreSQL server of one test, which may be stopped, paused, starved and cut off.
 
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,20 +12,20 @@ use postgres::{Client, Config, NoTls};
 use super::folder::Folder;
 use super::server::PATIENCE;
 
-/// Disk for the files of one database: enough for it and some thousand results.
+/// The disk for one database: enough for its files and some thousand results.
 pub(crate) const SMALL_DISK: &str = "24m";
 
-/// A server on a free port of the loopback address; gone when dropped.
+/// A server on a free port of the loopback address. It is removed when this is dropped.
 pub(crate) struct PrivatePostgres {
     folder: Folder,
     port: u16,
     postmaster: Option<Child>,
     settings: Vec<String>,
-    /// Where tables lie on a disk of [`SMALL_DISK`], in the server's own mount namespace.
+    /// The folder of a tablespace on a disk of [`SMALL_DISK`], in the server's own mount namespace.
     small_disk: Option<String>,
 }
 
-/// As long as this lives, a server stands still. To be dropped before any client of it is: those wait for it.
+/// Pauses a server while this lives. Drop it before the server's clients, which wait for the server.
 pub(crate) struct Paused {
     postmaster: u32,
 }
@@ -37,12 +37,12 @@ impl Drop for Paused {
     }
 }
 
-/// How the server ends.
+/// A way to end the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// As an administrator restarts it: connections are cut, what was committed is kept.
+    /// A restart by an administrator: connections are cut, committed data is kept.
     Fast,
-    /// As a crash does.
+    /// A crash.
     Crash,
 }
 
@@ -51,12 +51,12 @@ impl PrivatePostgres {
         Self::with(&[])
     }
 
-    /// With more settings: `name=value`.
+    /// Starts with more settings: `name=value`.
     pub(crate) fn with(settings: &[&str]) -> Self {
         Self::prepared(settings, false)
     }
 
-    /// With a database `small` whose tables lie on a small disk.
+    /// Starts with a database `small` whose tables are on a small disk.
     pub(crate) fn on_a_small_disk() -> Self {
         let server = Self::prepared(&[], true);
         let disk = server.small_disk.clone().unwrap();
@@ -75,7 +75,7 @@ impl PrivatePostgres {
         let mut server = Self { folder, port: 0, postmaster: None, settings, small_disk };
         server.give_to_user();
         server.run_initdb();
-        // A free port may be taken before the server takes it.
+        // Another process may take a free port first.
         for _ in 0..10 {
             server.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
             if server.try_launch() {
@@ -85,7 +85,7 @@ impl PrivatePostgres {
         panic!("PostgreSQL does not start: {}", server.log());
     }
 
-    /// The address of a database on it.
+    /// Returns the address of a database on the server.
     pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://sightline@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
@@ -95,7 +95,7 @@ impl PrivatePostgres {
         self.client("postgres").batch_execute(sql).unwrap();
     }
 
-    /// A connection of the test's own.
+    /// Opens a connection for the test.
     pub(crate) fn client(&self, database: &str) -> Client {
         Client::connect(&self.url(database), NoTls).unwrap()
     }
@@ -116,17 +116,17 @@ impl PrivatePostgres {
         postmaster.wait().unwrap();
     }
 
-    /// Its machine goes on, all its processes stand still.
+    /// Pauses all processes of the server.
     #[must_use = "it goes on when this goes"]
     pub(crate) fn pause(&self) -> Paused {
         let postmaster = self.postmaster.as_ref().unwrap().id();
-        // It first: it must not start others meanwhile.
+        // The postmaster first, so that it starts no other process meanwhile.
         send("STOP", &[postmaster]);
         send("STOP", &children(postmaster));
         Paused { postmaster }
     }
 
-    /// Takes all that is left of the small disk.
+    /// Fills the small disk.
     pub(crate) fn fill_disk(&self) {
         super::small_disk::fill(&self.disk_from_outside());
     }
@@ -135,7 +135,7 @@ impl PrivatePostgres {
         super::small_disk::free(&self.disk_from_outside());
     }
 
-    /// The disk is mounted for the server alone.
+    /// Returns the path of the disk, which only the server's namespace mounts.
     fn disk_from_outside(&self) -> PathBuf {
         let disk = self.small_disk.as_ref().expect("a small disk");
         let process = self.postmaster.as_ref().unwrap().id();
@@ -163,13 +163,13 @@ impl PrivatePostgres {
         assert!(output.status.success(), "initdb: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// `false`: the port is taken.
+    /// Returns `false` if the port is taken.
     fn try_launch(&mut self) -> bool {
         let log = std::fs::File::create(self.folder.path("log")).unwrap();
         let mut command = self.launcher();
         command.args(["-D", &self.folder.path("data"), "-p", &self.port.to_string()]);
         let own = format!("unix_socket_directories={}", self.folder.path(""));
-        // A crash of the server loses nothing without fsync; only one of the machine would.
+        // A crash of the server loses nothing without fsync; only a crash of the machine would.
         let fixed =
             ["listen_addresses=127.0.0.1", "fsync=off", "full_page_writes=off", "autovacuum=off", &own];
         for setting in fixed.into_iter().chain(self.settings.iter().map(String::as_str)) {
@@ -178,7 +178,8 @@ impl PrivatePostgres {
         let started = command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn();
         let mut postmaster = started.unwrap();
         let until = Instant::now() + PATIENCE;
-        // By its socket in its own folder, which comes after the port: at the port another program may listen.
+        // Connects by the socket in its own folder, which exists after the port is open. Another program may
+        // have the port.
         let mut own = Config::new();
         own.user("sightline").dbname("postgres").host_path(self.folder.path("")).port(self.port);
         while own.connect(NoTls).is_err() {
@@ -217,7 +218,7 @@ impl Drop for PrivatePostgres {
     }
 }
 
-/// Debian keeps the programs out of PATH; the newest version is taken.
+/// Debian installs the programs outside of `PATH`. Returns the newest version.
 pub(crate) fn program(name: &str) -> PathBuf {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().map_while(Result::ok);
     let mut found: Vec<(u32, PathBuf)> = versions
@@ -235,7 +236,7 @@ pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// PostgreSQL refuses to run as root: name and group of whom it runs as.
+/// Returns the user and group of the server, since PostgreSQL refuses to run as root.
 fn server_user() -> (&'static str, String) {
     let users = std::fs::read_to_string("/etc/passwd").unwrap();
     let group = |name: &str| {
@@ -248,7 +249,7 @@ fn server_user() -> (&'static str, String) {
 
 fn as_server_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
-    // Should the tests be killed outright, the system stops the server.
+    // If the tests are killed, the system stops the server.
     command.args(["--pdeathsig", "QUIT"]);
     if is_root() {
         let (user, group) = server_user();
@@ -262,7 +263,7 @@ fn as_server_user(program: &Path) -> Command {
 fn send(signal: &str, processes: &[u32]) {
     if !processes.is_empty() {
         let ids = processes.iter().map(u32::to_string);
-        // A child may have ended just now.
+        // A child may just have ended.
         let _ = Command::new("kill").arg(format!("-{signal}")).args(ids).stderr(Stdio::null()).status();
     }
 }

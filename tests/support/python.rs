@@ -1,5 +1,5 @@
-//! Programs from the Python registry, each set of them in a virtual environment below `target/`: made by the first
-//! test that needs it, and kept for the next runs.
+//! Programs from the Python registry, each set in a virtual environment below `target/`. The first test that
+//! needs a set installs it for all later runs.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::process::Command;
 /// A virtual environment.
 pub(crate) struct Venv(PathBuf);
 
-/// The environment with these packages, each pinned (`name==version`): another set is another environment.
-/// Tests and processes that ask for the same one at the same time share it.
+/// Returns the environment with these packages, each pinned (`name==version`). Tests and processes that need
+/// the same one at the same time share it.
 ///
 /// # Panics
-/// Without Python 3, and without the registry where the environment is not there yet.
+/// Panics without Python 3, or if the environment is missing and the registry cannot be reached.
 pub(crate) fn venv(packages: &[&str]) -> Venv {
     assert!(packages.iter().all(|package| package.contains("==")), "not pinned: {packages:?}");
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("venv");
@@ -20,7 +20,7 @@ pub(crate) fn venv(packages: &[&str]) -> Venv {
     fs::create_dir_all(&root).unwrap();
     let lock = File::create(folder.with_extension("lock")).unwrap();
     lock.lock().unwrap();
-    // Written last: an environment whose making was cut off is made anew.
+    // Written last: an incomplete environment is made again.
     let ready = folder.join("ready");
     if !ready.exists() {
         let _ = fs::remove_dir_all(&folder);
@@ -33,16 +33,16 @@ pub(crate) fn venv(packages: &[&str]) -> Venv {
 }
 
 impl Venv {
-    /// A program that one of the packages brings along, or `python`.
+    /// Returns a program of a package, or `python`.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.0.join("bin").join(program));
-        // Of the caller's environment nothing may change what is run.
+        // The caller's environment must not change what is run.
         command.env_remove("PYTHONPATH").env_remove("PYTHONHOME").env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
 }
 
-/// A name for a set of packages that a file may have.
+/// Returns a file name for a set of packages.
 fn name(packages: &[&str]) -> String {
     let mut sorted = packages.to_vec();
     sorted.sort_unstable();

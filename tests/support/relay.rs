@@ -1,4 +1,4 @@
-//! Stands between a client and its server and does to the network what happens to networks: silence, delay, cuts.
+//! A relay between a client and its server that simulates network faults: silence, delay, cuts.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// A relay before one server; ends with the tests' process.
+/// A relay in front of one server. It ends with the process of the tests.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     road: Arc<Road>,
 }
 
-/// Where the next commit of a connection that carried the marker is cut off.
+/// Where the next commit of a connection that sent the marker is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The server never gets it.
+    /// The server never gets the commit.
     BeforeCommit,
-    /// The server does it, and its answer is lost.
+    /// The server commits, and its answer is lost.
     AfterCommit,
-    /// The same, and nothing else comes through until the relay is told to go on.
+    /// The server commits, its answer is lost, and nothing passes until the relay is told to continue.
     ThenSilence,
 }
 
@@ -61,14 +61,14 @@ impl Relay {
         Self { address, road }
     }
 
-    /// Keeps every connection open and passes nothing on, not even an end, until it is told to go on. Nothing that
-    /// was sent is lost.
+    /// Keeps every connection open and passes nothing on, not even an end, until it is told to continue. No
+    /// sent data is lost.
     pub(crate) fn freeze(&self, is_frozen: bool) {
         self.road.state.lock().is_frozen = is_frozen;
         self.road.changed.notify_all();
     }
 
-    /// Everything takes so long, in each direction.
+    /// Delays each direction by this time.
     pub(crate) fn delay(&self, delay: Duration) {
         self.road.state.lock().delay = delay;
     }
@@ -78,14 +78,14 @@ impl Relay {
         self.road.state.lock().trap = Some((marker.to_owned(), cut));
     }
 
-    /// How many connections were cut.
+    /// Returns the number of cut connections.
     pub(crate) fn cuts(&self) -> usize {
         self.road.cuts.load(Ordering::SeqCst)
     }
 }
 
 fn connect(client: TcpStream, server: &str, road: &Arc<Road>) {
-    // Where the server is away, the client is told by the end of its connection.
+    // If the server is down, the client's connection ends.
     let Ok(server) = TcpStream::connect(server) else { return };
     for socket in [&client, &server] {
         socket.set_nodelay(true).unwrap();
@@ -98,12 +98,12 @@ fn connect(client: TcpStream, server: &str, road: &Arc<Road>) {
     thread::spawn(move || pass_on(server, back, |bytes| road_back.may_come(bytes, &pair_back)));
 }
 
-/// Passes on what `may_pass`, until one side ends or a piece may not.
+/// Passes data on while `may_pass` allows it, until one side ends.
 fn pass_on(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> bool) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = from.read(&mut buffer).unwrap_or(0);
-        // An end is passed on as anything else.
+        // An end is passed on like data.
         if !may_pass(&buffer[..read]) || read == 0 || to.write_all(&buffer[..read]).is_err() {
             break;
         }
@@ -113,7 +113,7 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(&[u8]) -> b
 }
 
 impl Road {
-    /// From the client to the server.
+    /// Decides about data from the client to the server.
     fn may_go(&self, bytes: &[u8], pair: &Pair) -> bool {
         let mut state = self.travel();
         let Some((marker, cut)) = &state.trap else { return true };
@@ -132,7 +132,7 @@ impl Road {
         cut != Cut::BeforeCommit
     }
 
-    /// From the server to the client.
+    /// Decides about data from the server to the client.
     fn may_come(&self, _: &[u8], pair: &Pair) -> bool {
         drop(self.travel());
         !pair.swallows_answer.load(Ordering::SeqCst)

@@ -1,4 +1,5 @@
-//! The real binary, serving the simulated web on a free port, and a client that shows what it saw.
+//! The real binary on a free port with the simulated web, and a client whose failures show the request, the
+//! answer and the log.
 
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,35 +10,36 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::admin;
 use super::awaited;
 pub(crate) use super::event_stream::{Event, EventStream};
 use super::folder::Folder;
 use super::nginx::Nginx;
 use super::small_disk;
-use super::wire::{Dress, Wire, read_chunked, read_head};
+use super::wire::{Transport, Wire, read_chunked, read_head};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
-/// Longer than anything here takes: a test that waits for it has failed.
+/// Longer than anything in the tests takes: a test that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running `sightline serve`; killed when dropped.
+/// A running `sightline serve`. It is killed when this is dropped.
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
-    dress: Dress,
+    transport: Transport,
     pub(crate) database: String,
-    /// Key of an account on the unlimited plan.
+    /// A key of an account on the unlimited plan.
     pub(crate) key: String,
-    /// Flags that the account commands must know too.
+    /// The plans, which account commands need too.
     plans: Option<String>,
-    /// What other commands on its database begin with.
+    /// The first arguments of other commands on its database.
     entrance: Vec<String>,
     log: PathBuf,
     _folder: Option<Folder>,
 }
 
-/// How a server is started.
+/// The options of a server under test.
 pub(crate) struct Setup {
     database: Option<String>,
     flags: Vec<String>,
@@ -45,10 +47,11 @@ pub(crate) struct Setup {
     listen: String,
     launcher: Vec<String>,
     has_own_mounts: bool,
+    has_admin: bool,
 }
 
 impl Setup {
-    /// SQLite in a temporary folder, the simulated web without delays or faults, rate limits out of the way.
+    /// SQLite in a temporary folder, the simulated web without delays or faults, and high rate limits.
     pub(crate) fn new() -> Self {
         Self {
             database: None,
@@ -57,6 +60,7 @@ impl Setup {
             listen: "127.0.0.1:0".to_owned(),
             launcher: Vec::new(),
             has_own_mounts: false,
+            has_admin: true,
         }
     }
 
@@ -75,31 +79,36 @@ impl Setup {
         self
     }
 
-    /// On this address instead of a free port.
+    /// Without the admin listener that every other server under test has.
+    pub(crate) fn without_admin(self) -> Self {
+        Self { has_admin: false, ..self }
+    }
+
+    /// Listens on this address instead of a free port.
     pub(crate) fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = address.to_string();
         self
     }
 
-    /// By this program, which becomes the server.
+    /// Starts the server by this program, which becomes the server.
     pub(crate) fn launched_by(mut self, launcher: &[&str]) -> Self {
         self.launcher = launcher.iter().map(|word| (*word).to_owned()).collect();
         self
     }
 
-    /// The same, and it mounts what only the server sees.
+    /// Starts the server by this program, which mounts a file system for the server only.
     pub(crate) fn mounted_by(self, launcher: &Command) -> Self {
         let words = std::iter::once(launcher.get_program()).chain(launcher.get_args());
         let words: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
         Self { has_own_mounts: true, ..self }.launched_by(&words)
     }
 
-    /// The real engine without a simulated web: for modules that ask a site of the test's own.
+    /// Without a simulated web: for modules that ask a site of the test's own.
     pub(crate) fn real() -> Self {
         Self { sandbox: "--sandbox=off", ..Self::new() }
     }
 
-    /// The simulated web with its usual delays and faults.
+    /// With the usual delays and faults of the simulated web.
     pub(crate) fn realistic(mut self) -> Self {
         self.sandbox = "--sandbox=realistic";
         self
@@ -128,14 +137,14 @@ impl Setup {
             panic!("no address in {first:?}; log:\n{}", std::fs::read_to_string(&log).unwrap());
         };
         let address = address.parse().unwrap();
-        // The rest of standard output (the first key) must not fill the pipe.
+        // Reads the rest of standard output (the first key), so that the pipe does not fill up.
         std::thread::spawn(move || for _ in lines {});
         let entrance = if self.has_own_mounts { small_disk::entering(child.id()) } else { Vec::new() };
         let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
         let mut server = Server {
             child,
             address,
-            dress: Dress::Plain,
+            transport: Transport::Plain,
             database,
             key: String::new(),
             plans,
@@ -147,17 +156,21 @@ impl Setup {
         server
     }
 
-    /// What is not among the flags.
+    /// Returns the options that the flags do not set.
     fn defaults(&self) -> impl Iterator<Item = String> {
         let limits = ["search", "stream", "read"].map(|policy| format!("--rate-limit-{policy}=1000000"));
-        let all = [format!("--listen={}", self.listen), self.sandbox.to_owned()].into_iter().chain(limits);
+        // Tests count the requests of searches that ask the same.
+        let share = "--share-answers=0s".to_owned();
+        let own = [format!("--listen={}", self.listen), self.sandbox.to_owned(), share];
+        let admin = self.has_admin.then(|| "--admin-listen=127.0.0.1:0".to_owned());
+        let all = own.into_iter().chain(admin).chain(limits);
         let names = |flag: &str| flag.split('=').next().map(str::to_owned);
         all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
     }
 }
 
 impl Server {
-    /// A key of a new account on that plan.
+    /// Creates an account on that plan, and returns its key.
     pub(crate) fn new_key(&self, plan: &str) -> String {
         let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
         let mut create = vec!["account", "create", "--email", &email, "--plan", plan];
@@ -166,12 +179,12 @@ impl Server {
         self.cli(&["key", "create", "--account", &email]).trim().to_owned()
     }
 
-    /// From here on all requests go through this proxy.
+    /// Sends all further requests through this proxy.
     pub(crate) fn ask_through(&mut self, nginx: &Nginx) {
-        (self.address, self.dress) = (nginx.address, nginx.dress.clone());
+        (self.address, self.transport) = (nginx.address, nginx.transport.clone());
     }
 
-    /// Runs another command of the binary on the same database; gives its standard output.
+    /// Runs another command of the binary on the same database, and returns its standard output.
     pub(crate) fn cli(&self, arguments: &[&str]) -> String {
         let mut words = self.entrance.iter().map(String::as_str).chain([BINARY]);
         let mut command = Command::new(words.next().unwrap_or(BINARY));
@@ -185,14 +198,27 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Asks it to stop, as an operator would, and waits until it has.
+    /// Returns a current sample of `/metrics` by its name with labels.
+    pub(crate) fn figure(&self, name: &str) -> f64 {
+        let said = admin::get(admin::admin_of(self), "/metrics");
+        admin::figure(&said.text, name).unwrap_or_else(|| panic!("no {name} in {}", said.text))
+    }
+
+    /// Returns a number from `/proc/PID/status`, such as that of `Threads`, or `VmHWM`, the most memory in kilobytes.
+    pub(crate) fn of_process(&self, name: &str) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap()
+    }
+
+    /// Sends SIGTERM, and waits for the end of the process.
     pub(crate) fn terminate(&mut self) -> std::process::ExitStatus {
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());
         self.child.wait().unwrap()
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -209,7 +235,7 @@ impl Server {
         }
         let mut server = setup.start();
         server.key = key;
-        // The folder of the database outlives both.
+        // The folder of the database outlives both servers.
         server._folder = folder;
         server
     }
@@ -222,7 +248,7 @@ impl Server {
         self.request("POST", "/v1/searches").key(&self.key).json(body).send()
     }
 
-    /// Starts a search and gives its run id.
+    /// Starts a search and returns its run id.
     pub(crate) fn search(&self, search_type: &str, query: &str) -> String {
         let answer = self.post(&json!({"type": search_type, "query": query}));
         assert_eq!(answer.status, 200, "{answer}");
@@ -292,7 +318,7 @@ impl RequestBuilder<'_> {
     fn open(&self) -> BufReader<Box<dyn Wire>> {
         let socket = TcpStream::connect(self.server.address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut socket = self.server.dress.on(socket);
+        let mut socket = self.server.transport.on(socket);
         let mut head =
             format!("{} {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", self.method, self.path);
         for (name, value) in &self.headers {
@@ -303,7 +329,7 @@ impl RequestBuilder<'_> {
         }
         head.push_str("\r\n");
         socket.write_all(head.as_bytes()).unwrap();
-        // A server that refuses early may close before all of a large body is written.
+        // A server that refuses early may close before a large body is written.
         let _ = socket.write_all(&self.body);
         BufReader::new(socket)
     }
@@ -337,13 +363,23 @@ impl RequestBuilder<'_> {
         answer
     }
 
-    /// Sends the request and hands the stream over, frame by frame.
+    /// Sends the request and returns the stream of events.
     pub(crate) fn stream(self) -> EventStream {
         EventStream::over(self.open())
     }
 }
 
-/// A whole answer.
+/// Returns the run ids of a page of the list of runs.
+pub(crate) fn run_ids(page: &Value) -> Vec<String> {
+    page["searches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+/// A complete answer.
 pub(crate) struct Answer {
     request: String,
     pub(crate) status: u16,
@@ -360,7 +396,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("not JSON ({error}): {self}"))
     }
 
-    /// Asserts status and error code, in both shapes.
+    /// Asserts status and error code, in both formats.
     pub(crate) fn is_error(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{self}");
         let body = self.json();

@@ -1,5 +1,5 @@
-//! A disk that is soon full: a small file system in memory, mounted for one process and its children alone, so
-//! that it is gone with them.
+//! A small file system in memory, mounted for one process and its children only, so that it is removed with
+//! them.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -8,23 +8,29 @@ use std::process::Command;
 
 use super::private_postgres::is_root;
 
-/// Takes up the room.
+/// Fills the disk.
 const BALLAST: &str = "ballast";
 
-/// A command that mounts it there and becomes the program that is added as arguments, with its arguments. Needs to
-/// be root, or a system that lets everyone have name spaces of their own.
-pub(crate) fn mounting(folder: &str, size: &str, owner: &str) -> Command {
+/// Returns the beginning of a command that becomes the program in the added arguments, which may mount file systems for
+/// itself only. It needs root, or a system that allows user namespaces.
+pub(crate) fn with_own_mounts() -> Command {
     let mut command = Command::new("unshare");
     command.arg("--mount");
     if !is_root() {
         command.args(["--user", "--map-root-user"]);
     }
+    command
+}
+
+/// Returns a command that mounts the disk and then becomes the program in the added arguments.
+pub(crate) fn mounting(folder: &str, size: &str, owner: &str) -> Command {
+    let mut command = with_own_mounts();
     const SCRIPT: &str = "mount -t tmpfs -o size=\"$2\",mode=0700 tmpfs \"$1\" && chown \"$3\" \"$1\" && shift 3 && exec \"$@\"";
     command.args(["sh", "-c", SCRIPT, "sh", folder, size, owner]);
     command
 }
 
-/// What a command begins with that shall see what that process has mounted.
+/// Returns the beginning of a command that sees the mounts of that process.
 pub(crate) fn entering(process: u32) -> Vec<String> {
     let target = process.to_string();
     let mut words = vec!["nsenter", "--mount", "--target", &target];
@@ -34,7 +40,7 @@ pub(crate) fn entering(process: u32) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether such a disk can be had here. Says so where it cannot.
+/// Returns whether such a disk is possible here, and prints a message if not.
 pub(crate) fn can_be_had() -> bool {
     let folder = super::folder::Folder::new();
     let output = mounting(&folder.path(""), "1m", "0").arg("true").output();
@@ -47,7 +53,7 @@ pub(crate) fn can_be_had() -> bool {
     false
 }
 
-/// Writes until nothing more fits.
+/// Writes until the disk is full.
 pub(crate) fn fill(disk: &Path) {
     let mut ballast = File::create(disk.join(BALLAST)).unwrap();
     for piece in [64 * 1024, 4096, 1] {

@@ -1,21 +1,21 @@
-//! Waiting for what comes when it comes: no test sleeps for a fixed time and hopes.
+//! Waiting for conditions, so that no test sleeps for a fixed time.
 
 use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use super::server::PATIENCE;
 
-/// Between two looks: at first hardly any time, later enough to let others work.
+/// Pause between two checks: short at first, longer later to leave time for others.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     awaited(what, || if is_so() { Ok(()) } else { Err("it was not so") });
 }
 
-/// Waits until a look gives something; a failing test tells what the last look saw instead.
+/// Waits until `look` returns a value. A failing test shows the last error.
 #[track_caller]
 pub(crate) fn awaited<T, E: Display>(what: &str, mut look: impl FnMut() -> Result<T, E>) -> T {
     let (began, mut pause, mut looks) = (Instant::now(), FIRST_PAUSE, 0);

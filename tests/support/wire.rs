@@ -1,4 +1,4 @@
-//! A connection to the server, in plain or under TLS.
+//! A connection to the server, in plain text or with TLS.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,20 +8,20 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// Bytes to and fro.
+/// Reads and writes bytes.
 pub(crate) trait Wire: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Wire for T {}
 
-/// What a client speaks.
+/// The transport of a client.
 #[derive(Clone)]
-pub(crate) enum Dress {
+pub(crate) enum Transport {
     Plain,
     Tls(Arc<ClientConfig>),
 }
 
-impl Dress {
-    /// TLS that believes the certificates in this file, and no others.
+impl Transport {
+    /// TLS that trusts only the certificates in this file.
     pub(crate) fn tls_with(certificates: &str) -> Self {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_file_iter(certificates).unwrap() {
@@ -33,7 +33,7 @@ impl Dress {
         Self::Tls(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
     }
 
-    /// Puts it on a connection to `localhost`.
+    /// Wraps a connection to `localhost`.
     pub(crate) fn on(&self, socket: TcpStream) -> Box<dyn Wire> {
         match self {
             Self::Plain => Box::new(socket),
@@ -46,7 +46,7 @@ impl Dress {
     }
 }
 
-/// Status and headers of an answer.
+/// Reads the status and headers of an answer.
 pub(crate) fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(String, String)>) {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
@@ -64,7 +64,7 @@ pub(crate) fn read_head(reader: &mut BufReader<Box<dyn Wire>>) -> (u16, Vec<(Str
     }
 }
 
-/// One piece of a chunked body; `None`: its end.
+/// Reads one piece of a chunked body. Returns `None` at its end.
 pub(crate) fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8>> {
     let mut line = String::new();
     reader.read_line(&mut line).unwrap();
@@ -77,7 +77,7 @@ pub(crate) fn read_chunk(reader: &mut BufReader<Box<dyn Wire>>) -> Option<Vec<u8
     (length > 0).then_some(chunk)
 }
 
-/// A chunked body to its end.
+/// Reads a chunked body to its end.
 pub(crate) fn read_chunked(reader: &mut BufReader<Box<dyn Wire>>) -> Vec<u8> {
     let mut body = Vec::new();
     while let Some(chunk) = read_chunk(reader) {

@@ -1,4 +1,4 @@
-//! Keys and the account, over the wire.
+//! Keys and the account, over HTTP.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::support::server::{Server, Setup};
 
 const EMAIL: &str = "person@example.org";
 
-/// What stands between two texts.
+/// Returns the text between two texts.
 fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
     let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
     rest.split_once(after).unwrap().0
@@ -20,7 +20,7 @@ fn status(server: &Server, key: &str) -> u16 {
 }
 
 #[test]
-fn a_key_is_made_shown_once_used_and_revoked() {
+fn a_key_is_created_shown_once_used_and_revoked() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     let label = "<b>lab</b> \"1\"";
@@ -53,7 +53,7 @@ fn a_key_is_made_shown_once_used_and_revoked() {
 }
 
 #[test]
-fn a_form_that_was_opened_before_somebody_signed_in_in_another_tab_is_taken() {
+fn a_form_stays_valid_after_a_sign_in_in_another_tab() {
     let server = Setup::new().start();
     Person::signed_in(&server, EMAIL, "pro");
     let person = Person::new(&server);
@@ -66,26 +66,26 @@ fn a_form_that_was_opened_before_somebody_signed_in_in_another_tab_is_taken() {
     };
     assert_eq!(send("x"), 403);
     assert_eq!(send(&token), 303);
-    // What only somebody who is signed in may send takes the session's token alone.
+    // Forms that need a session accept only the session's token.
     let label = [("label", "x"), ("csrf", &*token)];
     assert_eq!(person.post_as("/app/keys", &label, &[]).status, 403);
 }
 
 #[test]
-fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
+fn sessions_are_listed_and_a_new_password_ends_all_others() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     let (phone, laptop) = (Person::new(&server), Person::new(&server));
     for other in [&phone, &laptop] {
         assert_eq!(other.sign_in(EMAIL, PASSWORD).status, 303);
     }
-    // Signing in again ends the session that the browser had.
+    // Signing in again ends the previous session of the browser.
     let fields = [("email", EMAIL), ("password", PASSWORD)];
     assert_eq!(phone.post("/app/account", "/app/sign-in", &fields).status, 303);
     let page = text(&phone.get("/app/account"));
     assert!(page.contains("<span class=\"count\">3</span>") && page.contains("127.0.0.1"), "{page}");
     assert!(page.contains("0 of 100"), "{page}");
-    // The one last used stands first: the phone's own.
+    // The most recently used session is first: the phone's own.
     let own = between(&page, "/app/account/sessions/", "/revoke");
     let path = format!("/app/account/sessions/{own}/revoke");
     let stranger = Person::signed_in(&server, "stranger@example.org", "pro");
@@ -98,7 +98,7 @@ fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
     let link = server.cli(&["account", "link", "--email", EMAIL]);
     let new = "another good password";
     for (old, again, want) in [
-        ("wrong password", new, "The present password is wrong"),
+        ("wrong password", new, "The current password is wrong"),
         (PASSWORD, "differs", "The two new passwords differ"),
     ] {
         let fields = [("old", old), ("password", new), ("again", again)];
@@ -112,12 +112,41 @@ fn sessions_are_seen_and_ended_and_a_new_password_ends_all_others() {
     assert_eq!([&phone, &laptop].map(|one| one.get("/app/account").status), [303, 303]);
     assert_eq!(Person::new(&server).sign_in(EMAIL, PASSWORD).status, 401);
     assert_eq!(Person::new(&server).sign_in(EMAIL, new).status, 303);
-    // A link that somebody found in a mailbox is void, too.
+    // An old link in a mailbox is invalid, too.
     assert_eq!(Person::new(&server).get(&super::person::link_in(&link)).status, 404);
 }
 
 #[test]
-fn an_account_takes_its_data_along_and_goes() {
+fn too_many_wrong_current_passwords_are_refused() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, EMAIL, "pro");
+    let new = "another good password";
+    let guess = || {
+        let fields = [("old", "wrong password"), ("password", new), ("again", new)];
+        person.post("/app/account", "/app/account/password", &fields)
+    };
+    let guesses: Vec<_> = (0..12).map(|_| guess()).collect();
+    let statuses: Vec<u16> = guesses.iter().map(|answer| answer.status).collect();
+    assert_eq!((&statuses[..10], statuses[11]), (&[422; 10][..], 429), "{statuses:?}");
+    // The deletion counts too, since it asks for the same password.
+    let deletion = person.post("/app/account", "/app/account/delete", &[("password", "x"), ("sure", "on")]);
+    for answer in [&guesses[11], &deletion] {
+        assert_eq!(answer.status, 429, "{answer}");
+        let wait: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=90).contains(&wait), "{answer}");
+        let page = text(answer);
+        assert!(page.contains("There were too many attempts.") && page.contains("Change password"), "{page}");
+    }
+    let fields = [("old", PASSWORD), ("password", new), ("again", new)];
+    assert_eq!(
+        person.post("/app/account", "/app/account/password", &fields).status,
+        429,
+        "the right one too"
+    );
+}
+
+#[test]
+fn an_account_is_exported_and_deleted() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let person = Person::signed_in(&server, EMAIL, "pro");
@@ -138,7 +167,7 @@ fn an_account_takes_its_data_along_and_goes() {
         assert!(!all.contains("argon2") && !all.contains(&person.cookie("sightline").unwrap()), "{all}");
 
         for (fields, want) in [
-            (vec![("password", PASSWORD)], "Say that you are sure"),
+            (vec![("password", PASSWORD)], "Confirm that you are sure"),
             (vec![("password", "wrong password"), ("sure", "yes")], "The password is wrong"),
         ] {
             let answer = person.post("/app/account", "/app/account/delete", &fields);
@@ -149,7 +178,7 @@ fn an_account_takes_its_data_along_and_goes() {
         let answer = person.post("/app/account", "/app/account/delete", &fields);
         assert_eq!(answer.header("location"), Some("/app/sign-in"), "{answer}");
         assert_eq!((status(&server, &key), person.cookie("sightline")), (401, None));
-        assert!(text(&person.get("/app/sign-in")).contains("deleted for good"));
+        assert!(text(&person.get("/app/sign-in")).contains("deleted permanently"));
         assert_eq!(person.sign_in(EMAIL, PASSWORD).status, 401);
         eventually("the account is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
         for table in ["passwords", "web_sessions"] {

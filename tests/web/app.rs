@@ -1,4 +1,4 @@
-//! The web app over the wire: who gets in, who does not, what each answer wears.
+//! The web app over HTTP: access, redirects, and the headers of every answer.
 
 use super::person::{PASSWORD, Person, link_in, new_account, text};
 use crate::support::databases::{databases, postgres};
@@ -13,7 +13,7 @@ fn is_sent_to(person: &Person<'_>, path: &str, want: &str) {
 }
 
 #[test]
-fn a_set_up_link_leads_in_once_and_the_password_from_then_on() {
+fn a_set_up_link_works_once_and_then_the_password() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let link = new_account(&server, EMAIL, "free");
@@ -51,7 +51,7 @@ fn a_set_up_link_leads_in_once_and_the_password_from_then_on() {
         assert_eq!(again.sign_in(" Person@Example.ORG", PASSWORD).status, 303);
         is_sent_to(&again, "/app/sign-in?next=/app/keys", "/app/keys");
         is_sent_to(&again, "/app/sign-in?next=https://evil.example/", "/app");
-        // Whoever lost their password gets another link; it ends all sessions.
+        // Another link resets a lost password, and ends all sessions.
         let link = link_in(&server.cli(&["account", "link", "--email", EMAIL]));
         let answer =
             person.post(&link, &link, &[("password", "another password"), ("again", "another password")]);
@@ -70,7 +70,7 @@ fn a_set_up_link_leads_in_once_and_the_password_from_then_on() {
 fn a_wrong_password_and_an_unknown_account_look_the_same() {
     let server = Setup::new().start();
     Person::signed_in(&server, EMAIL, "pro");
-    // One that never set a password, too.
+    // An account that never set a password, too.
     new_account(&server, "new@example.org", "pro");
     let refusals: Vec<(String, Vec<(String, String)>)> =
         [EMAIL, "nobody@example.org", "new@example.org", "no email"]
@@ -96,7 +96,7 @@ fn a_wrong_password_and_an_unknown_account_look_the_same() {
 }
 
 #[test]
-fn attempts_are_limited_by_email_over_all_instances_whether_it_is_known_or_not() {
+fn attempts_are_limited_by_email_over_all_instances() {
     let database = postgres();
     let (one, another) =
         (Setup::new().database(&database.url).start(), Setup::new().database(&database.url).start());
@@ -108,7 +108,7 @@ fn attempts_are_limited_by_email_over_all_instances_whether_it_is_known_or_not()
                 Person::new(server).sign_in(email, "wrong password").status
             })
             .collect();
-        // One more may come in 90 s, which a slow machine may take.
+        // Another attempt is allowed after 90 s, which a slow machine may take.
         assert_eq!(statuses[..10], [401; 10], "{email}");
         assert!(statuses[10..].contains(&429), "{email}: {statuses:?}");
         let answer = Person::new(&another).sign_in(email, PASSWORD);
@@ -119,7 +119,7 @@ fn attempts_are_limited_by_email_over_all_instances_whether_it_is_known_or_not()
 }
 
 #[test]
-fn a_change_must_come_from_a_page_of_ours() {
+fn a_change_must_come_from_a_page_of_the_app() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     let token = person.form_token("/app/keys");
@@ -144,7 +144,7 @@ fn a_change_must_come_from_a_page_of_ours() {
     // By header, as scripts send it.
     let answer = person.post_as("/app/keys", &[("label", "own")], &[("X-CSRF-Token", &token)]);
     assert_eq!(answer.status, 200, "{answer}");
-    // Nobody is signed in by another site, either.
+    // Another site cannot sign a visitor in, either.
     let stranger = Person::new(&server);
     let answer = stranger.post_as("/app/sign-in", &[("email", EMAIL), ("password", PASSWORD)], &[]);
     assert_eq!((answer.status, stranger.cookie("sightline")), (403, None), "{answer}");
@@ -155,14 +155,14 @@ fn a_session_ends_when_it_is_not_used() {
     let server = Setup::new().flag("--session-idle=1s").start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     eventually("the session ends", || {
-        // Looked for without using it: a request of the person's own would keep it.
+        // Checked without the session: a request of the person would keep it alive.
         server.request("GET", "/app/keys").send();
         sessions(&server) == 0
     });
     let answer = person.post_as("/app/keys", &[("label", "late")], &[]);
     assert_eq!(answer.header("location"), Some("/app/sign-in"), "{answer}");
-    assert!(text(&person.get("/app/sign-in")).contains("Your session is over"));
-    // A script is told so.
+    assert!(text(&person.get("/app/sign-in")).contains("Your session had ended"));
+    // A script gets a status instead of a redirect.
     let answer = server.request("GET", "/app/keys").header("Accept", "text/event-stream").send();
     assert_eq!(answer.status, 401, "{answer}");
 }
@@ -174,7 +174,7 @@ fn sessions(server: &Server) -> usize {
 }
 
 #[test]
-fn every_answer_is_dressed_for_a_browser() {
+fn every_answer_has_the_headers_for_browsers() {
     let server = Setup::new().flag("--base-url=https://search.example.org/x").start();
     let person = Person::new(&server);
     for (path, status) in
@@ -196,7 +196,7 @@ fn every_answer_is_dressed_for_a_browser() {
         }
         assert_eq!(answer.header("content-encoding"), None);
     }
-    // Behind TLS, below a path.
+    // With TLS, below a path.
     is_sent_to(&person, "/app", "/x/app/sign-in");
     let answer = person.get("/app/sign-in");
     assert!(text(&answer).contains("action=\"/x/app/sign-in\""), "{answer}");

@@ -1,4 +1,4 @@
-//! The tests' own browser: what it shows must be there, and what happens must not be missed.
+//! The browser of the tests: it sees the page's content and misses no event.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::support::folder::Folder;
 use crate::support::server::Setup;
 
 #[test]
-fn it_sees_what_a_page_does() {
+fn the_checker_sees_the_requests_of_a_page() {
     let server = Setup::new().start();
     let origin = format!("http://{}", server.address);
     let browser = Browser::start();
@@ -18,7 +18,7 @@ fn it_sees_what_a_page_does() {
     let page = browser.requests().into_iter().find(|request| request.url == format!("{origin}/")).unwrap();
     assert_eq!((page.method.as_str(), page.status, page.failure), ("GET", Some(200), None));
 
-    // A click and a keystroke do what they do for a person.
+    // Clicks and keystrokes work as they do for a person.
     let script = "const button = document.createElement('button');
         button.textContent = arguments[0]; button.id = 'more'; button.className = 'x y';
         button.onclick = () => { const box = document.createElement('input'); box.id = 'box'; button.after(box); };
@@ -34,7 +34,7 @@ fn it_sees_what_a_page_does() {
     browser.wait_until("document.querySelector('#box').value === 'd'");
     let list = &browser.find_all("ul")[0];
     let links: Vec<String> = list.find_all("a").iter().filter_map(|link| link.attribute("href")).collect();
-    assert_eq!(links, ["docs", "redoc", "openapi.json"]);
+    assert_eq!(links, ["manual", "docs", "redoc", "openapi.json"]);
     assert!(list.is_shown());
     browser.run("arguments[0].hidden = true", &[list.as_argument()]);
     assert!(!list.is_shown());
@@ -48,7 +48,7 @@ fn it_sees_what_a_page_does() {
     let picture = folder.path("page.png");
     browser.screenshot(picture.as_ref());
     let bytes = std::fs::read(picture).unwrap();
-    // The width stands right after the PNG's signature and the name of its first chunk.
+    // The width follows the PNG's signature and the name of its first chunk.
     assert_eq!((&bytes[1..4], &bytes[16..20]), (b"PNG".as_slice(), 400u32.to_be_bytes().as_slice()));
 
     browser.click("a[href='v1/health']");
@@ -56,11 +56,11 @@ fn it_sees_what_a_page_does() {
 }
 
 #[test]
-fn it_misses_no_request_that_leaves_and_no_error() {
+fn the_checker_misses_no_external_request_and_no_error() {
     let server = Setup::new().start();
     let origin = format!("http://{}", server.address);
     let browser = Browser::start();
-    // What answers in JSON has no policy that would keep the request from being tried.
+    // A JSON answer has no policy that would prevent the request.
     browser.open(&format!("{origin}/v1/health"));
     let ask = "try { await fetch(given[0]); return 'answered' } catch { return 'failed' }";
     assert_eq!(browser.run_async(ask, &[json!("http://elsewhere.example/a")]), "failed");

@@ -1,4 +1,5 @@
-//! The documentation as a reader finds it: all of it there, nothing fetched from elsewhere, nothing in the console.
+//! The documentation in a browser: complete, without requests to other origins, without errors in the
+//! console.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::support::browser::{Browser, Element};
 use crate::support::nginx::NginxSetup;
 use crate::support::server::{Server, Setup};
 
-/// `GET /v1/me` and so on: every operation of the document.
+/// Returns every operation of the document, such as `GET /v1/me`.
 fn operations(server: &Server) -> BTreeSet<String> {
     const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
     let document = server.request("GET", "/openapi.json").send().json();
@@ -23,24 +24,26 @@ fn operations(server: &Server) -> BTreeSet<String> {
     operations
 }
 
-/// Method and path of each element that fits the selectors, side by side.
+/// Returns method and path of the elements that match the selectors.
 fn shown(browser: &Browser, methods: &str, paths: &str) -> BTreeSet<String> {
     let script =
         "const texts = (selector) => [...document.querySelectorAll(selector)].map((at) => at.textContent);
         const paths = texts(arguments[1]);
         return texts(arguments[0]).map((method, index) => method.toUpperCase() + ' ' + paths[index]);";
     let pairs = browser.run(script, &[methods.into(), paths.into()]);
-    // A break may be suggested after each slash.
+    // The pages allow a line break after each slash.
     pairs.as_array().unwrap().iter().map(|pair| pair.as_str().unwrap().replace('\u{200b}', "")).collect()
 }
 
-/// Nothing in the console, nothing from elsewhere: by the browser's log and by the page's own count.
+/// Asserts that the console has no errors, and that there were no requests to other origins, by the browser's
+/// log and the page's own count.
 fn is_clean(browser: &Browser, origin: &str) {
     assert!(browser.complaints().is_empty(), "{:#?}", browser.complaints());
     let outside = browser.requests_outside(origin);
     assert!(outside.is_empty(), "{outside:#?}");
-    let script =
-        "return performance.getEntries().map((entry) => entry.name).filter((name) => /^[a-z]+:/.test(name))";
+    // A browser may list pictures that are written out in a style sheet (`data:`), which take no request.
+    let script = "return performance.getEntries().map((entry) => entry.name)
+        .filter((name) => /^[a-z]+:/.test(name) && !name.startsWith('data:'))";
     let loaded = browser.run(script, &[]);
     let loaded: Vec<&str> = loaded.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(loaded.len() > 2 && loaded.iter().all(|url| url.starts_with(origin)), "{loaded:?}");
@@ -49,8 +52,8 @@ fn is_clean(browser: &Browser, origin: &str) {
     }
 }
 
-/// Pieces of text that do not stand out from what is behind them: by WCAG's measure less than 2 to 1. (It asks
-/// for 3 of large text; Swagger UI's own coloured buttons have 2.3.)
+/// Returns texts whose contrast is below 2 to 1. (WCAG asks for 3 for large text; Swagger UI's own coloured
+/// buttons have 2.3.)
 fn faint_texts(browser: &Browser) -> Value {
     let script = r"
         const rgba = (text) => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return { r, g, b, a } };
@@ -86,7 +89,7 @@ fn fits_into(browser: &Browser, width: u32) {
 
 #[test]
 fn swagger_ui_shows_every_operation_and_tries_one_out() {
-    // The announced address is another than the reader's: what is tried out is asked here all the same.
+    // The announced address differs from the reader's: requests go to the reader's server.
     let server = Setup::new().flag("--base-url=https://search.example.org").start();
     let origin = format!("http://{}", server.address);
     let browser = Browser::start();
@@ -141,7 +144,7 @@ fn redoc_shows_every_operation_in_light_and_in_dark() {
     browser.open(&format!("{origin}/redoc"));
     for dark in [false, true] {
         if dark {
-            // ReDoc takes its colours at its start only: the page loads itself again.
+            // ReDoc reads its colours only at its start, so the page reloads.
             browser.run("window.light = true", &[]);
             browser.prefer_dark(true);
             browser.wait_until("!window.light && document.readyState === 'complete'");
@@ -160,10 +163,8 @@ fn the_pages_work_under_a_prefix_of_a_proxy_with_tls() {
     let server = Setup::new().start();
     let nginx = NginxSetup::before(server.address)
         .with_tls()
-        .with(
-            "location / {\n        proxy_pass http://sightline;",
-            "location /lookup/ {\n        proxy_pass http://sightline/;",
-        )
+        .with("location / {", "location /lookup/ {")
+        .with("proxy_pass http://sightline;", "proxy_pass http://sightline/;")
         .start();
     let origin = format!("https://{}", nginx.address);
     let browser = Browser::start();
@@ -174,7 +175,7 @@ fn the_pages_work_under_a_prefix_of_a_proxy_with_tls() {
     assert_eq!(browser.find(".servers select").property("value"), format!("{origin}/lookup"));
     browser.click("nav a[href='redoc']");
     assert!(browser.find(".http-verb").is_shown());
-    // A slash at the end is forgiven.
+    // A slash at the end is redirected.
     browser.open(&format!("{origin}/lookup/docs/"));
     browser.find(".opblock");
     assert_eq!(browser.url(), format!("{origin}/lookup/docs"));
@@ -182,11 +183,11 @@ fn the_pages_work_under_a_prefix_of_a_proxy_with_tls() {
 }
 
 #[test]
-fn the_landing_page_leads_to_everything() {
+fn the_landing_page_links_to_all_parts() {
     let server = Setup::new().start();
     let origin = format!("http://{}", server.address);
     let browser = Browser::start();
-    // What a page has once it has loaded the document: who leaves it earlier breaks that off.
+    // Elements that each page has once it has loaded the document. Leaving earlier would abort that request.
     let drawn = [("docs", ".opblock"), ("redoc", ".http-verb")];
     let others = ["openapi.json", "v1/health", "v1/capabilities", "docs/licenses"].map(|link| (link, "body"));
     for (link, sign) in drawn.into_iter().chain(others) {

@@ -1,4 +1,4 @@
-//! What people see: pages in a real browser, and what the web app answers.
+//! The web app: pages in a real browser, and answers over HTTP.
 
 mod accounts;
 mod app;

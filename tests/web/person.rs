@@ -1,4 +1,4 @@
-//! Somebody with a browser, as far as the wire knows: cookies, forms, where they are sent to.
+//! A person with a browser at the level of HTTP: cookies, forms, redirects.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,12 +14,12 @@ pub(crate) struct Person<'a> {
 }
 
 impl<'a> Person<'a> {
-    /// With no cookies.
+    /// Creates one without cookies.
     pub(crate) fn new(server: &'a Server) -> Self {
         Self { server, cookies: RefCell::default() }
     }
 
-    /// The owner of a new account on that plan, signed in by its set-up link.
+    /// Creates an account on that plan, whose owner is signed in by its set-up link.
     pub(crate) fn signed_in(server: &'a Server, email: &str, plan: &str) -> Self {
         let link = new_account(server, email, plan);
         let person = Self::new(server);
@@ -38,7 +38,7 @@ impl<'a> Person<'a> {
         self.send("GET", path, None, &[])
     }
 
-    /// Opens `page` and sends its form (the token in it) with these fields to `path`.
+    /// Opens `page` and sends its form, with its token and these fields, to `path`.
     pub(crate) fn post(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
         let token = self.form_token(page);
         let mut fields = fields.to_vec();
@@ -46,13 +46,13 @@ impl<'a> Person<'a> {
         self.post_as(path, &fields, &[])
     }
 
-    /// Sends these fields, and these headers, as they are.
+    /// Sends these fields and headers unchanged.
     pub(crate) fn post_as(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         self.send("POST", path, Some(&body), headers)
     }
 
-    /// The token that a page's forms bring back.
+    /// Returns the token in a page's forms.
     pub(crate) fn form_token(&self, page: &str) -> String {
         field_of(&self.get(page), "csrf")
     }
@@ -96,25 +96,25 @@ impl<'a> Person<'a> {
     }
 }
 
-/// Creates an account; gives the path of its set-up link.
+/// Creates an account, and returns the path of its set-up link.
 pub(crate) fn new_account(server: &Server, email: &str, plan: &str) -> String {
     link_in(&server.cli(&["account", "create", "--email", email, "--plan", plan]))
 }
 
-/// The path of the set-up link in what a command said.
+/// Returns the path of the set-up link in the output of a command.
 pub(crate) fn link_in(said: &str) -> String {
     let at = said.find("/app/set-up/").unwrap_or_else(|| panic!("no link in {said}"));
     said[at..].split_whitespace().next().unwrap().to_owned()
 }
 
-/// What a field of a page's form holds: nothing that had to be escaped.
+/// Returns the value of a form field, which must not need escaping.
 pub(crate) fn field_of(page: &Answer, name: &str) -> String {
     let (page, start) = (text(page), format!("name=\"{name}\" value=\""));
     let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {name} in {page}"));
     rest.split('"').next().unwrap().to_owned()
 }
 
-/// A page's text.
+/// Returns the text of a page.
 pub(crate) fn text(answer: &Answer) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }

@@ -1,5 +1,5 @@
-//! Searches in the web app, over sockets: charged once, followed as long as the session lasts, found again, kept as
-//! files, deleted.
+//! Searches in the web app over HTTP: charged once, followed while the session lasts, listed, exported,
+//! deleted.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::support::server::{Answer, RequestBuilder, Server, Setup};
 const FREE_SITES: usize = 3;
 const GATED_SITES: usize = 2;
 
-/// Sends the search form as it is in the browser, with that in it.
+/// Sends the search form of the current page with this query.
 fn search(person: &Person<'_>, query: &str, more: &[(&str, &str)]) -> Answer {
     let once = once(person);
     let fields = [("query", query), ("type", "auto"), ("once", once.as_str())];
@@ -24,23 +24,23 @@ fn send(person: &Person<'_>, fields: &[(&str, &str)]) -> Answer {
     person.post("/app", "/app/searches", fields)
 }
 
-/// What makes a form one search.
+/// Returns the token that makes a form one search.
 fn once(person: &Person<'_>) -> String {
     field_of(&person.get("/app"), "once")
 }
 
-/// What the search page says is left.
+/// Asserts the remaining credits on the search page.
 fn has_left(person: &Person<'_>, credits: &str) {
     let page = text(&person.get("/app"));
     assert!(page.contains(&format!("{credits} left until")), "{page}");
 }
 
-/// A request of a script, which is not sent to the sign-in page.
+/// Sends a request as a script does, which is not redirected to the sign-in page.
 fn asked<'s>(server: &'s Server, path: &str, cookie: &str) -> RequestBuilder<'s> {
     server.request("GET", path).header("Cookie", &format!("sightline={cookie}"))
 }
 
-/// Where a search's page is.
+/// Returns the address of a search's page.
 fn page_of(answer: &Answer) -> String {
     assert_eq!(answer.status, 303, "{answer}");
     let path = answer.header("location").unwrap();
@@ -80,11 +80,12 @@ fn nothing_is_charged_for_what_is_refused(person: &Person<'_>) {
     assert!(!text(&wrong).contains("<script>alert"), "{wrong}");
     let fields = [("query", "alice"), ("once", &*once(person)), ("csrf", "x")];
     assert_eq!(person.post_as("/app/searches", &fields, &[]).status, 403);
-    refused(&send(person, &[("query", "alice"), ("once", "1")]), 400, "was not whole");
+    refused(&send(person, &[("query", "alice"), ("once", "1")]), 400, "was incomplete");
     has_left(person, "5 of 5 credits are");
 }
 
-/// Sent twice at the same moment and once more, it leads to the same page; with something else in it, to none.
+/// A form that is sent twice at the same time and once more leads to the same page. With another query it
+/// starts nothing.
 fn one_form_is_one_search(server: &Server, person: &Person<'_>) -> String {
     let (once, token) = (once(person), person.form_token("/app"));
     let (body, cookie) =
@@ -124,7 +125,7 @@ fn a_stranger_sees_nothing(server: &Server, page: &str) {
     assert!(!text(&stranger.get("/app/searches")).contains("alice"));
 }
 
-/// In mid-run, with a page that loads itself again where scripts are off.
+/// Also checks that the page of a running search reloads itself without scripts.
 fn a_stream_ends_with_its_session(server: &Server, person: &Person<'_>, page: &str) {
     let shown = text(&person.get(page));
     assert!(shown.contains("http-equiv=\"refresh\"") && shown.contains(">Running<"), "{shown}");
@@ -136,7 +137,7 @@ fn a_stream_ends_with_its_session(server: &Server, person: &Person<'_>, page: &s
         results += usize::from(stream.next().unwrap().event == "result");
     }
     assert_eq!(person.post("/app", "/app/sign-out", &[]).status, 303);
-    // One that went on would send comments in its silence, for ever.
+    // A stream that continued would send comments without end.
     let rest = std::iter::from_fn(|| stream.next()).filter(|event| event.event != "progress").take(4);
     let last = rest.last().unwrap();
     assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &Value::from("unauthorized")));
@@ -211,7 +212,7 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
 
 fn it_is_deleted(person: &Person<'_>, page: &str) {
     let question = person.get(&format!("{page}/delete"));
-    assert!(text(&question).contains("Delete for good"), "{question}");
+    assert!(text(&question).contains("Delete permanently"), "{question}");
     let answer = person.post("/app", &format!("{page}/delete"), &[]);
     assert_eq!((answer.status, answer.header("location")), (303, Some("/app/searches")), "{answer}");
     for path in [page.to_owned(), format!("{page}/export?format=json")] {
@@ -222,7 +223,7 @@ fn it_is_deleted(person: &Person<'_>, page: &str) {
 }
 
 #[test]
-fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
+fn a_search_that_is_deleted_in_the_app_is_deleted_in_the_api() {
     let server = Setup::new().start();
     let page =
         page_of(&search(&Person::signed_in(&server, "someone@example.com", "unlimited"), "alice", &[]));
@@ -232,7 +233,7 @@ fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
         let answer = server.request("GET", &path).key(key.trim()).send();
         if answer.json()["status"] == "running" { Err(answer) } else { Ok(()) }
     });
-    // From now on the run is in the store alone, and the API keeps for a while what it read there.
+    // From now on the run is only in the store, and the API caches it for a while.
     let server = server.restart(&[]);
     let ask = || server.request("GET", &path).key(key.trim()).send();
     assert_eq!(ask().status, 200);
@@ -242,9 +243,9 @@ fn what_is_deleted_in_the_app_is_gone_from_the_api_too() {
     ask().is_error(404, "not_found");
 }
 
-/// Its first sending may have been taken, whatever became of the answer: it keeps the word that makes it one search.
+/// The first attempt may have started the search, so the form keeps its token.
 #[test]
-fn a_form_that_is_refused_is_the_same_search_when_it_is_sent_again() {
+fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
     let server = Setup::new().flag("--rate-limit-search=1").start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let once = once(&person);
@@ -258,7 +259,7 @@ fn a_form_that_is_refused_is_the_same_search_when_it_is_sent_again() {
 }
 
 #[test]
-fn pages_that_cost_much_count_for_the_account() {
+fn expensive_pages_count_against_the_rate_limit() {
     let server = Setup::new().flag("--rate-limit-read=2").flag("--rate-limit-stream=1").start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let run = search(&person, "octocat", &[]).header("location").unwrap().to_owned();

@@ -1,52 +1,54 @@
-//! What rate limits ask of a store that several instances work on.
+//! [`Quota`]: shared counters of requests, in a store that several instances use.
 
 use std::time::Duration;
 
-use super::Policy;
+use super::policy::Policy;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 
-/// Asks for the right to answer requests.
+/// A request of an instance for a grant.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask {
-    /// Of whom.
+pub struct GrantRequest {
+    /// The account whose requests are counted.
     pub account: AccountId,
-    /// Of what kind.
+    /// The policy for which they are counted.
     pub policy: Policy,
-    /// The most that may count at any time, over all instances.
+    /// The maximum number of requests that may count at any time, over all instances.
     pub limit: u32,
-    /// So many requests at once; fewer are granted where little is left, so that other instances get some.
+    /// The number of wanted requests. If few are left, fewer are granted, so that other instances get some.
     pub wanted: u32,
-    /// How long they count.
+    /// The time for which granted requests count.
     pub counts_for: Duration,
 }
 
-/// What a store has granted.
+/// Requests that the store has granted to an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
-    /// When, in milliseconds since 1970, by the database's clock.
+    /// The time at which they were granted, in milliseconds since 1970, by the database's clock.
     pub moment: i64,
-    /// How many requests, at least 1.
+    /// The number of requests, at least 1.
     pub requests: u32,
 }
 
-/// What became of an [`Ask`].
+/// The answer to a [`GrantRequest`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// `None`: all that the limit allows counts already.
+pub struct GrantResponse {
+    /// The grant, or `None` if the limit is reached.
     pub grant: Option<Grant>,
-    /// How many requests count now, these too.
+    /// The number of requests that count at this time, including the granted ones.
     pub used: u32,
-    /// How long it takes until the oldest of them no longer count.
+    /// The time after which the oldest of them no longer count.
     pub frees_in: Duration,
 }
 
-/// Grants requests to instances, each of which may answer as many. Times are those of the database's clock.
+/// Storage that grants requests to instances, each of which may then accept as many. Times are those of the
+/// database's clock. The trait has one implementation in `store`, for PostgreSQL, and one in the tests.
 pub trait Quota: Send + Sync {
-    /// Grants what there is of what is wanted. `None`: there is no such account, any more.
-    fn take(&self, ask: &Ask) -> Result<Option<Taken>, StorageError>;
+    /// Grants as many of the wanted requests as the limit allows. Returns `None` if the account does not exist any
+    /// more.
+    fn take(&self, request: &GrantRequest) -> Result<Option<GrantResponse>, StorageError>;
 
-    /// Takes back `unused` requests of a grant.
+    /// Returns `unused` requests of a grant to the quota.
     fn give_back(
         &self,
         account: AccountId,

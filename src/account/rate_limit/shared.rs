@@ -1,11 +1,10 @@
-//! Counts over all instances: the store grants requests, and each instance spends its grants.
+//! Counts requests over all instances: the store grants requests, and each instance uses its grants.
 //!
-//! A policy with a small limit is granted request by request: one statement each, which a search (it writes
-//! far more) hardly notices. Reads must not cost a round trip each: they are granted in blocks, which grow as
-//! long as they are used up quickly. A grant may be spent for [`SPEND_WITHIN`], and counts that much longer
-//! than a minute: so no 60 seconds hold more requests than the limit, however late each of them was spent.
-//! What is not spent in time is given back, and where little is left blocks are small: an account gets all of
-//! its quota, through whichever instances it asks.
+//! With a small limit, requests are granted one by one, with one statement each, which is little compared with the
+//! writes of a search. Reads must not need a round trip each, so they are granted in blocks, which grow as long as
+//! they are used up quickly. A grant may be used for [`SPEND_WITHIN`], and counts for that much longer than a minute.
+//! Thus no 60 seconds contain more requests than the limit, at any time of use. Unused requests are returned, and
+//! blocks are small if little is left, so an account gets all of its quota through any instances.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,43 +13,43 @@ use std::time::{Duration, Instant};
 use log::debug;
 use parking_lot::Mutex;
 
-use super::quota::{Ask, Grant, Quota, Taken};
-use super::{Policy, RateLimits, Standing, Uncounted, WINDOW_SECS};
-use crate::account::ledger::Ledger;
+use super::policy::{Policy, RateLimitError, RateLimitState, RateLimits, WINDOW_SECS};
+use super::quota::{Grant, GrantRequest, GrantResponse, Quota};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 
-/// How long a block may be spent. Longer: fewer round trips. Shorter: sooner given back, sooner free again.
+/// The time for which a block may be used. A longer time means fewer round trips; with a shorter time, unused
+/// requests are returned sooner.
 const SPEND_WITHIN: Duration = Duration::from_secs(2);
-/// How long a refusal is believed, at most: other instances may give back what they did not spend.
+/// The longest time for which a refusal is cached. Other instances may return unused requests.
 const REFUSED_FOR: Duration = Duration::from_secs(1);
-/// How long a request waits while another one of the same account and policy asks the store: as long as it would for a
-/// connection to ask by itself.
+/// The time for which a request waits while another one of the same account and policy queries the store. It equals
+/// the time for which it would wait for a connection.
 const WAIT: Duration = Duration::from_secs(5);
-/// Searches and streams up to this limit are granted one by one, and free again after 60 seconds sharp.
+/// The highest limit with which searches and streams are granted one by one, and count for exactly 60 seconds.
 const ONE_BY_ONE: u32 = 600;
 
 type Key = (AccountId, Policy);
 
-/// The grants of this instance.
+/// The grants of this instance, by account and policy.
 pub(super) struct Shared {
-    ledger: Arc<dyn Ledger>,
-    purses: Mutex<HashMap<Key, Arc<Mutex<Purse>>>>,
+    quota: Arc<dyn Quota>,
+    quotas: Mutex<HashMap<Key, Arc<Mutex<LocalQuota>>>>,
 }
 
-/// What this instance has of one account's quota. Its lock is held while the store is asked: whoever else
-/// wants of it spends of the same answer, or shares the same failure.
-struct Purse {
+/// The part of one account's quota that this instance has. Its lock is held while the store is queried: other
+/// requests wait for it and then use the same answer, or get the same failure.
+struct LocalQuota {
     block: Option<Block>,
-    /// How much the next block is to be.
+    /// The size of the next block.
     size: u32,
-    /// Beyond the block, when the store was last asked.
+    /// The requests that were left beyond the block when the store was last queried.
     free: u32,
-    /// When the oldest that counts no longer does.
+    /// The time at which the oldest counted request stops counting.
     frees_at: Instant,
-    /// Until then the store, which has refused, is not asked again.
+    /// The time before which the store is not queried again, because it has refused.
     refused_until: Instant,
-    /// When the store failed last.
+    /// The time at which the store failed last.
     failed_at: Option<Instant>,
     touched_at: Instant,
 }
@@ -62,21 +61,21 @@ struct Block {
     spend_until: Instant,
 }
 
-impl Purse {
+impl LocalQuota {
     fn new() -> Self {
         let now = Instant::now();
         let (block, failed_at) = (None, None);
         Self { block, size: 1, free: 0, frees_at: now, refused_until: now, failed_at, touched_at: now }
     }
 
-    /// Spends one request of the block, if there is one.
+    /// Uses one request of the block, if any is left.
     fn spend(&mut self, now: Instant) -> Option<Grant> {
         let block = self.block.as_mut().filter(|block| block.left > 0 && now < block.spend_until)?;
         block.left -= 1;
         Some(block.grant)
     }
 
-    /// Ends a block: gives what is left of it, and says how much the next one is to be.
+    /// Closes the block. Returns its unused requests, and sets the size of the next block.
     fn close(&mut self, most: u32, now: Instant) -> Option<(Grant, u32)> {
         let block = self.block.take()?;
         let spent = block.grant.requests - block.left;
@@ -87,10 +86,10 @@ impl Purse {
         (block.left > 0).then_some((block.grant, block.left))
     }
 
-    fn put(&mut self, taken: &Taken, limit: u32, asked_at: Instant) {
+    fn put(&mut self, taken: &GrantResponse, limit: u32, asked_at: Instant) {
         self.free = limit.saturating_sub(taken.used);
         self.frees_at = asked_at + taken.frees_in;
-        // Counted from before the store was asked: its answer may have been on its way for long.
+        // The time is measured from before the request to the store, whose answer may have taken long.
         let spend_until = asked_at + SPEND_WITHIN;
         if taken.grant.is_none() {
             self.refused_until = self.frees_at.min(asked_at + REFUSED_FOR);
@@ -98,11 +97,11 @@ impl Purse {
         self.block = taken.grant.map(|grant| Block { grant, left: grant.requests, spend_until });
     }
 
-    fn standing(&self, policy: Policy, limit: u32, now: Instant) -> Standing {
+    fn state(&self, policy: Policy, limit: u32, now: Instant) -> RateLimitState {
         let left = self.block.map_or(0, |block| block.left);
         let reset = self.frees_at.saturating_duration_since(now);
         let reset_secs = u64::try_from(reset.as_millis()).unwrap_or(u64::MAX).div_ceil(1000).max(1);
-        Standing { policy, limit, remaining: (self.free + left).min(limit), reset_secs }
+        RateLimitState { policy, limit, remaining: (self.free + left).min(limit), reset_secs }
     }
 
     fn is_idle(&self, now: Instant) -> bool {
@@ -111,8 +110,8 @@ impl Purse {
 }
 
 impl Shared {
-    pub(super) fn new(ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, purses: Mutex::default() }
+    pub(super) fn new(quota: Arc<dyn Quota>) -> Self {
+        Self { quota, quotas: Mutex::default() }
     }
 
     pub(super) fn count(
@@ -120,14 +119,14 @@ impl Shared {
         limits: &RateLimits,
         account: AccountId,
         policies: &[Policy],
-    ) -> Result<Vec<Standing>, Uncounted> {
+    ) -> Result<Vec<RateLimitState>, RateLimitError> {
         let mut spent: Vec<(Policy, Grant)> = Vec::new();
-        let mut standings = Vec::new();
+        let mut states = Vec::new();
         for &policy in policies {
             match self.spend((account, policy), limits.of(policy)) {
-                Ok((grant, standing)) => {
+                Ok((grant, state)) => {
                     spent.push((policy, grant));
-                    standings.push(standing);
+                    states.push(state);
                 }
                 Err(why) => {
                     spent.into_iter().for_each(|(policy, grant)| self.undo((account, policy), grant));
@@ -135,93 +134,91 @@ impl Shared {
                 }
             }
         }
-        Ok(standings)
+        Ok(states)
     }
 
-    fn spend(&self, key: Key, limit: u32) -> Result<(Grant, Standing), Uncounted> {
+    fn spend(&self, key: Key, limit: u32) -> Result<(Grant, RateLimitState), RateLimitError> {
         let policy = key.1;
         let came_at = Instant::now();
-        let purse = self.purse(key);
-        let mut purse = purse.try_lock_for(WAIT).ok_or_else(|| no_answer("others wait for it already"))?;
+        let local = self.local(key);
+        let mut local = local
+            .try_lock_for(WAIT)
+            .ok_or_else(|| no_answer("timed out waiting for the same query of another request"))?;
         let now = Instant::now();
-        purse.touched_at = now;
-        if let Some(grant) = purse.spend(now) {
-            return Ok((grant, purse.standing(policy, limit, now)));
+        local.touched_at = now;
+        if let Some(grant) = local.spend(now) {
+            return Ok((grant, local.state(policy, limit, now)));
         }
-        if now < purse.refused_until {
-            return Err(Uncounted::UsedUp(purse.standing(policy, limit, now)));
+        if now < local.refused_until {
+            return Err(RateLimitError::UsedUp(local.state(policy, limit, now)));
         }
-        if purse.failed_at.is_some_and(|at| at >= came_at) {
-            return Err(no_answer("it failed while this request waited for it"));
+        if local.failed_at.is_some_and(|at| at >= came_at) {
+            return Err(no_answer("the store failed while this request waited"));
         }
-        self.refill(key, &mut purse, limit)?;
-        // The answer may have taken long.
+        self.refill(key, &mut local, limit)?;
+        // The answer of the store may have taken long.
         let now = Instant::now();
-        match purse.spend(now) {
-            Some(grant) => Ok((grant, purse.standing(policy, limit, now))),
-            None if purse.block.is_some() => Err(no_answer("it came too late to count on it")),
-            None => Err(Uncounted::UsedUp(purse.standing(policy, limit, now))),
+        match local.spend(now) {
+            Some(grant) => Ok((grant, local.state(policy, limit, now))),
+            None if local.block.is_some() => Err(no_answer("the answer came too late to be used")),
+            None => Err(RateLimitError::UsedUp(local.state(policy, limit, now))),
         }
     }
 
-    fn refill(&self, key: Key, purse: &mut Purse, limit: u32) -> Result<(), Uncounted> {
-        let Some(quota) = self.ledger.quota() else { return Ok(()) };
+    fn refill(&self, key: Key, local: &mut LocalQuota, limit: u32) -> Result<(), RateLimitError> {
         let asked_at = Instant::now();
-        match ask(quota, key, purse, limit, asked_at) {
+        match ask(&*self.quota, key, local, limit, asked_at) {
             Ok(Some(taken)) => {
-                purse.put(&taken, limit, asked_at);
+                local.put(&taken, limit, asked_at);
                 Ok(())
             }
-            Ok(None) => Err(Uncounted::UnknownAccount),
+            Ok(None) => Err(RateLimitError::UnknownAccount),
             Err(error) => {
-                purse.failed_at = Some(Instant::now());
-                Err(Uncounted::Storage(error))
+                local.failed_at = Some(Instant::now());
+                Err(RateLimitError::Storage(error))
             }
         }
     }
 
-    /// The request was not answered after all: another of its policies is used up.
+    /// Reverts a count, because the request is refused by another of its policies.
     fn undo(&self, key: Key, grant: Grant) {
-        let purse = self.purse(key);
-        // Where others wait for the store it counts until its time is over, as what cannot be given back does.
-        let Some(mut purse) = purse.try_lock_for(WAIT) else { return };
-        match purse.block.as_mut().filter(|block| block.grant == grant && grant.requests > 1) {
+        let local = self.local(key);
+        // If the lock is not free in time, the request counts until its time is over, as if it could not be returned.
+        let Some(mut local) = local.try_lock_for(WAIT) else { return };
+        match local.block.as_mut().filter(|block| block.grant == grant && grant.requests > 1) {
             Some(block) => block.left += 1,
-            None => {
-                self.ledger.quota().map(|quota| give_back(quota, key, grant, 1).is_ok());
-            }
+            None => drop(give_back(&*self.quota, key, grant, 1)),
         }
     }
 
-    fn purse(&self, key: Key) -> Arc<Mutex<Purse>> {
-        let mut purses = self.purses.lock();
-        Arc::clone(purses.entry(key).or_insert_with(|| Arc::new(Mutex::new(Purse::new()))))
+    fn local(&self, key: Key) -> Arc<Mutex<LocalQuota>> {
+        let mut quotas = self.quotas.lock();
+        Arc::clone(quotas.entry(key).or_insert_with(|| Arc::new(Mutex::new(LocalQuota::new()))))
     }
 
-    /// Gives back what was not spent in time, and forgets accounts that made no request lately.
+    /// Returns requests that were not used in time, and removes accounts without recent requests.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
-        let purses: Vec<_> =
-            self.purses.lock().iter().map(|(key, purse)| (*key, Arc::clone(purse))).collect();
-        let Some(quota) = self.ledger.quota() else { return };
-        for (key, purse) in purses {
-            // One that is locked is being used.
-            let Some(mut purse) = purse.try_lock() else { continue };
-            if purse.block.is_some_and(|block| now >= block.spend_until)
-                && let Some((grant, unused)) = purse.close(u32::MAX, now)
-                && give_back(quota, key, grant, unused).is_err()
+        let quotas: Vec<_> =
+            self.quotas.lock().iter().map(|(key, local)| (*key, Arc::clone(local))).collect();
+        for (key, local) in quotas {
+            // A locked quota is in use, so it is skipped.
+            let Some(mut local) = local.try_lock() else { continue };
+            if local.block.is_some_and(|block| now >= block.spend_until)
+                && let Some((grant, unused)) = local.close(u32::MAX, now)
+                && give_back(&*self.quota, key, grant, unused).is_err()
             {
-                // The store is away: the housekeeper has more to do than wait for it.
+                // The store does not answer, and the maintenance thread must not wait for it again.
                 break;
             }
         }
-        self.purses.lock().retain(|_, purse| {
-            Arc::strong_count(purse) > 1 || purse.try_lock().is_none_or(|purse| !purse.is_idle(now))
+        self.quotas.lock().retain(|_, local| {
+            Arc::strong_count(local) > 1 || local.try_lock().is_none_or(|local| !local.is_idle(now))
         });
     }
 }
 
-/// How many requests are granted at once, at most.
+/// Returns the maximum number of requests that are granted at once.
 fn largest_block(policy: Policy, limit: u32) -> u32 {
     let most = match policy {
         Policy::Read => limit / 10,
@@ -233,31 +230,32 @@ fn largest_block(policy: Policy, limit: u32) -> u32 {
 
 fn counts_for(largest_block: u32) -> Duration {
     let window = Duration::from_secs(WINDOW_SECS.unsigned_abs());
-    // What is granted one by one is spent at once.
+    // A request that is granted alone is used at once.
     if largest_block == 1 { window } else { window + SPEND_WITHIN }
 }
 
-/// Asks the store for the next block. Gives back first what is left of the last one: where that finds the store away,
-/// it is not asked once more.
+/// Queries the store for the next block, after returning the rest of the last one. If the store is unavailable for
+/// that, it is not queried again.
 fn ask(
     quota: &dyn Quota,
     key: Key,
-    purse: &mut Purse,
+    local: &mut LocalQuota,
     limit: u32,
     asked_at: Instant,
-) -> Result<Option<Taken>, StorageError> {
+) -> Result<Option<GrantResponse>, StorageError> {
     let (account, policy) = key;
     let most = largest_block(policy, limit);
-    if let Some((grant, unused)) = purse.close(most, asked_at)
+    if let Some((grant, unused)) = local.close(most, asked_at)
         && let Err(error) = give_back(quota, key, grant, unused)
         && error.is_unavailable()
     {
         return Err(error);
     }
-    quota.take(&Ask { account, policy, limit, wanted: purse.size, counts_for: counts_for(most) })
+    quota.take(&GrantRequest { account, policy, limit, wanted: local.size, counts_for: counts_for(most) })
 }
 
-/// What cannot be given back counts until its time is over: never too little.
+/// Returns unused requests to the store. If that fails, they count until their time is over, so that the limit is not
+/// exceeded.
 fn give_back(
     quota: &dyn Quota,
     (account, policy): Key,
@@ -265,13 +263,13 @@ fn give_back(
     unused: u32,
 ) -> Result<(), StorageError> {
     quota.give_back(account, policy, grant, unused).inspect_err(|error| {
-        debug!("requests that were granted and not made could not be given back: {error}");
+        debug!("cannot return unused requests to the store: {error}");
     })
 }
 
-/// The store's answer is missing, says why.
-fn no_answer(why: &str) -> Uncounted {
-    Uncounted::Storage(StorageError::unavailable(format!("no answer about the rate limit: {why}")))
+/// Creates the error for a missing answer of the store.
+fn no_answer(why: &str) -> RateLimitError {
+    RateLimitError::Storage(StorageError::unavailable(format!("cannot check the rate limit: {why}")))
 }
 
 #[cfg(test)]
@@ -279,27 +277,20 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    use jiff::Timestamp;
     use parking_lot::Condvar;
 
     use super::*;
-    use crate::account::account::Account;
-    use crate::account::audit::Origin;
-    use crate::account::credits::Cycle;
-    use crate::account::key::{KeyHash, KeyRecord};
-    use crate::account::ledger::{Erased, Erasure};
-    use crate::base::ids::KeyId;
 
-    /// A store that fails each question about limits, once it is told to; nothing else is asked of it.
+    /// A store that fails every request about limits until the test allows it to answer.
     #[derive(Default)]
-    struct Away {
+    struct UnavailableStore {
         may_answer: Mutex<bool>,
         told: Condvar,
         asked: AtomicUsize,
         given_back: AtomicUsize,
     }
 
-    impl Away {
+    impl UnavailableStore {
         fn fail(&self, count: &AtomicUsize) -> StorageError {
             count.fetch_add(1, Ordering::SeqCst);
             let mut may_answer = self.may_answer.lock();
@@ -315,8 +306,8 @@ mod tests {
         }
     }
 
-    impl Quota for Away {
-        fn take(&self, _: &Ask) -> Result<Option<Taken>, StorageError> {
+    impl Quota for UnavailableStore {
+        fn take(&self, _: &GrantRequest) -> Result<Option<GrantResponse>, StorageError> {
             Err(self.fail(&self.asked))
         }
 
@@ -325,77 +316,22 @@ mod tests {
         }
     }
 
-    impl Ledger for Away {
-        fn quota(&self) -> Option<&dyn Quota> {
-            Some(self)
-        }
-        fn add_account(&self, _: &Account, _: &Origin) -> Result<bool, StorageError> {
-            unreachable!()
-        }
-        fn account(&self, _: AccountId) -> Result<Option<Account>, StorageError> {
-            unreachable!()
-        }
-        fn account_by_email(&self, _: &str) -> Result<Option<Account>, StorageError> {
-            unreachable!()
-        }
-        fn accounts(&self) -> Result<Vec<Account>, StorageError> {
-            unreachable!()
-        }
-        fn set_plan(&self, _: AccountId, _: &str, _: Timestamp, _: &Origin) -> Result<bool, StorageError> {
-            unreachable!()
-        }
-        fn close_account(
-            &self,
-            _: AccountId,
-            _: Timestamp,
-            _: &Origin,
-        ) -> Result<Option<Erased>, StorageError> {
-            unreachable!()
-        }
-        fn erase_closed(&self, _: AccountId) -> Result<Erasure, StorageError> {
-            unreachable!()
-        }
-        fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
-            unreachable!()
-        }
-        fn add_key(&self, _: &KeyRecord, _: &Origin) -> Result<bool, StorageError> {
-            unreachable!()
-        }
-        fn key_by_hash(&self, _: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
-            unreachable!()
-        }
-        fn keys(&self, _: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
-            unreachable!()
-        }
-        fn revoke_key(&self, _: KeyId, _: Timestamp, _: &Origin) -> Result<bool, StorageError> {
-            unreachable!()
-        }
-        fn touch_keys(&self, _: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
-            unreachable!()
-        }
-        fn credits_used(&self, _: AccountId, _: Cycle) -> Result<u64, StorageError> {
-            unreachable!()
-        }
-        fn ping(&self) -> Result<(), StorageError> {
-            unreachable!()
-        }
-    }
-
-    fn failed(outcome: &Result<(Grant, Standing), Uncounted>) -> bool {
-        matches!(outcome, Err(Uncounted::Storage(error)) if error.is_unavailable())
+    fn failed(outcome: &Result<(Grant, RateLimitState), RateLimitError>) -> bool {
+        matches!(outcome, Err(RateLimitError::Storage(error)) if error.is_unavailable())
     }
 
     #[test]
-    fn those_who_wait_for_the_same_answer_share_its_failure() {
+    fn waiting_requests_share_a_failure_of_the_store() {
         const REQUESTS: usize = 8;
-        let store = Arc::new(Away::default());
+        let store = Arc::new(UnavailableStore::default());
         let shared = Shared::new(Arc::clone(&store) as _);
         let key = (AccountId::new(), Policy::Search);
-        let purse = shared.purse(key);
+        let local = shared.local(key);
         thread::scope(|scope| {
             let requests: Vec<_> = (0..REQUESTS).map(|_| scope.spawn(|| shared.spend(key, 30))).collect();
-            // One asks, and the others have come: they hold the purse, and so do the table and this test.
-            while Arc::strong_count(&purse) < REQUESTS + 2 || store.asked.load(Ordering::SeqCst) == 0 {
+            // One thread queries the store, and the others have arrived. They hold the quota, and so do the table and
+            // this test.
+            while Arc::strong_count(&local) < REQUESTS + 2 || store.asked.load(Ordering::SeqCst) == 0 {
                 thread::yield_now();
             }
             store.answer();
@@ -404,19 +340,19 @@ mod tests {
             }
         });
         assert_eq!(store.asked.load(Ordering::SeqCst), 1);
-        // Whoever comes later asks again.
+        // A later request queries the store again.
         assert!(failed(&shared.spend(key, 30)));
         assert_eq!(store.asked.load(Ordering::SeqCst), 2);
     }
 
     #[test]
-    fn a_store_that_is_away_is_asked_once_for_a_request() {
-        let store = Arc::new(Away::default());
+    fn an_unavailable_store_is_asked_once_for_each_request() {
+        let store = Arc::new(UnavailableStore::default());
         store.answer();
         let shared = Shared::new(Arc::clone(&store) as _);
         let key = (AccountId::new(), Policy::Read);
         let grant = Grant { moment: 1, requests: 4 };
-        shared.purse(key).lock().block = Some(Block { grant, left: 2, spend_until: Instant::now() });
+        shared.local(key).lock().block = Some(Block { grant, left: 2, spend_until: Instant::now() });
         assert!(failed(&shared.spend(key, 120)));
         let asked = (store.given_back.load(Ordering::SeqCst), store.asked.load(Ordering::SeqCst));
         assert_eq!(asked, (1, 0));

@@ -1,74 +1,74 @@
-//! Counts of one process: the moments of the last minute, of each account and policy.
+//! Counts the requests of one process: the times of the last minute, by account and policy.
 
 use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::{Policy, RateLimits, Standing, WINDOW_SECS};
+use super::policy::{Policy, RateLimitState, RateLimits, WINDOW_SECS};
 use crate::base::ids::AccountId;
 
 const WINDOW_MS: i64 = WINDOW_SECS * 1000;
 
-/// Counts requests exactly: at most as many moments are kept as the limit allows, so that no burst over a
-/// window's edge gets through.
+/// An exact counter of requests. It stores at most as many times as the limit allows, and a burst around the edge of
+/// a window does not exceed the limit.
 #[derive(Debug, Default)]
 pub(super) struct Windows {
     windows: Mutex<HashMap<(AccountId, Policy), VecDeque<i64>>>,
 }
 
 impl Windows {
-    /// Counts one request under each of `policies`, or under none if one of them is used up: that one's
-    /// standing.
+    /// Counts one request for each of `policies`, or for none of them if one is exhausted. The error is the state of
+    /// that policy.
     pub(super) fn count(
         &self,
         limits: &RateLimits,
         account: AccountId,
         policies: &[Policy],
         now: Timestamp,
-    ) -> Result<Vec<Standing>, Standing> {
+    ) -> Result<Vec<RateLimitState>, RateLimitState> {
         let now = now.as_millisecond();
         let mut windows = self.windows.lock();
         for &policy in policies {
             let window = windows.entry((account, policy)).or_default();
-            forget_old(window, now);
+            remove_old(window, now);
             if window.len() >= limits.of(policy) as usize {
-                return Err(standing(limits, policy, window, now));
+                return Err(state(limits, policy, window, now));
             }
         }
-        let mut standings = Vec::with_capacity(policies.len());
+        let mut states = Vec::with_capacity(policies.len());
         for &policy in policies {
             let window = windows.entry((account, policy)).or_default();
             window.push_back(now);
-            standings.push(standing(limits, policy, window, now));
+            states.push(state(limits, policy, window, now));
         }
-        Ok(standings)
+        Ok(states)
     }
 
-    /// Frees the memory of accounts that made no request for a minute.
+    /// Removes accounts that made no request for a minute.
     pub(super) fn sweep(&self, now: Timestamp) {
         let now = now.as_millisecond();
         self.windows.lock().retain(|_, window| {
-            forget_old(window, now);
+            remove_old(window, now);
             !window.is_empty()
         });
     }
 }
 
-fn standing(limits: &RateLimits, policy: Policy, window: &VecDeque<i64>, now: i64) -> Standing {
+fn state(limits: &RateLimits, policy: Policy, window: &VecDeque<i64>, now: i64) -> RateLimitState {
     let limit = limits.of(policy);
     let used = u32::try_from(window.len()).unwrap_or(u32::MAX);
     let left_ms = window.front().map_or(WINDOW_MS, |oldest| oldest + WINDOW_MS - now);
     let reset_secs = u64::try_from(left_ms).unwrap_or(0).div_ceil(1000).max(1);
-    Standing { policy, limit, remaining: limit.saturating_sub(used), reset_secs }
+    RateLimitState { policy, limit, remaining: limit.saturating_sub(used), reset_secs }
 }
 
-fn forget_old(window: &mut VecDeque<i64>, now: i64) {
-    // A clock that was set back leaves moments in the future: they would block for longer than a minute.
+fn remove_old(window: &mut VecDeque<i64>, now: i64) {
+    // A clock that was set back leaves times in the future, which would block for longer than a minute.
     while window.back().is_some_and(|moment| *moment > now) {
         window.pop_back();
     }
-    // The rest is in order: each call costs what it forgets, however large the limit is.
+    // The rest is in order, so a call only processes what it removes, even with a large limit.
     while window.front().is_some_and(|moment| *moment <= now - WINDOW_MS) {
         window.pop_front();
     }
@@ -91,7 +91,7 @@ mod tests {
             account: AccountId,
             policies: &[Policy],
             now: Timestamp,
-        ) -> Result<Vec<Standing>, Standing> {
+        ) -> Result<Vec<RateLimitState>, RateLimitState> {
             self.1.count(&self.0, account, policies, now)
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_place_is_given_and_comes_back_after_a_minute() {
+    fn the_last_request_is_granted_and_is_free_again_after_a_minute() {
         let (limiter, account) = (limiter(2), AccountId::new());
         let first = limiter.count(account, &[Policy::Search], at(0)).unwrap()[0];
         assert_eq!((first.limit, first.remaining, first.reset_secs), (2, 1, 60));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_blocks_nobody() {
+    fn a_clock_that_was_set_back_blocks_no_account() {
         let (limiter, account) = (limiter(2), AccountId::new());
         for moment in [0, 50_000] {
             limiter.count(account, &[Policy::Search], at(moment)).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_frees_quiet_accounts_alone() {
+    fn a_sweep_frees_only_idle_accounts() {
         let limiter = limiter(10);
         limiter.count(AccountId::new(), &[Policy::Search], at(0)).unwrap();
         limiter.count(AccountId::new(), &[Policy::Search], at(50_000)).unwrap();
@@ -162,7 +162,7 @@ mod tests {
                     taken.push(now);
                 } else {
                     let in_window = taken.iter().filter(|moment| **moment > now - WINDOW_MS).count();
-                    prop_assert_eq!(in_window, limit as usize, "refused though there was room");
+                    prop_assert_eq!(in_window, limit as usize, "refused below the limit");
                 }
             }
             for (index, from) in taken.iter().enumerate() {

@@ -1,9 +1,11 @@
-//! How often it may be tried to sign in: for an email address, whether an account has it or not, by a client's network,
-//! and for one by the other. Whoever tries from one network alone locks no owner out who comes from another.
+//! Limits on attempts to sign in. There are limits for each email address, whether or not an account has it, for each
+//! client network, and for each pair of both. Guesses from one network do not lock out an owner who signs in from
+//! another.
 //!
-//! A subject may be tried so many times at once, and once more after each interval (the generic cell rate algorithm: one
-//! number a subject, one statement an attempt, exact however many instances there are). Counted before the password is
-//! looked at, so that attempts at the same time count too; one that succeeds is given back.
+//! A subject has a burst of attempts, and one more after each interval (the generic cell rate algorithm). It needs
+//! one number for each subject and one statement for each attempt, and is exact with any number of instances. An
+//! attempt counts before the password is verified, so that simultaneous attempts count too. A successful attempt is
+//! subtracted again.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,44 +14,46 @@ use sha2::{Digest, Sha256};
 
 use crate::base::ids::AccountId;
 
-/// What is counted.
+/// The number and rate of attempts that are allowed for a subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// So many at once.
+    /// The size of a burst.
     pub at_once: u32,
-    /// And one more each time that this has passed.
+    /// The interval after which one more attempt is allowed.
     pub every: Duration,
 }
 
-/// For one email address by one network, and for confirming a password: a thousand guesses a day.
+/// The limit for one email address from one network, and for confirming a password: about a thousand guesses a day.
 pub const BY_PAIR: Allowance = Allowance { at_once: 10, every: Duration::from_secs(90) };
-/// For one email address by all: some 4,000 guesses a day, which find no password of twelve characters.
+/// The limit for one email address from all networks: about 4,000 guesses a day, which do not find a password of
+/// twelve characters.
 pub const BY_EMAIL: Allowance = Allowance { at_once: 50, every: Duration::from_secs(20) };
-/// For one network: an office behind one address signs in within a minute, and who tries many accounts is slow.
+/// The limit for one network. The users of an office with one address can sign in within a minute, and a client that
+/// tries many accounts is slow.
 pub const BY_NETWORK: Allowance = Allowance { at_once: 50, every: Duration::from_secs(15) };
 
-/// Whose attempts are counted together: a hash, so that the table tells nobody who has tried.
+/// The subject of a limit, as a hash, so that the table does not show who has tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Subject(pub [u8; 32]);
 
 impl Subject {
-    /// An email address, in lower case.
+    /// Returns the subject for an email address in lower case.
     pub fn email(email: &str) -> Self {
         Self::of("email", email)
     }
 
-    /// The network of a client: its IPv4 address, or the first 64 bits of its IPv6 address, which is what one
-    /// customer of a provider has at least.
+    /// Returns the subject for the network of a client: its IPv4 address, or the first 64 bits of its IPv6 address.
+    /// Providers assign no smaller IPv6 networks to customers.
     pub fn network(client: Option<IpAddr>) -> Self {
         Self::of("network", &network(client))
     }
 
-    /// An email address, in lower case, by a network.
+    /// Returns the subject for an email address in lower case and a network.
     pub fn pair(email: &str, client: Option<IpAddr>) -> Self {
         Self::of("pair", &format!("{} {email}", network(client)))
     }
 
-    /// Who is signed in and confirms their password.
+    /// Returns the subject for a signed-in user who confirms the password.
     pub fn confirming(account: AccountId) -> Self {
         Self::of("confirming", &account.to_string())
     }
@@ -70,27 +74,28 @@ fn network(client: Option<IpAddr>) -> String {
     }
 }
 
-/// What became of an attempt.
+/// The result of counting an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// It counts, and may go on.
+    /// The attempt counts and is allowed.
     Allowed,
-    /// There were too many; the next one may come after this time.
+    /// There were too many attempts. The next one is allowed after this time.
     Refused(Duration),
 }
 
 impl Allowance {
-    /// The interval, in milliseconds.
+    /// Returns the interval in milliseconds.
     pub fn every_ms(&self) -> i64 {
         i64::try_from(self.every.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// How far ahead of the present the number of a subject may be, in milliseconds.
+    /// Returns the maximum distance of a subject's number from the current time, in milliseconds.
     pub fn ahead_ms(&self) -> i64 {
         self.every_ms().saturating_mul(i64::from(self.at_once))
     }
 
-    /// How long a subject must wait whose number is `due`, by a clock that shows `now` (both milliseconds since 1970).
+    /// Returns the time for which a subject with the number `due` must wait, by a clock that shows `now`. Both are in
+    /// milliseconds since 1970.
     pub fn wait(&self, due: i64, now: i64) -> Duration {
         let wait = due.saturating_add(self.every_ms()).saturating_sub(self.ahead_ms()).saturating_sub(now);
         Duration::from_millis(u64::try_from(wait).unwrap_or(0).max(1))
@@ -115,9 +120,9 @@ mod tests {
     }
 
     #[test]
-    fn the_wait_is_until_one_more_fits() {
+    fn the_wait_lasts_until_one_more_attempt_is_allowed() {
         let allowance = Allowance { at_once: 2, every: Duration::from_secs(10) };
-        // Two at 0: the number is 20 s ahead, and the third fits in after 10 s.
+        // After two attempts at 0 the number is 20 s ahead, and the third attempt is allowed after 10 s.
         assert_eq!(allowance.wait(20_000, 0), Duration::from_secs(10));
         assert_eq!(allowance.wait(20_000, 9_000), Duration::from_secs(1));
         assert_eq!(allowance.wait(20_000, 60_000), Duration::from_millis(1));

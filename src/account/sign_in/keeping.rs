@@ -1,4 +1,4 @@
-//! What signing in asks of storage. `store` implements it, once for each database.
+//! [`SignInStore`]: storage of passwords, sessions and set-up links.
 
 use jiff::Timestamp;
 
@@ -10,27 +10,28 @@ use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, SessionId};
 use crate::base::storage::StorageError;
 
-/// A link that sets a password, once.
+/// A link with which a password is set once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetUpLink {
-    /// What the store knows it by.
+    /// The hash of the link's token.
     pub token: TokenHash,
-    /// Whose password.
+    /// The account whose password it sets.
     pub account: AccountId,
-    /// When it was made.
+    /// The time at which it was created.
     pub created_at: Timestamp,
-    /// When it ends.
+    /// The time at which it expires.
     pub expires_at: Timestamp,
 }
 
-/// Keeps passwords, sessions and set-up links. Every change but the passing of time is noted in the audit, with its
-/// origin. None is made for an account that is being deleted.
+/// The storage of passwords, sessions and set-up links. Every change except expiry is recorded in the audit with its
+/// origin. Nothing is created for an account that is being deleted. `store` is the only implementation: the trait
+/// keeps SQL out of this layer.
 pub trait SignInStore: Send + Sync {
-    /// The hash of an account's password, a PHC string. `None`: it has none.
+    /// Returns the hash of an account's password as a PHC string, or `None` if the account has no password.
     fn password(&self, account: AccountId) -> Result<Option<String>, StorageError>;
 
-    /// Sets a password instead of the one with the hash `known`, and ends all sessions; set-up links are void.
-    /// `false`: no such account, or its password is another one by now.
+    /// Replaces the password with the hash `known`, ends all sessions and voids set-up links. Returns `false` if the
+    /// account is unknown or its password has changed.
     fn set_password(
         &self,
         account: AccountId,
@@ -40,8 +41,8 @@ pub trait SignInStore: Send + Sync {
         by: &Origin,
     ) -> Result<bool, StorageError>;
 
-    /// Begins a session for whoever knew the password with the hash `known`. `false`: no such account, or its password
-    /// is another one by now.
+    /// Creates a session for a user who entered the password with the hash `known`. Returns `false` if the account is
+    /// unknown or its password has changed.
     fn open_session(
         &self,
         session: &Session,
@@ -50,16 +51,16 @@ pub trait SignInStore: Send + Sync {
         by: &Origin,
     ) -> Result<bool, StorageError>;
 
-    /// The session of that token and its account, if it has not expired.
+    /// Returns the session with that token and its account, if it has not expired.
     fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>, StorageError>;
 
-    /// Notes that a session was used, and when it ends now. Never moves a date back.
+    /// Records that a session was used, and its new time of expiry. Recorded times never become earlier.
     fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<(), StorageError>;
 
-    /// The sessions of an account that have not expired, the one last used first.
+    /// Returns the sessions of an account that have not expired, the most recently used one first.
     fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError>;
 
-    /// Ends a session of that account. `false`: it has no such session.
+    /// Ends a session of that account. Returns `false` if the account has no such session.
     fn end_session(
         &self,
         account: AccountId,
@@ -68,13 +69,14 @@ pub trait SignInStore: Send + Sync {
         by: &Origin,
     ) -> Result<bool, StorageError>;
 
-    /// Adds a link; earlier ones of the account are void. `false`: no such account.
+    /// Adds a link and voids earlier ones of the account. Returns `false` if the account is unknown.
     fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError>;
 
-    /// Whose password that link sets, if it is still good.
+    /// Returns the account whose password that link sets, if the link is valid.
     fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError>;
 
-    /// Uses a link up: sets the password of its account and ends all sessions of it. `None`: it is not good (any more).
+    /// Consumes a link: sets the password of its account and ends all sessions. Returns `None` if the link is not
+    /// valid.
     fn use_set_up_link(
         &self,
         token: &TokenHash,
@@ -83,7 +85,7 @@ pub trait SignInStore: Send + Sync {
         by: &Origin,
     ) -> Result<Option<Account>, StorageError>;
 
-    /// Gives an account a role. `false`: no such account.
+    /// Changes the role of an account. Returns `false` if the account is unknown.
     fn set_role(
         &self,
         account: AccountId,
@@ -100,9 +102,9 @@ pub trait SignInStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Attempt, StorageError>;
 
-    /// Gives an attempt back: it succeeded.
-    fn forgive(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError>;
+    /// Subtracts an attempt that succeeded.
+    fn return_attempt(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError>;
 
-    /// Removes sessions and links that have expired, and counts of attempts that hold nobody back.
-    fn forget_expired(&self, now: Timestamp) -> Result<(), StorageError>;
+    /// Removes expired sessions and links, and counts of attempts that have no effect any more.
+    fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError>;
 }

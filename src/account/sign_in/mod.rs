@@ -1,13 +1,13 @@
-//! Signing in to the web app: passwords, sessions, set-up links.
+//! Sign-in to the web app: passwords, sessions, set-up links.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`service`] | the use cases: sign in, who is it, sign out, set up, change the password |
-//! | [`password`] | which passwords are taken; Argon2id, a few at a time |
-//! | [`token`] | random tokens and what the store knows them by |
-//! | [`session`] | sessions, and how long they last |
-//! | [`attempts`] | how often it may be tried |
-//! | [`keeping`] | what this asks of storage |
+//! | [`service`] | the use cases: sign in, read the session, sign out, set up, change the password |
+//! | [`password`] | rules for passwords, and Argon2id with bounded concurrency |
+//! | [`token`] | random tokens and their hashes |
+//! | [`session`] | sessions and their lifetimes |
+//! | [`attempts`] | limits on attempts to sign in |
+//! | [`keeping`] | the storage trait of sign-in |
 
 pub mod attempts;
 pub mod keeping;

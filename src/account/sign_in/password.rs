@@ -1,4 +1,4 @@
-//! Passwords: which are taken, and Argon2id, a few at a time.
+//! Passwords: the rules for new ones, and Argon2id with bounded concurrency.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -14,51 +14,56 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::base::secret::Secret;
 
-/// The fewest characters: a guesser who is held to a thousand tries a day gets nowhere.
+/// The minimum number of characters of a password, which suffices against a thousand guesses a day.
 pub const LEAST_CHARS: usize = 12;
-/// The most bytes: nobody remembers more, and hashing must not cost more.
+/// The maximum number of bytes of a password, which bounds the work of hashing.
 pub const MOST_BYTES: usize = 1024;
-/// Different characters that a password has at least.
+/// The minimum number of different characters of a password.
 const LEAST_DIFFERENT: usize = 5;
 
-/// OWASP's figures for Argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane.
+/// OWASP's parameters for Argon2id (Password Storage Cheat Sheet): 19 MiB, two passes, one lane.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const SALT_BYTES: usize = 16;
 const HASH_BYTES: usize = 32;
 
-/// Hashes at once, at most: each takes a core and 19 MiB for some 20 ms.
+/// The maximum number of hashes that are computed at once. Each uses a core and 19 MiB for about 20 ms.
 const MOST_AT_ONCE: usize = 4;
-/// How many may wait for their turn; more are told to come back.
+/// The maximum number of callers that wait for a hash. Further ones are refused.
 const MOST_WAITING: usize = 64;
-/// How long they wait at most.
+/// The longest time for which they wait.
 const WAIT: Duration = Duration::from_secs(5);
 
-/// A password as it was typed, in one of its spellings: what looks the same is the same (NFKC). Prints as redacted.
+/// A password in NFKC, so that spellings that look equal are equal. Its debug output is redacted.
 #[derive(Debug, Clone)]
 pub struct Password(Secret<String>);
 
-/// Why a password is not taken.
+/// The reasons why a new password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WeakPassword {
-    /// Fewer than [`LEAST_CHARS`] characters.
+    /// The password has fewer than [`LEAST_CHARS`] characters.
     TooShort,
-    /// More than [`MOST_BYTES`] bytes.
+    /// The password has more than [`MOST_BYTES`] bytes.
     TooLong,
-    /// Hardly any different characters.
-    TooPlain,
-    /// It is the email address, or the other way round.
-    LikeTheEmail,
+    /// The password has fewer than five different characters.
+    TooUniform,
+    /// The password is the email address, ignoring case.
+    EqualsEmail,
 }
 
 impl fmt::Display for WeakPassword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooShort => write!(f, "A password has at least {LEAST_CHARS} characters."),
-            Self::TooLong => write!(f, "A password has at most {MOST_BYTES} bytes."),
-            Self::TooPlain => write!(f, "A password has at least {LEAST_DIFFERENT} different characters."),
-            Self::LikeTheEmail => f.write_str("A password must not be your email address."),
+            Self::TooShort => {
+                write!(f, "The password is too short: at least {LEAST_CHARS} characters are required.")
+            }
+            Self::TooLong => write!(f, "The password is too long: at most {MOST_BYTES} bytes are allowed."),
+            Self::TooUniform => write!(
+                f,
+                "The password repeats too few characters: at least {LEAST_DIFFERENT} different ones are required."
+            ),
+            Self::EqualsEmail => f.write_str("The password is your email address: choose a different one."),
         }
     }
 }
@@ -66,17 +71,17 @@ impl fmt::Display for WeakPassword {
 impl std::error::Error for WeakPassword {}
 
 impl Password {
-    /// What somebody typed.
+    /// Creates a password from the text that was typed.
     pub fn new(typed: &str) -> Self {
-        // Longer ones are refused, or wrong: no work is spent on them.
+        // Longer texts are refused or wrong, so they need no normalisation.
         let text = if typed.len() > MOST_BYTES { typed.to_owned() } else { typed.nfkc().collect() };
         Self(Secret::new(text))
     }
 
-    /// Whether it may become the password of the account with that email address.
+    /// Checks whether the password may be used for the account with that email address.
     ///
     /// # Errors
-    /// [`WeakPassword`].
+    /// Returns [`WeakPassword`] if it may not.
     pub fn check(&self, email: &str) -> Result<(), WeakPassword> {
         let text = self.0.expose();
         if text.len() > MOST_BYTES {
@@ -89,33 +94,33 @@ impl Password {
         different.sort_unstable();
         different.dedup();
         if different.len() < LEAST_DIFFERENT {
-            return Err(WeakPassword::TooPlain);
+            return Err(WeakPassword::TooUniform);
         }
         if text.to_lowercase() == email.to_lowercase() {
-            return Err(WeakPassword::LikeTheEmail);
+            return Err(WeakPassword::EqualsEmail);
         }
         Ok(())
     }
 }
 
-/// Why nothing was hashed.
+/// The reasons why no hash was computed.
 #[derive(Debug)]
 pub enum HashingError {
-    /// Too many wait already, or the turn did not come in time.
+    /// Too many callers are already waiting, or no hash could be started in time.
     Busy,
-    /// The system gave no random numbers.
+    /// The system provided no random numbers.
     Random(getrandom::Error),
-    /// Argon2 failed: no memory, most likely.
-    Failed,
+    /// Argon2 failed, most likely because there is not enough memory.
+    Failed(argon2::password_hash::Error),
 }
 
-/// Hashes passwords, a few at a time: who waits does so in line, however many come.
+/// A hasher of passwords. It computes a few hashes at a time, and further callers wait in a bounded queue.
 pub struct PasswordHasher {
     argon2: Argon2<'static>,
     line: Mutex<Line>,
     turn: Condvar,
-    /// Verified against where there is no account or no password: it takes as long, and never fits.
-    nobody: String,
+    /// A hash to verify against if there is no account or no password. It takes equally long and never matches.
+    dummy: String,
 }
 
 struct Line {
@@ -124,10 +129,10 @@ struct Line {
 }
 
 impl PasswordHasher {
-    /// With the figures above.
+    /// Creates a hasher with the parameters of this module.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// Returns an error if the system provides no random numbers.
     pub fn new() -> Result<Self, getrandom::Error> {
         let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(HASH_BYTES)).unwrap_or_default();
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -135,34 +140,34 @@ impl PasswordHasher {
             argon2: Argon2::new(Algorithm::Argon2id, Version::V0x13, params),
             line: Mutex::new(Line { free: (cores / 2).clamp(1, MOST_AT_ONCE), waiting: 0 }),
             turn: Condvar::new(),
-            nobody: hash_of_nobody()?,
+            dummy: random_hash()?,
         })
     }
 
-    /// The PHC string of a password, with a new salt.
+    /// Returns the PHC string of a password with a new salt.
     ///
     /// # Errors
-    /// [`HashingError`].
+    /// Returns [`HashingError`] if no hash was computed.
     pub fn hash(&self, password: &Password) -> Result<String, HashingError> {
         let mut salt = [0; SALT_BYTES];
         getrandom::fill(&mut salt).map_err(HashingError::Random)?;
         self.in_turn(|| {
             let hash = self.argon2.hash_password_with_salt(password.0.expose().as_bytes(), &salt);
-            hash.map(|hash| hash.to_string()).map_err(|_| HashingError::Failed)
+            hash.map(|hash| hash.to_string()).map_err(HashingError::Failed)
         })?
     }
 
-    /// Whether a password is that of a PHC string. `None` takes as long, and is never right.
+    /// Returns whether a password matches a PHC string. A check of `None` takes equally long and never matches.
     ///
     /// # Errors
-    /// [`HashingError::Busy`].
+    /// Returns [`HashingError::Busy`] if too many callers are waiting.
     pub fn verify(&self, password: &Password, known: Option<&str>) -> Result<bool, HashingError> {
         let text = password.0.expose();
-        // No password is longer: no time to be equal with.
+        // No stored password is longer, so there is no difference in time to hide.
         if text.len() > MOST_BYTES {
             return Ok(false);
         }
-        let hash = known.unwrap_or(&self.nobody);
+        let hash = known.unwrap_or(&self.dummy);
         let fits = self.in_turn(|| self.argon2.verify_password(text.as_bytes(), hash).is_ok())?;
         Ok(fits && known.is_some())
     }
@@ -204,8 +209,8 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// A PHC string of our own figures whose hash is random: no password has it.
-fn hash_of_nobody() -> Result<String, getrandom::Error> {
+/// Returns a PHC string with a random hash that no password has.
+fn random_hash() -> Result<String, getrandom::Error> {
     let (mut salt, mut hash) = ([0; SALT_BYTES], [0; HASH_BYTES]);
     getrandom::fill(&mut salt)?;
     getrandom::fill(&mut hash)?;
@@ -218,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_hashed_with_the_figures_of_owasp_and_known_again() {
+    fn passwords_are_hashed_with_owasp_parameters() {
         let hasher = PasswordHasher::new().unwrap();
         let password = Password::new("correct horse battery");
         let hash = hasher.hash(&password).unwrap();
@@ -230,37 +235,37 @@ mod tests {
         assert_ne!(hasher.hash(&password).unwrap(), hash);
     }
 
-    /// Not how long it takes, which depends on the machine: that the same work is done.
+    /// Tests that the same work is done. The duration is not tested, because it depends on the machine.
     #[test]
-    fn nobody_costs_as_much_as_somebody() {
-        let nobody = PasswordHasher::new().unwrap().nobody;
-        let parsed = argon2::password_hash::phc::PasswordHash::new(&nobody).unwrap();
+    fn an_account_without_a_password_costs_as_much_time() {
+        let dummy = PasswordHasher::new().unwrap().dummy;
+        let parsed = argon2::password_hash::phc::PasswordHash::new(&dummy).unwrap();
         let params = Params::try_from(&parsed).unwrap();
         assert_eq!((params.m_cost(), params.t_cost(), params.p_cost()), (MEMORY_KIB, PASSES, LANES));
         assert_eq!(parsed.hash.unwrap().len(), HASH_BYTES);
     }
 
     #[test]
-    fn what_looks_the_same_is_the_same() {
+    fn passwords_that_look_the_same_are_the_same() {
         let hasher = PasswordHasher::new().unwrap();
         let hash = hasher.hash(&Password::new("cafe\u{301} au lait 12")).unwrap();
         assert!(hasher.verify(&Password::new("caf\u{e9} au lait 12"), Some(&hash)).unwrap());
     }
 
     #[test]
-    fn weak_passwords_are_named() {
+    fn weak_passwords_are_refused_with_a_reason() {
         let check = |text: &str| Password::new(text).check("Someone@Example.org");
         assert_eq!(check("correct horse battery"), Ok(()));
         assert_eq!(check("elevenchars"), Err(WeakPassword::TooShort));
         assert_eq!(check(&"a1b2c3".repeat(200)), Err(WeakPassword::TooLong));
-        assert_eq!(check("abababababababab"), Err(WeakPassword::TooPlain));
-        assert_eq!(check("someone@example.ORG"), Err(WeakPassword::LikeTheEmail));
-        // Characters count, not bytes.
+        assert_eq!(check("abababababababab"), Err(WeakPassword::TooUniform));
+        assert_eq!(check("someone@example.ORG"), Err(WeakPassword::EqualsEmail));
+        // Characters are counted, not bytes.
         assert_eq!(check("äöüßéèêëàâôû"), Ok(()));
     }
 
     #[test]
-    fn no_more_hash_at_once_than_there_are_turns() {
+    fn concurrent_hashes_are_bounded() {
         let hasher = PasswordHasher::new().unwrap();
         let free = hasher.line.lock().free;
         let turns: Vec<_> = (0..free).map(|_| hasher.wait().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! What can be done: sign in, say who is signed in, sign out, set a password, look after sessions.
+//! [`SignIns`]: signs users in and out, sets passwords, and reads and ends sessions.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use log::warn;
+use log::debug;
 
 use super::attempts::{Allowance, Attempt, BY_EMAIL, BY_NETWORK, BY_PAIR, Subject};
 use super::keeping::{SetUpLink, SignInStore};
@@ -20,30 +20,30 @@ use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, SessionId};
 use crate::base::storage::StorageError;
 
-/// How long a set-up link is good: over a weekend.
-pub const LINK_LASTS: Duration = Duration::from_secs(72 * 60 * 60);
+/// The time for which a set-up link is valid. It is longer than a weekend.
+pub const LINK_LIFETIME: Duration = Duration::from_secs(72 * 60 * 60);
 
-/// Why somebody is not signed in, or something about it was not done.
+/// The reasons why a sign-in, or an operation on passwords and sessions, fails.
 #[derive(Debug)]
 pub enum SignInError {
-    /// No such account, no password, or a wrong one: nobody is told which.
+    /// The account does not exist, has no password, or has another one. The message does not show which.
     Wrong,
-    /// Too many attempts; the next one may come after this time.
+    /// There were too many attempts. The next one is allowed after this time.
     TooMany(Duration),
-    /// The new password is not taken.
+    /// The new password is refused.
     Weak(WeakPassword),
-    /// The set-up link was used, replaced, or is too old.
+    /// The set-up link was used, replaced, or has expired.
     LinkOver,
     /// No account has this id, or it is being deleted.
     UnknownAccount,
-    /// No such session.
+    /// The account has no such session.
     UnknownSession,
-    /// Too many passwords are being checked.
+    /// Too many passwords are being verified.
     Busy,
-    /// The system gave no random numbers.
+    /// The system provided no random numbers.
     Random(getrandom::Error),
-    /// Hashing failed: no memory, most likely.
-    Hashing,
+    /// Hashing failed, most likely because there is not enough memory.
+    Hashing(argon2::password_hash::Error),
     /// The store failed.
     Storage(StorageError),
 }
@@ -71,7 +71,7 @@ impl From<HashingError> for SignInError {
         match error {
             HashingError::Busy => Self::Busy,
             HashingError::Random(error) => Self::Random(error),
-            HashingError::Failed => Self::Hashing,
+            HashingError::Failed(error) => Self::Hashing(error),
         }
     }
 }
@@ -82,42 +82,53 @@ impl fmt::Display for SignInError {
             Self::Wrong => f.write_str("the email address or the password is wrong"),
             Self::TooMany(wait) => write!(f, "too many attempts; the next one in {} s", wait.as_secs() + 1),
             Self::Weak(why) => why.fmt(f),
-            Self::LinkOver => f.write_str("the set-up link was used, replaced, or is too old"),
+            Self::LinkOver => f.write_str("the set-up link was used or replaced, or has expired"),
             Self::UnknownAccount => f.write_str("no such account"),
             Self::UnknownSession => f.write_str("no such session"),
-            Self::Busy => f.write_str("too many passwords are being checked at this moment"),
-            Self::Random(error) => write!(f, "the system gives no random numbers: {error}"),
-            Self::Hashing => f.write_str("the password could not be hashed"),
+            Self::Busy => f.write_str("too many passwords are being verified"),
+            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
+            Self::Hashing(_) => f.write_str("cannot hash the password"),
             Self::Storage(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for SignInError {}
+impl std::error::Error for SignInError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Random(error) => Some(error),
+            Self::Hashing(error) => Some(error),
+            Self::Storage(error) => Some(error),
+            Self::Weak(why) => Some(why),
+            _ => None,
+        }
+    }
+}
 
-/// Where somebody signs in from.
+/// The client of a sign-in.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SignInClient {
     /// The client's address.
     pub client: Option<IpAddr>,
-    /// What the browser says it is.
+    /// The `User-Agent` of the browser.
     pub user_agent: String,
-    /// The request.
+    /// The id of the request.
     pub request: RequestId,
-    /// The session that the browser has already, of whomever: it ends where another one begins.
+    /// The token of the session that the browser already has, of any account. That session ends when a new one
+    /// begins.
     pub token: Option<Token>,
 }
 
 /// A session that has just begun.
 #[derive(Debug)]
 pub struct Opened {
-    /// For the cookie. This is the only time that it is known here.
+    /// The token for the cookie. It is not stored.
     pub token: Token,
     /// The session.
     pub session: Session,
 }
 
-/// The use cases. One for a process; shared.
+/// The use cases of sign-in. There is one value for each process, which all layers share.
 pub struct SignIns {
     store: Arc<dyn SignInStore>,
     ledger: Arc<dyn Ledger>,
@@ -127,10 +138,10 @@ pub struct SignIns {
 }
 
 impl SignIns {
-    /// Over that store.
+    /// Creates the use cases with a store.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// Returns an error if the system provides no random numbers.
     pub fn new(
         store: Arc<dyn SignInStore>,
         ledger: Arc<dyn Ledger>,
@@ -140,34 +151,40 @@ impl SignIns {
         Ok(Self { store, ledger, clock, hasher: PasswordHasher::new()?, limits })
     }
 
-    /// How long sessions last.
+    /// Returns the lifetimes of sessions.
     pub fn limits(&self) -> SessionLimits {
         self.limits
     }
 
-    /// Signs in. The session that the browser had ends, and a new token is made: whoever planted one has gained nothing.
+    /// Signs a user in. The browser's previous session ends, and the token is a new one, which prevents session
+    /// fixation.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`] in the same words and after the same work whether there is such an account or not;
-    /// [`SignInError::TooMany`], [`SignInError::Busy`], or the store's failure.
-    pub fn sign_in(&self, email: &str, password: &Password, place: &Place) -> Result<Opened, SignInError> {
+    /// Returns [`SignInError::Wrong`], after the same work whether or not the account exists,
+    /// [`SignInError::TooMany`], [`SignInError::Busy`], or an error of the store.
+    pub fn sign_in(
+        &self,
+        email: &str,
+        password: &Password,
+        client: &SignInClient,
+    ) -> Result<Opened, SignInError> {
         let email = email.trim().to_lowercase();
         let subjects = [
-            (Subject::network(place.client), BY_NETWORK),
-            (Subject::pair(&email, place.client), BY_PAIR),
+            (Subject::network(client.client), BY_NETWORK),
+            (Subject::pair(&email, client.client), BY_PAIR),
             (Subject::email(&email), BY_EMAIL),
         ];
         self.count(&subjects)?;
         let account = self.ledger.account_by_email(&email)?.filter(|account| !account.is_being_deleted());
-        // Asked for in any case, so that a look-up more tells nothing.
+        // The store is queried in any case, so that the time does not show whether the account exists.
         let id = account.as_ref().map_or_else(AccountId::new, |account| account.id);
         let hash = self.store.password(id)?;
         let is_right = self.hasher.verify(password, hash.as_deref())?;
         let Some(account) = account.filter(|_| is_right) else { return Err(SignInError::Wrong) };
         for (subject, allowance) in &subjects {
-            self.store.forgive(subject, *allowance)?;
+            self.store.return_attempt(subject, *allowance)?;
         }
-        self.open(account.id, hash.as_deref(), place)
+        self.open(account.id, hash.as_deref(), client)
     }
 
     fn count(&self, subjects: &[(Subject, Allowance)]) -> Result<(), SignInError> {
@@ -180,7 +197,12 @@ impl SignIns {
         Ok(())
     }
 
-    fn open(&self, account: AccountId, known: Option<&str>, place: &Place) -> Result<Opened, SignInError> {
+    fn open(
+        &self,
+        account: AccountId,
+        known: Option<&str>,
+        client: &SignInClient,
+    ) -> Result<Opened, SignInError> {
         let now = self.clock.now();
         let token = Token::generate()?;
         let session = Session {
@@ -190,60 +212,61 @@ impl SignIns {
             created_at: now,
             last_seen_at: now,
             expires_at: self.limits.end_of(now, now),
-            user_agent: cut(&place.user_agent),
-            address: place.client.map(|client| client.to_canonical().to_string()).unwrap_or_default(),
+            user_agent: truncate(&client.user_agent),
+            address: client.client.map(|client| client.to_canonical().to_string()).unwrap_or_default(),
         };
-        let by = Origin::request(Actor::Account(account), &place.request);
+        let by = Origin::request(Actor::Account(account), &client.request);
         if !self.store.open_session(&session, &token.hash(), known, &by)? {
             return Err(SignInError::Wrong);
         }
-        self.end_former(place, now)?;
+        self.end_former(client, now)?;
         Ok(Opened { token, session })
     }
 
-    fn end_former(&self, place: &Place, now: Timestamp) -> Result<(), SignInError> {
-        let Some(token) = &place.token else { return Ok(()) };
+    fn end_former(&self, client: &SignInClient, now: Timestamp) -> Result<(), SignInError> {
+        let Some(token) = &client.token else { return Ok(()) };
         if let Some((former, _)) = self.store.session(&token.hash(), now)? {
-            let by = Origin::request(Actor::Account(former.account), &place.request);
+            let by = Origin::request(Actor::Account(former.account), &client.request);
             self.store.end_session(former.account, former.id, now, &by)?;
         }
         Ok(())
     }
 
-    /// Who has that token. Notes, now and then, that the session is used.
+    /// Returns the session with that token and its account. Records from time to time that the session is used.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn session(&self, token: &Token) -> Result<Option<(Session, Account)>, SignInError> {
-        let found = self.session_unused(token)?;
+        let found = self.peek_session(token)?;
         let now = self.clock.now();
         if let Some((session, _)) = &found
             && self.limits.is_worth_noting(session, now)
         {
             let end = self.limits.end_of(session.created_at, now);
-            // A store that takes no writes can still be read: the pages go on.
+            // Pages can still be read while the store accepts no writes.
             if let Err(error) = self.store.touch_session(session.id, now, end) {
-                warn!("it is not noted that a session is used: {error}");
+                debug!("cannot record that a session is used: {error}");
             }
         }
         Ok(found)
     }
 
-    /// Who has that token, for what a page does by itself: that is no use of the session.
+    /// Returns the session with that token and its account, for a request that a page's script makes by itself. Such
+    /// a request does not count as a use of the session.
     ///
     /// # Errors
-    /// The store's failure.
-    pub fn session_unused(&self, token: &Token) -> Result<Option<(Session, Account)>, SignInError> {
+    /// Returns an error if the store fails.
+    pub fn peek_session(&self, token: &Token) -> Result<Option<(Session, Account)>, SignInError> {
         let now = self.clock.now();
         let found = self.store.session(&token.hash(), now)?;
         Ok(found
             .filter(|(session, account)| !account.is_being_deleted() && !self.limits.has_ended(session, now)))
     }
 
-    /// The sessions of an account, the one last used first.
+    /// Returns the sessions of an account, the most recently used one first.
     ///
     /// # Errors
-    /// The store's failure.
+    /// Returns an error if the store fails.
     pub fn sessions(&self, account: AccountId) -> Result<Vec<Session>, SignInError> {
         let now = self.clock.now();
         let mut sessions = self.store.sessions(account, now)?;
@@ -251,10 +274,10 @@ impl SignIns {
         Ok(sessions)
     }
 
-    /// Ends a session of an account: signs it out.
+    /// Ends a session of an account.
     ///
     /// # Errors
-    /// [`SignInError::UnknownSession`] or the store's failure.
+    /// Returns [`SignInError::UnknownSession`], or an error of the store.
     pub fn end(&self, account: AccountId, session: SessionId, by: &Origin) -> Result<(), SignInError> {
         match self.store.end_session(account, session, self.clock.now(), by)? {
             true => Ok(()),
@@ -262,55 +285,54 @@ impl SignIns {
         }
     }
 
-    /// Whether that is the account's password: for what must not be done by whoever finds a browser open. Attempts
-    /// are counted here too, apart from those to sign in.
+    /// Checks the password of an account before an operation that must not be possible in an unattended browser.
+    /// These attempts are limited too, separately from those to sign in.
     ///
     /// # Errors
-    /// [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Busy`], or the store's failure.
+    /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Busy`], or an error of the store.
     pub fn confirm(&self, account: &Account, password: &Password) -> Result<(), SignInError> {
         self.known_hash(account, password).map(|_| ())
     }
 
-    /// The hash that the password was found to fit.
+    /// Returns the stored hash if the password matches it.
     fn known_hash(&self, account: &Account, password: &Password) -> Result<String, SignInError> {
         let subject = Subject::confirming(account.id);
         self.count(&[(subject, BY_PAIR)])?;
         let hash = self.store.password(account.id)?;
         let is_right = self.hasher.verify(password, hash.as_deref())?;
         let known = hash.filter(|_| is_right).ok_or(SignInError::Wrong)?;
-        self.store.forgive(&subject, BY_PAIR)?;
+        self.store.return_attempt(&subject, BY_PAIR)?;
         Ok(known)
     }
 
-    /// Changes a password. All sessions end, also the one that asks: it gets a new one, so that whoever had copied its
-    /// token has nothing any more.
+    /// Changes a password. All sessions end, and the current one is replaced, so that a copied token is void.
     ///
     /// # Errors
-    /// As [`SignIns::confirm`], and [`SignInError::Weak`].
+    /// Returns the same errors as [`SignIns::confirm`], and [`SignInError::Weak`].
     pub fn change_password(
         &self,
         account: &Account,
         old: &Password,
         new: &Password,
-        place: &Place,
+        client: &SignInClient,
     ) -> Result<Opened, SignInError> {
         new.check(&account.email)?;
         let known = self.known_hash(account, old)?;
         let hash = self.hasher.hash(new)?;
-        let by = Origin::request(Actor::Account(account.id), &place.request);
+        let by = Origin::request(Actor::Account(account.id), &client.request);
         if !self.store.set_password(account.id, &hash, Some(&known), self.clock.now(), &by)? {
             return Err(SignInError::Wrong);
         }
-        self.open(account.id, Some(&hash), place)
+        self.open(account.id, Some(&hash), client)
     }
 
-    /// Makes a link by which its owner sets the account's password; earlier links are void.
+    /// Creates a link with which the owner sets the account's password, and voids earlier links.
     ///
     /// # Errors
-    /// [`SignInError::UnknownAccount`], or the store's failure.
+    /// Returns [`SignInError::UnknownAccount`], or an error of the store.
     pub fn make_link(&self, account: AccountId, by: &Origin) -> Result<Token, SignInError> {
         let (token, now) = (Token::generate()?, self.clock.now());
-        let expires_at = now.saturating_add(LINK_LASTS).unwrap_or(Timestamp::MAX);
+        let expires_at = now.saturating_add(LINK_LIFETIME).unwrap_or(Timestamp::MAX);
         let link = SetUpLink { token: token.hash(), account, created_at: now, expires_at };
         match self.store.add_set_up_link(&link, by)? {
             true => Ok(token),
@@ -318,32 +340,37 @@ impl SignIns {
         }
     }
 
-    /// Whose password a link sets.
+    /// Returns the account whose password a link sets.
     ///
     /// # Errors
-    /// [`SignInError::LinkOver`] or the store's failure.
+    /// Returns [`SignInError::LinkOver`], or an error of the store.
     pub fn link_account(&self, token: &Token) -> Result<Account, SignInError> {
         let account = self.store.set_up_account(&token.hash(), self.clock.now())?;
         account.ok_or(SignInError::LinkOver)
     }
 
-    /// Uses a link up: sets the password, ends all sessions of the account, and begins a new one.
+    /// Consumes a link: sets the password, ends all sessions of the account, and begins a new one.
     ///
     /// # Errors
-    /// [`SignInError::LinkOver`], [`SignInError::Weak`], [`SignInError::Busy`], or the store's failure.
-    pub fn use_link(&self, token: &Token, password: &Password, place: &Place) -> Result<Opened, SignInError> {
+    /// Returns [`SignInError::LinkOver`], [`SignInError::Weak`], [`SignInError::Busy`], or an error of the store.
+    pub fn use_link(
+        &self,
+        token: &Token,
+        password: &Password,
+        client: &SignInClient,
+    ) -> Result<Opened, SignInError> {
         let account = self.link_account(token)?;
         password.check(&account.email)?;
         let hash = self.hasher.hash(password)?;
-        let by = Origin::request(Actor::Account(account.id), &place.request);
+        let by = Origin::request(Actor::Account(account.id), &client.request);
         let used = self.store.use_set_up_link(&token.hash(), &hash, self.clock.now(), &by)?;
-        self.open(used.ok_or(SignInError::LinkOver)?.id, Some(&hash), place)
+        self.open(used.ok_or(SignInError::LinkOver)?.id, Some(&hash), client)
     }
 
-    /// Gives an account a role; holds at once.
+    /// Changes the role of an account with immediate effect.
     ///
     /// # Errors
-    /// [`SignInError::UnknownAccount`] or the store's failure.
+    /// Returns [`SignInError::UnknownAccount`], or an error of the store.
     pub fn set_role(&self, account: AccountId, role: Role, by: &Origin) -> Result<(), SignInError> {
         match self.store.set_role(account, role, self.clock.now(), by)? {
             true => Ok(()),
@@ -351,17 +378,17 @@ impl SignIns {
         }
     }
 
-    /// Removes what has expired. The housekeeper calls it every now and then.
+    /// Removes expired sessions and links. The maintenance thread calls this every few seconds.
     ///
     /// # Errors
-    /// The store's failure.
-    pub fn keep_house(&self) -> Result<(), SignInError> {
-        Ok(self.store.forget_expired(self.clock.now())?)
+    /// Returns an error if the store fails.
+    pub fn remove_expired(&self) -> Result<(), StorageError> {
+        self.store.remove_expired(self.clock.now())
     }
 }
 
-/// At most [`USER_AGENT_BYTES`], at the end of a character, without control characters.
-fn cut(text: &str) -> String {
+/// Returns at most [`USER_AGENT_BYTES`] of a text, cut after a whole character, without control characters.
+fn truncate(text: &str) -> String {
     let mut end = text.len().min(USER_AGENT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;

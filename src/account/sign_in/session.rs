@@ -1,4 +1,4 @@
-//! Sessions: who is signed in, on which browser, for how long.
+//! Sessions of the web app and their lifetimes.
 
 use std::time::Duration;
 
@@ -6,53 +6,53 @@ use jiff::Timestamp;
 
 use crate::base::ids::{AccountId, SessionId};
 
-/// How often it is written down that a session is used, at most: a page must not cost a write each.
+/// The minimum time between two records that a session is used, so that not every page needs a write.
 const NOTE_EVERY: Duration = Duration::from_secs(60);
-/// Bytes of a browser's own description that are kept.
+/// The maximum number of bytes of a `User-Agent` that are stored.
 pub const USER_AGENT_BYTES: usize = 200;
 
-/// How long sessions last.
+/// The lifetimes of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Without being used: somebody has left a browser behind.
+    /// The lifetime of a session that is not used, for example in a browser that was left open.
     pub idle: Duration,
-    /// In any case: whoever has got hold of a token keeps it no longer.
+    /// The lifetime of any session, which limits how long a stolen token works.
     pub longest: Duration,
 }
 
-/// Somebody is signed in.
+/// A session of the web app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Identifier, not secret.
+    /// The identifier, which is not secret.
     pub id: SessionId,
-    /// Who.
+    /// The account that is signed in.
     pub account: AccountId,
-    /// What forms of this session must bring back.
+    /// The token that forms of this session must send back.
     pub csrf: [u8; 32],
-    /// When they signed in.
+    /// The time at which the session began.
     pub created_at: Timestamp,
-    /// When it was used, to about a minute.
+    /// The time at which the session was last used, to about a minute.
     pub last_seen_at: Timestamp,
-    /// When it ends, unless it is used until then.
+    /// The time at which the session expires if it is not used before.
     pub expires_at: Timestamp,
-    /// What the browser says it is, at most [`USER_AGENT_BYTES`].
+    /// The `User-Agent` of the browser, cut to [`USER_AGENT_BYTES`].
     pub user_agent: String,
-    /// Where they signed in from; may be empty.
+    /// The address of the client, which may be empty.
     pub address: String,
 }
 
 impl SessionLimits {
-    /// When a session of that age ends, if it is last used at `seen`.
+    /// Returns the time at which a session that began at `created` expires if it is last used at `seen`.
     pub fn end_of(&self, created: Timestamp, seen: Timestamp) -> Timestamp {
         later(seen, self.idle).min(later(created, self.longest))
     }
 
-    /// Whether a session has ended. The limits may have become narrower since it was written down.
+    /// Returns whether a session has expired. The limits may have become shorter since it was stored.
     pub fn has_ended(&self, session: &Session, now: Timestamp) -> bool {
         now >= session.expires_at || now >= self.end_of(session.created_at, session.last_seen_at)
     }
 
-    /// Whether it is to be written down that a session is used.
+    /// Returns whether the use of a session should be recorded.
     pub fn is_worth_noting(&self, session: &Session, now: Timestamp) -> bool {
         now >= later(session.last_seen_at, NOTE_EVERY.min(self.idle / 4))
     }
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_ends_when_it_is_not_used_and_when_it_is_old() {
+    fn a_session_expires_when_it_is_idle_or_old() {
         let day = Duration::from_secs(86_400);
         let limits = SessionLimits { idle: 14 * day, longest: 90 * day };
         let mut session = Session {
@@ -91,7 +91,7 @@ mod tests {
         session.last_seen_at = at("2026-03-31T00:00:00Z");
         session.expires_at = limits.end_of(session.created_at, session.last_seen_at);
         assert_eq!(session.expires_at, at("2026-04-01T00:00:00Z"));
-        // Narrower limits hold for sessions that were written down before.
+        // Shorter limits also apply to sessions that were stored before.
         let narrower = SessionLimits { idle: day, longest: day };
         assert!(narrower.has_ended(&session, at("2026-03-31T00:00:01Z")));
     }

@@ -1,4 +1,4 @@
-//! Tokens: 256 random bits that a client holds, and of which the store knows the SHA-256 alone.
+//! Tokens: 256 random bits that a client has, of which the store contains only the SHA-256.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use crate::base::secret::Secret;
 
 const BYTES: usize = 32;
 
-/// A token as a client holds it: 43 characters of base64url.
+/// A token in the form that a client has: 43 characters of base64url.
 #[derive(Debug, Clone)]
 pub struct Token(Secret<String>);
 
-/// SHA-256 of a token. The token has 256 random bits: its hash needs no salt and no time.
+/// The SHA-256 of a token. Since a token has 256 random bits, its hash needs neither a salt nor a slow function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TokenHash(pub [u8; 32]);
 
@@ -25,35 +25,35 @@ impl fmt::Debug for TokenHash {
 }
 
 impl Token {
-    /// A new one from the system's random numbers.
+    /// Generates a token from the system's random numbers.
     ///
     /// # Errors
-    /// When the system gives none.
+    /// Returns an error if the system provides no random numbers.
     pub fn generate() -> Result<Self, getrandom::Error> {
         Ok(Self(Secret::new(URL_SAFE_NO_PAD.encode(random()?))))
     }
 
-    /// Reads what a client sent. `None`: it cannot be a token.
+    /// Parses a token that a client sent. Returns `None` for a malformed one.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         (bytes.len() == BYTES).then(|| Self(Secret::new(text.to_owned())))
     }
 
-    /// The token itself, for the client.
+    /// Returns the token itself, for the client.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What the store knows it by.
+    /// Returns the hash by which the store identifies the token.
     pub fn hash(&self) -> TokenHash {
         TokenHash(Sha256::digest(self.expose().as_bytes()).into())
     }
 }
 
-/// 256 random bits.
+/// Returns 256 random bits.
 ///
 /// # Errors
-/// When the system gives none.
+/// Returns an error if the system provides no random numbers.
 pub(super) fn random() -> Result<[u8; BYTES], getrandom::Error> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)?;

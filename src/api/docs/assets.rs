@@ -1,4 +1,4 @@
-//! Scripts, styles and pictures. The borrowed ones are written by `scripts/docs-assets`, compressed.
+//! Scripts, styles and images. Those of other projects are written by `scripts/docs-assets`, compressed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,13 +8,13 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
-/// Licences of what others wrote.
+/// The licences of the files of other projects.
 pub(super) static LICENSES: LazyLock<Arc<StaticFile>> = LazyLock::new(|| {
     let text = include_bytes!("assets/licenses.txt").as_slice();
     Arc::new(StaticFile::plain("text/plain; charset=utf-8", text))
 });
 
-/// Our own sign.
+/// The icon of Sightline.
 pub(super) static ICON: LazyLock<Arc<StaticFile>> =
     LazyLock::new(|| Arc::new(StaticFile::plain(PICTURE, include_bytes!("assets/icon.svg").as_slice())));
 
@@ -28,12 +28,13 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         plain("begin-swagger-ui.js", SCRIPT, include_bytes!("assets/begin-swagger-ui.js")),
         plain("begin-redoc.js", SCRIPT, include_bytes!("assets/begin-redoc.js")),
         plain("pages.css", STYLE, include_bytes!("assets/pages.css")),
+        plain("manual.css", STYLE, include_bytes!("assets/manual.css")),
         Asset::new("icon.svg", Arc::clone(&ICON)),
     ]
 });
 
 struct Asset {
-    /// What pages call it.
+    /// The name by which pages refer to it.
     name: &'static str,
     /// The last segment of its address.
     address: String,
@@ -48,14 +49,15 @@ impl Asset {
     }
 }
 
-/// The file at `/docs/assets/{address}`.
+/// Returns the file at `/docs/assets/{address}`.
 pub(super) fn find(address: &str) -> Option<&'static Arc<StaticFile>> {
     ASSETS.iter().find(|asset| asset.address == address).map(|asset| &asset.file)
 }
 
-/// A page's text with `{{name}}` replaced by the address of the asset of that name, relative to `/`.
+/// Returns a page with `{{head}}` replaced by the beginning that all pages share, and each `{{name}}` by the address of
+/// the asset with this name, relative to `/`.
 pub(super) fn with_addresses(template: &str) -> String {
-    ASSETS.iter().fold(template.to_owned(), |page, asset| {
+    ASSETS.iter().fold(template.replace("{{head}}", include_str!("pages/head.html")), |page, asset| {
         page.replace(&format!("{{{{{}}}}}", asset.name), &format!("docs/assets/{}", asset.address))
     })
 }

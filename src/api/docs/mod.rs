@@ -1,81 +1,102 @@
-//! The documentation in a browser: a page to begin at, Swagger UI, ReDoc. All that they load is in the binary.
+//! The documentation in a browser: an overview, Swagger UI, ReDoc and the manual. The binary contains all
+//! files that the pages load.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `pages` | the pages, and what each may load |
-//! | `assets` | scripts, styles and pictures, each at an address of its own content |
+//! | `pages` | the pages and their content security policies |
+//! | `manual` | the pages of the manual |
+//! | `assets` | scripts, styles and images, at addresses with a hash of their content |
 //!
-//! Addresses in the pages are relative: they hold under whatever prefix a proxy serves us. A newer Swagger UI or
-//! ReDoc comes with `scripts/docs-assets`; another page is a template in `pages/`, a row in `pages` and one in
-//! the route table.
+//! Addresses in the pages are relative, so they work under any prefix of a proxy. To update Swagger UI or
+//! ReDoc: run `scripts/docs-assets`. To add a page: write a template in `pages/`, and add a row in `pages`
+//! and one in the route table.
 
 mod assets;
+mod manual;
 mod pages;
 
 use std::sync::Arc;
 
+use super::context::{Api, Call};
+use super::decode;
 use super::error::ApiError;
-use super::service::{Api, Call};
 use crate::http::{Reply, Response};
-use pages::Page;
+use pages::show;
 
-/// `GET /`: where the documentation is, and the doors for machines.
+/// `GET /`: an overview with links to the documentation and to the addresses for programs.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn landing(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(show(if api.config.sandbox { &pages::SANDBOX_LANDING } else { &pages::LANDING }, call))
+    Ok(show(if api.config.sandbox { &pages::SANDBOX_LANDING } else { &pages::LANDING }, call.request))
 }
 
 /// `GET /docs`: Swagger UI over `/openapi.json`.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn swagger_ui(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(show(&pages::SWAGGER_UI, call))
+    Ok(show(&pages::SWAGGER_UI, call.request))
 }
 
 /// `GET /redoc`: ReDoc over `/openapi.json`.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn redoc(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(show(&pages::REDOC, call))
+    Ok(show(&pages::REDOC, call.request))
 }
 
-/// `GET /docs/licenses`: the terms of what others wrote in these pages.
+/// `GET /manual`: the list of pages, or the sections that contain the words of `q`.
 ///
 /// # Errors
-/// Never.
+/// Returns 400 if `q` is sent twice.
+pub fn manual_index(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let query = decode::parameter(call.request, "q")?.unwrap_or_default();
+    Ok(manual::index(call.request, &query))
+}
+
+/// `GET /manual/{topic}`: a page, or its source with `.md` at the end.
+///
+/// # Errors
+/// Returns 404 for an unknown page.
+pub fn manual_page(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    call.segment.and_then(|name| manual::page(call.request, name)).ok_or_else(ApiError::no_such_path)
+}
+
+/// `GET /llms.txt`: the index of the manual for programs.
+///
+/// # Errors
+/// Returns no error.
+pub fn llms(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    Ok(manual::llms(call.request))
+}
+
+/// `GET /docs/licenses`: the licences of the files of other projects.
+///
+/// # Errors
+/// Returns no error.
 pub fn licenses(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(assets::LICENSES.answer(call.request).with_header("Cache-Control", "no-cache")))
+    Ok(Reply::Now(
+        Response::of_file(&assets::LICENSES, call.request).with_header("Cache-Control", "no-cache"),
+    ))
 }
 
-/// `GET /favicon.ico`: what browsers ask for beside a text or a JSON answer, which cannot name an icon.
+/// `GET /favicon.ico`, which browsers request for text and JSON answers, since these cannot name an icon.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub fn icon(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    Ok(Reply::Now(assets::ICON.answer(call.request).with_header("Cache-Control", "no-cache")))
+    Ok(Reply::Now(Response::of_file(&assets::ICON, call.request).with_header("Cache-Control", "no-cache")))
 }
 
-/// `GET /docs/assets/{file}`: the file of this name for ever, since the name holds its fingerprint.
+/// `GET /docs/assets/{file}`. The file may be cached without limit, since its name contains a hash of its
+/// content.
 ///
 /// # Errors
-/// 404, also for a file of another version.
+/// Returns 404 for an unknown file, also for a file of another version.
 pub fn asset(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let file = call.segment.and_then(assets::find).ok_or_else(ApiError::no_such_path)?;
-    let response = file.answer(call.request);
+    let response = Response::of_file(file, call.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=31536000, immutable")))
-}
-
-/// A page. Under its address with a slash at the end, which is forgiven like everywhere, the relative addresses
-/// in it would lead astray: such a request is sent to the right one.
-fn show(page: &Page, call: &Call<'_>) -> Reply {
-    let name = call.request.path.trim_matches('/');
-    Reply::Now(if call.request.path.len() > 1 && call.request.path.ends_with('/') {
-        Response::empty(308).with_header("Location", format!("../{name}"))
-    } else {
-        page.answer(call.request)
-    })
 }

@@ -1,34 +1,39 @@
-//! The pages, and what each may load.
+//! The pages and their content security policies.
 
 use std::sync::{Arc, LazyLock};
 
 use super::assets::with_addresses;
-use crate::http::{Request, Response, StaticFile};
+use crate::http::{Reply, Request, Response, StaticFile};
 
-/// What holds for every page: nothing but what its own line adds, and nobody may frame it.
-const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// Styles and pictures of our own.
-const LANDING_MAY: &str = "style-src 'self'; img-src 'self'";
-/// Swagger UI's stylesheet has its pictures inside. It asks our API, and no other: the browser sees to it.
-const SWAGGER_UI_MAY: &str = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
-/// ReDoc writes two style elements: an empty one that it fills rule by rule, and its scroll bar's.
-const REDOC_MAY: &str = "script-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self' \
+/// The part of the policy that all pages share: each page loads only what its own part allows, and no page
+/// may be framed.
+const BASE_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// Allows our own styles and images.
+const LANDING_POLICY: &str = "form-action 'none'; style-src 'self'; img-src 'self'";
+/// Allows our own styles and images, and search forms.
+pub(super) const MANUAL_POLICY: &str = "form-action 'self'; style-src 'self'; img-src 'self'";
+/// For Swagger UI, whose stylesheet contains its images. Browsers let it send requests to this server only.
+const SWAGGER_UI_POLICY: &str =
+    "form-action 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
+/// For ReDoc, which writes two style elements: an empty one that it fills with rules, and one for its scroll
+/// bar.
+const REDOC_POLICY: &str = "form-action 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self' \
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='";
 
-/// In a template: the part that only a sandbox shows.
+/// The markers around the part of a template that only a sandbox shows.
 const SANDBOX_BEGINS: &str = "<!-- sandbox -->";
 const SANDBOX_ENDS: &str = "<!-- /sandbox -->";
 
 pub(super) static LANDING: LazyLock<Page> =
-    LazyLock::new(|| Page::new(&without_sandbox(include_str!("pages/landing.html")), LANDING_MAY));
+    LazyLock::new(|| Page::new(&without_sandbox(include_str!("pages/landing.html")), LANDING_POLICY));
 pub(super) static SANDBOX_LANDING: LazyLock<Page> =
-    LazyLock::new(|| Page::new(include_str!("pages/landing.html"), LANDING_MAY));
+    LazyLock::new(|| Page::new(include_str!("pages/landing.html"), LANDING_POLICY));
 pub(super) static SWAGGER_UI: LazyLock<Page> =
-    LazyLock::new(|| Page::new(include_str!("pages/swagger-ui.html"), SWAGGER_UI_MAY));
+    LazyLock::new(|| Page::new(&reference("docs", include_str!("pages/swagger-ui.html")), SWAGGER_UI_POLICY));
 pub(super) static REDOC: LazyLock<Page> =
-    LazyLock::new(|| Page::new(include_str!("pages/redoc.html"), REDOC_MAY));
+    LazyLock::new(|| Page::new(&reference("redoc", include_str!("pages/redoc.html")), REDOC_POLICY));
 
-/// A page, ready to be sent.
+/// A page that is ready to be sent.
 pub(super) struct Page {
     file: Arc<StaticFile>,
     /// Content-Security-Policy.
@@ -36,22 +41,42 @@ pub(super) struct Page {
 }
 
 impl Page {
-    fn new(template: &str, may: &str) -> Self {
+    pub(super) fn new(template: &str, may: &str) -> Self {
         let text = with_addresses(template).replace("{{version}}", env!("CARGO_PKG_VERSION"));
         Self {
             file: Arc::new(StaticFile::plain("text/html; charset=utf-8", text.into_bytes())),
-            policy: format!("{NOTHING}; {may}"),
+            policy: format!("{BASE_POLICY}; {may}"),
         }
     }
 
-    /// The page: kept by browsers, but asked about each time, since its address stays when it changes.
+    /// Returns the response. Browsers may store the page but must revalidate it, since its address does not
+    /// change with its content.
     pub(super) fn answer(&self, request: &Request) -> Response {
-        self.file
-            .answer(request)
+        Response::of_file(&self.file, request)
             .with_header("Cache-Control", "no-cache")
             .with_header("Content-Security-Policy", self.policy.clone())
             .with_header("Referrer-Policy", "no-referrer")
     }
+}
+
+/// Answers with a page. With a slash at the end of the path its relative addresses would be wrong, so such a
+/// request is redirected.
+pub(super) fn show(page: &Page, request: &Request) -> Reply {
+    let path = request.path.trim_end_matches('/');
+    let name = path.rsplit('/').next().unwrap_or_default();
+    Reply::Now(if request.path.len() > 1 && request.path.ends_with('/') {
+        Response::empty(308).with_header("Location", format!("../{name}"))
+    } else {
+        page.answer(request)
+    })
+}
+
+/// Returns the template of the page with this address that shows the reference with these styles and scripts.
+fn reference(address: &str, assets: &str) -> String {
+    let link = format!("<a href=\"{address}\"");
+    include_str!("pages/reference.html")
+        .replace(&link, &format!("{link} aria-current=\"page\""))
+        .replace("{{assets}}", assets)
 }
 
 fn without_sandbox(template: &str) -> String {

@@ -1,4 +1,4 @@
-//! The error responses: one for each status, with the codes that it can have.
+//! The error responses: one for each status, with its possible codes.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use utoipa::openapi::response::{Response, ResponseBuilder};
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
 
-use super::headers::{ANYWHERE, COUNTED, EVERYWHERE, references};
+use super::headers::{ALWAYS, COUNTED, POSSIBLE, references};
+use crate::api::access::Access;
 use crate::api::error::ApiError;
 use crate::api::failure::Failure;
-use crate::api::routes::{Access, Route};
 use crate::http::reason;
 
-/// What any request may fail of: the server has not even asked the route.
-const OF_ANY: [Failure; 8] = [
+/// The failures of every request, which arise before the route is called.
+const OF_EVERY_REQUEST: [Failure; 8] = [
     Failure::InvalidRequest,
     Failure::BodyTimeout,
     Failure::PayloadTooLarge,
@@ -28,19 +28,28 @@ const OF_ANY: [Failure; 8] = [
     Failure::Overloaded,
 ];
 
-/// What a request that needs a key may fail of.
-const OF_KEYS: [Failure; 3] = [Failure::InvalidApiKey, Failure::PlanRequired, Failure::RateLimited];
+/// The failures of every request that needs a key.
+const OF_KEYED_REQUESTS: [Failure; 3] = [Failure::InvalidApiKey, Failure::PlanRequired, Failure::RateLimited];
 
-/// The failures of a route, by status: what everyone has, its access's, its path's, and its own.
-pub fn of_route(route: &Route, own: &[Failure]) -> BTreeMap<u16, Vec<Failure>> {
-    let keys: &[Failure] = if matches!(route.access, Access::Key(_)) { &OF_KEYS } else { &[] };
-    let run: &[Failure] = if route.path.contains("{run_id}") { &[Failure::NotFound] } else { &[] };
-    by_status([&OF_ANY[..], keys, run, own].concat())
+/// Returns the failures of an operation by status: those of every operation, of its access rule, of its path,
+/// and its own.
+pub(super) fn of_operation(access: Access, path: &str, own: &[Failure]) -> BTreeMap<u16, Vec<Failure>> {
+    let keys: &[Failure] = if matches!(access, Access::Key(_)) { &OF_KEYED_REQUESTS } else { &[] };
+    let run: &[Failure] = if path.contains("{run_id}") { &[Failure::NotFound] } else { &[] };
+    by_status([&OF_EVERY_REQUEST[..], keys, run, own].concat())
 }
 
-/// The failures that no route has: there is none at that address, or none for that method.
-pub fn of_no_route() -> BTreeMap<u16, Vec<Failure>> {
-    by_status(vec![Failure::NotFound, Failure::MethodNotAllowed])
+/// Returns the failure that an operation's attribute names by its status, and by its code as the description
+/// of the response.
+///
+/// # Panics
+/// Panics if no failure has that status and code. The attributes are fixed at compile time, and every test of
+/// the document reads all of them.
+pub(super) fn named(status: &str, code: &str) -> Failure {
+    let is_named =
+        |failure: &Failure| failure.row().status.to_string() == status && failure.row().code.as_str() == code;
+    let found = Failure::ALL.into_iter().find(is_named);
+    found.unwrap_or_else(|| panic!("no failure has the status {status} and the code {code}"))
 }
 
 fn by_status(mut failures: Vec<Failure>) -> BTreeMap<u16, Vec<Failure>> {
@@ -53,8 +62,9 @@ fn by_status(mut failures: Vec<Failure>) -> BTreeMap<u16, Vec<Failure>> {
     sorted
 }
 
-/// The name of a response among the components: of its status, and of a failure that few routes have.
-pub fn component_name(failures: &[Failure]) -> String {
+/// Returns the name of the response component for these failures: from the status, and from a failure that
+/// few routes have.
+pub(super) fn component_name(failures: &[Failure]) -> String {
     let status = failures.first().map_or(0, |failure| failure.row().status);
     let name = match status {
         400 => "BadRequest",
@@ -81,13 +91,13 @@ pub fn component_name(failures: &[Failure]) -> String {
     }
 }
 
-/// A reference to the response of these failures.
-pub fn reference(failures: &[Failure]) -> RefOr<Response> {
+/// Returns a reference to the response component of these failures.
+pub(super) fn reference(failures: &[Failure]) -> RefOr<Response> {
     Ref::from_response_name(component_name(failures)).into()
 }
 
-/// The response of these failures, which have one status.
-pub fn response(failures: &[Failure]) -> Response {
+/// Returns the response for these failures, which share one status.
+pub(super) fn response(failures: &[Failure]) -> Response {
     let words: Vec<String> = failures
         .iter()
         .map(|failure| format!("`{}`: {}", failure.row().code.as_str(), failure.row().when))
@@ -95,7 +105,7 @@ pub fn response(failures: &[Failure]) -> Response {
     let own = failures.first().map_or(&[][..], |failure| failure.row().headers);
     let counted = COUNTED.into_iter().filter(|_| failures.iter().any(|failure| failure.may_have_counted()));
     let headers =
-        references(EVERYWHERE.into_iter().chain(own.iter().copied()), ANYWHERE.into_iter().chain(counted));
+        references(ALWAYS.into_iter().chain(own.iter().copied()), POSSIBLE.into_iter().chain(counted));
     let mut response = ResponseBuilder::new().description(words.join("\n\n"));
     for (media_type, schema, as_problem) in [
         ("application/json", error_schema(failures), false),
@@ -111,7 +121,7 @@ pub fn response(failures: &[Failure]) -> Response {
 }
 
 impl Failure {
-    /// Whether the request may have counted before it failed.
+    /// Returns whether the request may have counted before it failed.
     fn may_have_counted(self) -> bool {
         !matches!(
             self,
@@ -132,7 +142,7 @@ fn codes(failures: &[Failure]) -> Object {
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
 }
 
-/// Members of `detail` that every one of the failures has.
+/// Returns the members of `detail` that all of these failures have.
 fn facts(failures: &[Failure]) -> Vec<&'static str> {
     let Some((first, rest)) = failures.split_first() else { return Vec::new() };
     let has = |failure: &Failure, fact: &&'static str| failure.row().facts.contains(fact);
@@ -140,7 +150,7 @@ fn facts(failures: &[Failure]) -> Vec<&'static str> {
     all.filter(|fact| rest.iter().all(|failure| has(failure, fact))).collect()
 }
 
-/// The shared type, narrowed to these codes and to what they always know.
+/// Returns the shared schema, narrowed to these codes and the facts that are always present.
 fn error_schema(failures: &[Failure]) -> RefOr<Schema> {
     let mut detail =
         ObjectBuilder::new().schema_type(SchemaType::AnyValue).property("error", codes(failures));
@@ -166,7 +176,7 @@ fn problem_schema(failures: &[Failure]) -> RefOr<Schema> {
     beside_reference("Problem", narrowed)
 }
 
-/// `$ref` with further keywords beside it, as JSON Schema 2020-12 allows.
+/// Returns a `$ref` with further keywords beside it, as JSON Schema 2020-12 allows.
 fn beside_reference(name: &str, narrowed: ObjectBuilder) -> RefOr<Schema> {
     let reference: Extensions = [("$ref", format!("#/components/schemas/{name}"))].into_iter().collect();
     narrowed.schema_type(SchemaType::AnyValue).extensions(Some(reference)).into()

@@ -1,22 +1,25 @@
-//! The headers of answers. `Date`, `Connection`, the framing and `Content-Encoding` are HTTP's own.
+//! The headers of answers. `Date`, `Connection`, framing and `Content-Encoding` belong to HTTP and are not
+//! described.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::header::{Header, HeaderBuilder};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
 
-/// Headers that every answer has.
-pub const EVERYWHERE: [&str; 3] = ["X-Request-Id", "Cache-Control", "X-Content-Type-Options"];
+/// Headers of every answer.
+pub(super) const ALWAYS: [&str; 3] = ["X-Request-Id", "Cache-Control", "X-Content-Type-Options"];
 
-/// Headers that any answer may have.
-pub const ANYWHERE: [&str; 2] = ["X-Sightline-Sandbox", "Vary"];
+/// Headers that any answer can have.
+pub(super) const POSSIBLE: [&str; 2] = ["X-Sightline-Sandbox", "Vary"];
 
-/// Headers of answers to requests that counted.
-pub const COUNTED: [&str; 5] =
+/// Headers of answers to counted requests.
+pub(super) const COUNTED: [&str; 5] =
     ["RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
 
-/// One header: name, what its value is, its form, an example.
+/// A header: name, description, format, example.
 struct Row(&'static str, &'static str, Form, &'static str);
 
 enum Form {
@@ -34,36 +37,31 @@ macro_rules! uuid {
     };
 }
 const RUN_ID: &str = concat!("^", uuid!(), "$");
-const RUN_ADDRESS: &str = concat!("^/v1/searches/", uuid!(), "$");
+const RUN_ADDRESS: &str = concat!("^(/[!-~]+)?/v1/searches/", uuid!(), "$");
 
-fn rows() -> Vec<Row> {
+const ROWS: &[Row] = {
     use Form::{Number, Text, Word};
-    vec![
+    &[
         Row(
             "X-Request-Id",
-            "The caller's own id of the request, or one that was made for it; it stands in the log.",
+            "Id of the request: the caller's own or a new one. It also appears in the log.",
             Text("^[A-Za-z0-9._-]{1,64}$"),
             "b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c",
         ),
         Row(
             "Cache-Control",
-            "Whether and how long the answer may be kept.",
+            "Whether and how long the answer may be cached.",
             Text("^[a-z0-9=, -]+$"),
             "no-store",
         ),
         Row("X-Content-Type-Options", "Always `nosniff`.", Word(&["nosniff"]), "nosniff"),
         Row(
             "X-Sightline-Sandbox",
-            "Only where the web is simulated: nothing that is found is real.",
+            "Present only if the web is simulated: no result is real.",
             Word(&["true"]),
             "true",
         ),
-        Row(
-            "Vary",
-            "The request headers that the form of the answer depends on.",
-            Text("^[A-Za-z, -]+$"),
-            "Accept-Encoding",
-        ),
+        Row("Vary", "Request headers that the answer depends on.", Text("^[A-Za-z, -]+$"), "Accept-Encoding"),
         Row(
             "RateLimit-Policy",
             "The limits that the request counted under: name, requests (`q`), window in seconds (`w`).",
@@ -72,94 +70,94 @@ fn rows() -> Vec<Row> {
         ),
         Row(
             "RateLimit",
-            "Where the account stands with them: requests left (`r`), seconds until the oldest one no longer counts (`t`).",
+            "The state of the limits that the request counted under: requests left (`r`), seconds until the oldest one no longer counts (`t`).",
             Text(STANDINGS),
             "\"search\";r=29;t=41",
         ),
         Row(
             "X-RateLimit-Limit",
-            "Requests in any 60 seconds, of the limit that is nearest to its end.",
+            "Requests in any 60 seconds, of the limit with the fewest requests left.",
             Number { least: 1 },
             "30",
         ),
-        Row("X-RateLimit-Remaining", "Requests left of that limit.", Number { least: 0 }, "29"),
+        Row(
+            "X-RateLimit-Remaining",
+            "Requests left of the limit with the fewest requests left.",
+            Number { least: 0 },
+            "29",
+        ),
         Row(
             "X-RateLimit-Reset",
-            "Seconds until the oldest request of that limit no longer counts.",
+            "Seconds until the oldest request of the limit with the fewest requests left no longer counts.",
             Number { least: 1 },
             "41",
         ),
         Row("Retry-After", "Whole seconds to wait before the next try.", Number { least: 1 }, "2"),
         Row(
             "Location",
-            "Address of the run.",
+            "Address of the run, relative to the server's origin.",
             Text(RUN_ADDRESS),
             "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(
             "X-Run-Id",
-            "Identifies the run, so that it can be found again before the first frame of a stream.",
+            "Identifies the run before the first event of a stream arrives.",
             Text(RUN_ID),
             "018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(
             "Preference-Applied",
-            "The wait that `Prefer` asked for and got, in seconds.",
+            "The wait of `Prefer` that was applied, in seconds.",
             Text("^wait=[0-9]+$"),
             "wait=10",
         ),
         Row(
             "ETag",
-            "Names this state of the answer, for `If-None-Match`; weak (`W/`) where the body is compressed.",
+            "Entity tag for `If-None-Match`; weak (`W/`) if the body is compressed.",
             Text("^(W/)?\"[0-9a-f]{32}\"$"),
             "\"5d41402abc4b2a76b9719d911017c592\"",
         ),
         Row(
             "Last-Modified",
-            "When the run ended; not there as long as it has not.",
+            "Time at which the run ended; absent until then.",
             Text(HTTP_DATE),
             "Wed, 06 May 2026 07:09:21 GMT",
         ),
         Row(
             "X-Accel-Buffering",
-            "Always `no`: tells a reverse proxy to pass frames on at once.",
+            "Always `no`: tells a reverse proxy not to buffer the stream.",
             Word(&["no"]),
             "no",
         ),
-        Row(
-            "Allow",
-            "The methods that the address answers.",
-            Text("^[A-Z]+(, [A-Z]+)*$"),
-            "GET, HEAD, OPTIONS",
-        ),
+        Row("Allow", "Methods that the address supports.", Text("^[A-Z]+(, [A-Z]+)*$"), "GET, HEAD, OPTIONS"),
         Row("WWW-Authenticate", "Always `Bearer`.", Word(&["Bearer"]), "Bearer"),
         Row(
             "Content-Disposition",
-            "The name under which the file is to be kept; it says so where the run is not completed.",
+            "Name of the file; it says so if the run is not completed.",
             Text("^attachment; filename=\"[^\"]+\"(; filename\\*=UTF-8''[A-Za-z0-9.%_+-]+)?$"),
             "attachment; filename=\"sightline-username-octocat-0123456789ab.csv\"",
         ),
-        Row("X-Run-Status", "Where the run stands.", Word(&["running", "completed", "failed"]), "completed"),
+        Row("X-Run-Status", "State of the run.", Word(&["running", "completed", "failed"]), "completed"),
         Row(
             "Content-Security-Policy",
-            "Only with HTML: what the page may load, which is nothing.",
+            "Present only with HTML: the page may load nothing.",
             Text("^[ -~]+$"),
             "default-src 'none'",
         ),
     ]
-}
+};
 
-/// The components: each header as one that is always there, and once more as one that may be.
-pub fn components() -> Vec<(String, RefOr<Header>)> {
+/// Returns the header components: each header twice, as required and as optional.
+pub(super) fn components() -> Vec<(String, RefOr<Header>)> {
     let pair = |row: &Row| {
         let name = row.0;
         [(name.to_owned(), row.header(true)), (optional(name), row.header(false))]
     };
-    rows().iter().flat_map(pair).map(|(name, header)| (name, header.into())).collect()
+    ROWS.iter().flat_map(pair).map(|(name, header)| (name, header.into())).collect()
 }
 
-/// What an answer that always has, and may have, these headers says of them.
-pub fn references(
+/// Returns references to the components of these required and optional headers.
+pub(super) fn references(
     always: impl IntoIterator<Item = &'static str>,
     maybe: impl IntoIterator<Item = &'static str>,
 ) -> Vec<(String, RefOr<Header>)> {
@@ -169,8 +167,32 @@ pub fn references(
     maybe.chain(always).collect()
 }
 
-/// Where a component stands.
-pub fn address(name: &str) -> String {
+/// Splits the header names of an operation's attribute into required ones and optional ones, which have the
+/// type `Option<_>`.
+///
+/// # Panics
+/// Panics if a header is not in the table. The attributes are fixed at compile time, and every test of the
+/// document reads all of them.
+pub(super) fn split(named: &BTreeMap<String, RefOr<Header>>) -> (Vec<&'static str>, Vec<&'static str>) {
+    let known = |name: &str| {
+        let row = ROWS.iter().find(|row| row.0 == name);
+        row.unwrap_or_else(|| panic!("the header {name} is not in the table of headers")).0
+    };
+    let (maybe, always): (Vec<_>, Vec<_>) = named.iter().partition(|(_, header)| may_be_null(header));
+    let names =
+        |part: Vec<(&String, &RefOr<Header>)>| part.into_iter().map(|(name, _)| known(name)).collect();
+    (names(always), names(maybe))
+}
+
+fn may_be_null(header: &RefOr<Header>) -> bool {
+    let RefOr::T(Header { schema: Some(RefOr::T(Schema::Object(object))), .. }) = header else {
+        return false;
+    };
+    matches!(&object.schema_type, SchemaType::Array(types) if types.contains(&Type::Null))
+}
+
+/// Returns the address of a component.
+pub(super) fn address(name: &str) -> String {
     format!("#/components/headers/{name}")
 }
 

@@ -6,21 +6,22 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::open_store;
 use crate::account::account::Account;
 use crate::account::audit::Origin;
 use crate::account::service::AccountError;
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::text::plain;
+use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
 use crate::cli::replace::Replacement;
 use crate::config::StorageConfig;
 use crate::report::account::{Archive, ExportError, write_account};
 use crate::store::Store;
 
-/// Write everything that is kept of an account as JSON: itself, keys, sessions, ledger, searches with results, audit
+/// Write everything that is stored about an account as JSON: itself, keys, sessions, ledger, searches with
+/// results, audit
 ///
-/// Of keys there is what `key list` shows, of passwords nothing. That it was done is noted in the audit.
+/// Keys appear as in `key list`, passwords not at all. The export is recorded in the audit.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,8 +31,8 @@ pub(super) struct ExportArgs {
     /// Email address of the account
     #[arg(long)]
     email: String,
-    /// Where it goes, instead of standard output; a file that is there is replaced, a new one is readable
-    /// for its owner alone
+    /// File to write, instead of standard output; an existing file is replaced, a new one is readable only by
+    /// its owner
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -48,7 +49,7 @@ pub(super) fn run(args: &ExportArgs, out: &mut dyn Write) -> Result<(), Failure>
     let Some(path) = &args.output else { return write(&store, &account, out) };
     let failed = |error: io::Error| {
         let shown = path.display().to_string();
-        Failure::Failed(format!("{} cannot be written: {}", plain(&shown), plain(&error.to_string())))
+        Failure::Failed(format!("cannot write {}: {}", plain(&shown), plain(&error.to_string())))
     };
     let mut file = Replacement::begin_private(path).map_err(failed)?;
     let mut buffered = io::BufWriter::new(&mut file);

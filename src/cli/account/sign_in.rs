@@ -1,11 +1,10 @@
-//! `account link`, `set-role`: how owners get into the web app, and what they may see there.
+//! `account link`, `set-role`: access of owners to the web app, and their role.
 
 use std::io::Write;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::open_store;
 use crate::account::account::{Account, Role};
 use crate::account::audit::Origin;
 use crate::account::plan::PlanTable;
@@ -13,22 +12,23 @@ use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::account::sign_in::session::SessionLimits;
 use crate::base::clock::SystemClock;
+use crate::cli::database::open_store;
 use crate::cli::exit::Failure;
 use crate::config::{StorageConfig, base_url_option};
 use crate::store::Store;
 
-/// Where links lead.
+/// The address in set-up links.
 #[derive(Debug, Clone, Args)]
 pub(super) struct BaseUrl {
-    /// Address of the server that the set-up link leads to
+    /// Address of the server in the set-up link
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = base_url_option())]
     base_url: String,
 }
 
-/// Make a link by which an account's owner chooses a password; earlier links are void
+/// Make a link with which an account's owner chooses a password; earlier links become invalid
 ///
-/// It works once, within 72 hours. The password and the sessions that there are stay as they are until it is used.
+/// It works once, within 72 hours. Until then the current password and sessions stay valid.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -43,7 +43,7 @@ pub(super) struct LinkArgs {
     storage: StorageConfig,
 }
 
-/// Say what an account's owner may see in the web app; holds at once
+/// Set the role of an account in the web app; applies at once
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -59,12 +59,12 @@ pub(super) struct SetRoleArgs {
     storage: StorageConfig,
 }
 
-/// A role, as it is written.
+/// The name of a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RoleName {
-    /// Their own searches, keys and account
+    /// Own searches, keys and account
     User,
-    /// How the service does, too: accounts and their plans, load, the modules' health
+    /// Also the operator's pages: accounts and their plans, load, the modules' health
     Operator,
 }
 
@@ -88,11 +88,11 @@ pub(super) fn set_role(args: &SetRoleArgs, out: &mut dyn Write) -> Result<(), Fa
     let account = accounts(&store).open_account(&args.email)?;
     let role = Role::from(args.role);
     sign_ins(&store)?.set_role(account.id, role, &Origin::CLI)?;
-    writeln!(out, "{} is {} now", account.email, role.as_str())?;
+    writeln!(out, "{} is now {}", account.email, role.as_str())?;
     Ok(())
 }
 
-/// Makes a link and writes it down for its owner.
+/// Creates a set-up link and writes it to the output.
 pub(super) fn write_link(
     out: &mut dyn Write,
     store: &Arc<Store>,
@@ -102,7 +102,7 @@ pub(super) fn write_link(
     let link = sign_ins(store)?.make_link(account.id, &Origin::CLI)?;
     writeln!(
         out,
-        "its owner chooses a password here, once, within 72 hours:\n{}/app/set-up/{}",
+        "the owner can choose a password here, once, within 72 hours:\n{}/app/set-up/{}",
         base_url.base_url,
         link.expose()
     )?;
@@ -113,9 +113,9 @@ fn accounts(store: &Arc<Store>) -> Accounts {
     Accounts::new(store.clone(), PlanTable::default(), Arc::new(SystemClock))
 }
 
-/// For a command, which begins no session: how long they last does not matter.
+/// Opens the sign-ins. A command begins no session, so the lifetimes do not matter.
 fn sign_ins(store: &Arc<Store>) -> Result<SignIns, Failure> {
     let limits = SessionLimits { idle: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
     SignIns::new(store.clone(), store.clone(), Arc::new(SystemClock), limits)
-        .map_err(|error| Failure::Failed(format!("the system gives no random numbers: {error}")))
+        .map_err(|error| Failure::Failed(format!("the system provides no random numbers: {error}")))
 }

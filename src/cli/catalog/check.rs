@@ -1,4 +1,4 @@
-//! `catalog check`: every module is asked for names that must hit and names that must miss.
+//! `catalog check`: tests every module with names that must hit and names that must miss.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,33 +6,33 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use clap::{Args, Command, ValueEnum};
+use clap::{Args, Command};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::choice::{self, Choice};
-use super::load;
-use super::report::Report;
+use super::load::load;
+use super::report::{Format, Report};
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::logging::start_log;
 use crate::cli::replace::Replacement;
-use crate::cli::serve::start_log;
 use crate::cli::unused::UnusedDatabase;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
-use crate::modules::definition::Entry;
 use crate::modules::module::Module;
-use crate::runs::proof::{Standing, Stop};
+use crate::runs::proof::{ProofProgress, Stop};
 
-/// Ask modules for known names, which must hit, and for made-up ones, which must miss
+/// Test modules with known names, which must hit, and with made-up ones, which must miss
 ///
-/// Verdicts: `ok`; `broken` (a known name misses, or the rules do not fit the answer); `unreliable` (it says
-/// yes to a made-up name); `blocked`, `timeout`, `error` (the site gave no usable answer); `unproven` (no
-/// known name, or it needs a key or a browser). Ctrl-C ends with a report of what is known by then. Modules
-/// that are switched off are asked only where `--module` names them, those that touch a sign-in page only
-/// with `--discovery`, those that need a browser only with `--premium`. A simulated web draws their pages itself.
+/// Verdicts: `ok`; `broken` (a known name misses, or the rules do not fit the answer); `unreliable` (a
+/// made-up name hits); `blocked`, `timeout`, `error` (the site gave no usable answer); `unproven` (no known
+/// name, or a key or a browser is missing). Ctrl-C ends the test with a report of what is known by then.
+/// Disabled modules are tested only if `--module` names them, those that touch a sign-in page only with
+/// `--discovery`, those that need a browser only with `--premium`. A simulated web renders their pages
+/// itself.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 no module is broken or unreliable (with --sandbox: all are ok), 1 some are, 2 usage, 3 failed:
@@ -45,22 +45,22 @@ Examples:
   sightline catalog check --premium --webdriver auto --tag premium
   sightline catalog check --sandbox --faults     nothing outside is asked")]
 pub(super) struct CheckArgs {
-    /// Only the module of this id (repeatable)
+    /// Only the module with this id (repeatable)
     #[arg(long = "module", value_name = "ID", conflicts_with_all = ["search_type", "categories", "tags"])]
     modules: Vec<String>,
     #[command(flatten)]
     choice: Choice,
-    /// How the report is written
+    /// Format of the report
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Write the report to this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also ask sites in trouble (a challenge, a login wall, an empty page, an error, a reset, a limit,
-    /// silence, a yes to every name), which must prove nothing; with --sandbox only
+    /// Also test with faulty sites (a challenge, a login wall, an empty page, an error, a reset, a limit,
+    /// silence, a hit for every name), which must give neither hit nor miss; with --sandbox only
     #[arg(long)]
     faults: bool,
-    /// Ask the modules that need a browser too: see --webdriver
+    /// Also test the modules that need a browser: see --webdriver
     #[arg(long)]
     premium: bool,
     #[command(flatten)]
@@ -71,16 +71,7 @@ pub(super) struct CheckArgs {
     unused: UnusedDatabase,
 }
 
-/// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people: what is not ok, and a summary
-    Text,
-    /// Everything that was asked, and what was seen
-    Json,
-}
-
-/// What a check has in common with a search, with defaults of its own.
+/// Sets the defaults of the options that a test of the catalogue shares with a search.
 pub(crate) fn proof_command(command: Command) -> Command {
     command
         .mut_arg("log_level", |level| level.default_value("warn"))
@@ -91,7 +82,7 @@ pub(crate) fn proof_command(command: Command) -> Command {
         .mut_arg("control_ttl", |ttl| ttl.hide(true))
 }
 
-/// The modules to ask, and how many are left out unless they are named.
+/// The modules to test, and the number of modules that are left out because they were not named.
 struct Chosen {
     modules: Vec<Arc<Module>>,
     left_out: usize,
@@ -101,26 +92,26 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     args.engine.check(std::env::vars_os())?;
     if args.faults && args.engine.sandbox == SandboxMode::Off {
         return Err(Failure::Usage(
-            "--faults needs --sandbox: real sites are in no trouble of ours".to_owned(),
+            "--faults needs --sandbox: only simulated sites can be made to fail".to_owned(),
         ));
     }
     if args.premium && args.engine.sandbox == SandboxMode::Off && args.engine.browsers.webdrivers.is_empty() {
         return Err(Failure::Usage(
-            "--premium needs a browser: say --webdriver auto, or where one is to be had".to_owned(),
+            "--premium needs a browser: add --webdriver auto or the address of a WebDriver".to_owned(),
         ));
     }
     start_log(&args.log)?;
     let catalog = load(&args.engine.catalog)?;
     check_keys(&args.engine, &catalog)?;
     let Chosen { modules, left_out } = choose(&args, &catalog)?;
-    // Before anything is asked: a report that cannot be written is worth no requests.
+    // Opened before any request, so that none is made if the report cannot be written.
     let mut file = args.output.as_deref().map(begin).transpose()?;
 
     let request = ProofRequest { modules, engine: args.engine, faults: args.faults };
     let (began, bar) = (Instant::now(), Bar::new());
     let stop = Stop::default();
     let signals = Watch::start(&stop)?;
-    let proofs = prove_modules(&request, &stop, |standing| show(&bar, standing));
+    let proofs = prove_modules(&request, &stop, |progress| show(&bar, progress));
     bar.clear();
     drop(signals);
     let is_simulated = request.engine.sandbox != SandboxMode::Off;
@@ -133,7 +124,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
         file.finish().map_err(|error| unwritable(path, &error))?;
     }
     if args.output.is_some() || args.format == Format::Json {
-        // That it cannot be said changes nothing about the report.
+        // A closed standard error does not change the report.
         let _ = writeln!(io::stderr(), "{}", report.summary());
     }
     Ok(report.exit())
@@ -157,21 +148,20 @@ fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<Chosen, Failure> {
     for id in &args.modules {
         let module = choice::by_id(catalog, id)?;
         if modules.iter().all(|known| known.id() != module.id()) {
-            modules.push(switched_on(module)?);
+            modules.push(enabled_copy(module)?);
         }
     }
     Ok(Chosen { modules, left_out: 0 })
 }
 
-/// Whoever names a module that is switched off wants to know whether it works again.
-fn switched_on(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
+/// Returns an enabled copy of a disabled module: naming it asks whether it works again.
+fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
     if module.entry().enabled {
         return Ok(Arc::clone(module));
     }
-    let entry = Entry { enabled: true, ..module.entry().clone() };
-    Module::compile(entry).map(Arc::new).map_err(|mistakes| {
+    Module::compile(module.entry().to_enabled()).map(Arc::new).map_err(|mistakes| {
         let first = mistakes.first().map(ToString::to_string).unwrap_or_default();
-        Failure::Failed(format!("{} cannot be switched on: {}", module.id(), plain(&first)))
+        Failure::Failed(format!("cannot enable {}: {}", module.id(), plain(&first)))
     })
 }
 
@@ -180,15 +170,15 @@ fn begin(path: &Path) -> Result<Replacement, Failure> {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("{} cannot be written: {error}", plain(&path.display().to_string())))
+    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
 }
 
-fn show(bar: &Bar, standing: Standing) {
+fn show(bar: &Bar, progress: ProofProgress) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    bar.show(number(standing.done), number(standing.total), format!("{} failing", standing.failing));
+    bar.show(number(progress.done), number(progress.total), format!("{} failing", progress.failing));
 }
 
-/// Ctrl-C stops the proof, a second one the process. Ends when dropped.
+/// Stops the test on Ctrl-C, and the process on the next one. Ends when it is dropped.
 struct Watch {
     handle: signal_hook::iterator::Handle,
     thread: Option<thread::JoinHandle<()>>,
@@ -216,7 +206,7 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.handle.close();
         if let Some(thread) = self.thread.take() {
-            // It only waits for signals.
+            // The thread only waits for signals.
             let _ = thread.join();
         }
     }

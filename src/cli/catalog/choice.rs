@@ -1,4 +1,4 @@
-//! Which modules a command is about: by type, category and tag, or by id.
+//! Options that select modules by type, category and tag, or by id.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,13 +7,14 @@ use clap::Args;
 
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::cli::search::search_type;
+use crate::cli::options::search_type;
 use crate::config::checked;
-use crate::modules::catalog::{Catalog, nearest};
+use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
+use crate::modules::near::nearest;
 use crate::modules::query::SearchType;
 
-/// Narrows the catalogue down; what is given several times takes any of them.
+/// Selects modules of the catalogue. An option that is repeated matches any of its values.
 #[derive(Debug, Args)]
 pub(super) struct Choice {
     /// Only modules for this kind of query: domain, email or username
@@ -28,10 +29,10 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// The chosen modules, by id.
+    /// Returns the selected modules, by id.
     ///
     /// # Errors
-    /// A category or a tag that no module has.
+    /// Fails if no module has a given category or tag.
     pub(super) fn modules<'c>(&self, catalog: &'c Catalog) -> Result<Vec<&'c Arc<Module>>, Failure> {
         let all = catalog.modules();
         let categories: BTreeSet<&str> = all.iter().map(|module| module.entry().category.as_str()).collect();
@@ -57,21 +58,21 @@ fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(),
     let Some(unknown) = unknown else { return Ok(()) };
     let allowed = match known.is_empty() {
         true => format!("no module has a {what}"),
-        false => format!("there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+        false => format!("allowed: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
     };
     Err(Failure::Usage(format!("no module has the {what} \"{}\": {allowed}", plain(unknown))))
 }
 
-/// The module of that id.
+/// Returns the module with this id.
 ///
 /// # Errors
-/// There is none; says which id is near.
+/// Fails if there is none. The message suggests a similar id.
 pub(super) fn by_id<'c>(catalog: &'c Catalog, id: &str) -> Result<&'c Arc<Module>, Failure> {
     catalog.get(id).ok_or_else(|| {
         let near = nearest(id, catalog.modules().iter().map(|module| &**module.id()));
         let near = near.map_or_else(String::new, |near| format!(" did you mean \"{near}\"?"));
         Failure::Usage(format!(
-            "there is no module \"{}\":{near} the ids that `sightline catalog list` shows are allowed",
+            "no module has the id \"{}\":{near} the ids that `sightline catalog list` shows are allowed",
             plain(id)
         ))
     })

@@ -1,4 +1,4 @@
-//! `catalog convert`: another tool's list in our own format.
+//! `catalog convert`: converts lists of other tools into Sightline's own format.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::format::replace;
-use super::tell_lists;
+use super::load::{faults, write_list_reports};
 use crate::base::text::{plain, write_json};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::unused::UnusedDatabase;
@@ -14,13 +14,13 @@ use crate::config::{checked, readable_file};
 use crate::modules::catalog::Catalog;
 use crate::modules::import::report::{ListReport, NoteKind};
 
-/// Write a list of WhatsMyName, Sherlock or Maigret in Sightline's own format
+/// Convert a list of WhatsMyName, Sherlock or Maigret into Sightline's own format
 ///
-/// What is written is in canonical form and has no mistakes. What could not be taken over is said on
-/// standard error, entry by entry, with the reason. The list's licence holds for what is written, too.
+/// The output is formatted and valid. Standard error names each entry that was left out, with the reason. The
+/// licence of the list also applies to the output.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 written, whatever was left out, 1 no entry could be taken over, or it is no list that is known,
+Exit codes: 0 written, even if entries were left out, 1 no entry could be converted, or the file is not a known list,
 2 usage, 3 failed.
 
 Examples:
@@ -30,20 +30,20 @@ pub(super) struct ConvertArgs {
     /// wmn-data.json of WhatsMyName, or data.json of Sherlock or Maigret
     #[arg(value_name = "FILE", value_parser = checked(readable_file))]
     file: PathBuf,
-    /// Where the entries go, instead of standard output; a file that is there is replaced
+    /// File to write, instead of standard output; an existing file is replaced
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// How the report on standard error is written
+    /// Format of the report on standard error
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     report: ReportFormat,
     #[command(flatten)]
     unused: UnusedDatabase,
 }
 
-/// How a report is written.
+/// The format of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReportFormat {
-    /// One line an entry
+    /// One line for each entry
     Text,
     /// One JSON document
     Json,
@@ -53,23 +53,25 @@ pub(super) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<Exit, Failu
     if let Some(output) = &args.output
         && is_same_file(output, &args.file)
     {
-        return Err(Failure::Usage("--output is the list itself; another file is allowed".to_owned()));
+        return Err(Failure::Usage(
+            "--output is the same file as the list; another file is allowed".to_owned(),
+        ));
     }
     let catalog = match Catalog::load(false, std::slice::from_ref(&args.file)) {
         Ok(catalog) => catalog,
         Err(error) => {
-            tell(&format!("nothing was converted\n{}", super::faults(&error)));
+            write_line(&format!("nothing was converted\n{}", faults(&error)));
             return Ok(Exit::NothingFound);
         }
     };
     let [report] = catalog.lists() else {
-        tell(&format!(
-            "nothing was converted\n{}: it is in Sightline's own format already: see `sightline catalog format`",
+        write_line(&format!(
+            "nothing was converted\n{}: already in Sightline's own format; see `sightline catalog format`",
             plain(&args.file.display().to_string())
         ));
         return Ok(Exit::NothingFound);
     };
-    tell_report(report, args.report);
+    write_report(report, args.report);
     if catalog.modules().is_empty() {
         return Ok(Exit::NothingFound);
     }
@@ -79,23 +81,23 @@ pub(super) fn run(args: &ConvertArgs, out: &mut dyn Write) -> Result<Exit, Failu
         None => out.write_all(text.as_bytes())?,
         Some(path) => replace(path, &text).map_err(|error| {
             let shown = path.display().to_string();
-            Failure::Failed(format!("{} cannot be written: {}", plain(&shown), plain(&error.to_string())))
+            Failure::Failed(format!("cannot write {}: {}", plain(&shown), plain(&error.to_string())))
         })?,
     }
     Ok(Exit::Done)
 }
 
-fn tell_report(report: &ListReport, format: ReportFormat) {
+fn write_report(report: &ListReport, format: ReportFormat) {
     match format {
         ReportFormat::Text => {
-            tell_lists(std::slice::from_ref(report), &[NoteKind::LeftOut, NoteKind::Changed]);
+            write_list_reports(std::slice::from_ref(report), &[NoteKind::LeftOut, NoteKind::Changed]);
         }
-        // That it cannot be said changes nothing about the entries.
+        // A closed standard error does not change the entries.
         ReportFormat::Json => drop(write_json(&mut io::stderr().lock(), report)),
     }
 }
 
-fn tell(text: &str) {
+fn write_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 

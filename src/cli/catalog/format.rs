@@ -1,4 +1,4 @@
-//! `catalog format`: one form for all files, so that a diff shows one site a change.
+//! `catalog format`: sorts and indents files, so that a diff shows one site for each change.
 
 use std::fs;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::faults;
+use super::load::faults;
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::replace::Replacement;
@@ -17,7 +17,7 @@ use crate::modules::catalog::Catalog;
 /// Sort and indent catalogue files, in place
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 done, 1 mistakes, or with --check: not in form, 2 usage, 3 failed.
+Exit codes: 0 done, 1 mistakes, or with --check: not formatted, 2 usage, 3 failed.
 
 Examples:
   sightline catalog format src/modules/catalog/sites/*.json
@@ -26,7 +26,7 @@ pub(super) struct FormatArgs {
     /// Files in Sightline's own format
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
-    /// Change nothing: name the files that are not in form
+    /// Change nothing, list the files that are not formatted
     #[arg(long)]
     check: bool,
     #[command(flatten)]
@@ -39,9 +39,9 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
         let shown = file.display().to_string();
         let shown = plain(&shown);
         let fail = |what: &str, why: &dyn std::fmt::Display| {
-            Failure::Failed(format!("{shown} {what}: {}", plain(&why.to_string())))
+            Failure::Failed(format!("{what} {shown}: {}", plain(&why.to_string())))
         };
-        let text = fs::read_to_string(file).map_err(|error| fail("cannot be read", &error))?;
+        let text = fs::read_to_string(file).map_err(|error| fail("cannot read", &error))?;
         let formatted = match Catalog::format(&shown, &text) {
             Ok(formatted) => formatted,
             Err(error) => {
@@ -54,17 +54,17 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
             continue;
         }
         if args.check {
-            writeln!(out, "{shown} is not in form")?;
+            writeln!(out, "{shown} is not formatted")?;
             exit = Exit::NothingFound;
         } else {
-            replace(file, &formatted).map_err(|error| fail("cannot be written", &error))?;
+            replace(file, &formatted).map_err(|error| fail("cannot write", &error))?;
             writeln!(out, "formatted {shown}")?;
         }
     }
     Ok(exit)
 }
 
-/// Whatever happens, the old text or the new one is there whole.
+/// Replaces the file atomically: after a failure it has the old text or the new one.
 pub(super) fn replace(file: &Path, text: &str) -> io::Result<()> {
     let mut new = Replacement::begin(file)?;
     new.write_all(text.as_bytes())?;

@@ -1,4 +1,4 @@
-//! `catalog list` and `catalog stats`: which modules there are, and what they rest on.
+//! `catalog list` and `catalog stats`: the modules, and figures about them.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,17 +8,17 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::choice::Choice;
-use super::{Shared, load};
+use super::load::{CatalogOptions, load};
 use crate::base::text::{cell, json, write_csv, write_json};
-use crate::cli::account::ListFormat;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::options::ListFormat;
 use crate::cli::table::write_table;
-use crate::modules::definition::Contact;
+use crate::modules::definition::{Contact, Off, Verified, VerifiedBy};
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;
 use crate::modules::traits::Evidence;
 
-/// List modules: id, platform, type, category, what their hits rest on, and what is special
+/// List modules: id, platform, type, category, evidence of their hits and rules, and special properties
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,29 +28,29 @@ Examples:
 pub(super) struct ListArgs {
     #[command(flatten)]
     choice: Choice,
-    /// How the list is written
+    /// Format of the list
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
     #[command(flatten)]
-    shared: Shared,
+    shared: CatalogOptions,
 }
 
-/// How a list of modules is written.
+/// The format of a list of modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
     Table,
     /// One JSON array
     Json,
-    /// One JSON object a line
+    /// One JSON object on each line
     Ndjson,
-    /// One row a module, with a head
+    /// One row for each module, with a header
     Csv,
-    /// One id a line
+    /// One id on each line
     Ids,
 }
 
-/// Count modules by type, category and evidence, and tell what loading them costs
+/// Count modules by type, category and evidence, and show the time and memory of loading them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -59,14 +59,14 @@ Examples:
 pub(super) struct StatsArgs {
     #[command(flatten)]
     choice: Choice,
-    /// How the figures are written
+    /// Format of the figures
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: ListFormat,
     #[command(flatten)]
-    shared: Shared,
+    shared: CatalogOptions,
 }
 
-/// A module as it is listed.
+/// A module in the list.
 #[derive(Serialize)]
 struct Line<'a> {
     id: &'a str,
@@ -82,15 +82,17 @@ struct Line<'a> {
     discovery: bool,
     contact: Contact,
     needs: &'a [String],
-    /// Keys that it uses where it has them.
+    /// Keys that it uses if they are configured, but does not need.
     takes: Vec<String>,
     evidence: Evidence,
     both_rules: bool,
     metadata: Vec<&'a str>,
     known: usize,
+    verified: Option<&'a Verified>,
+    off: Option<&'a Off>,
 }
 
-const CSV_HEAD: [&str; 17] = [
+const CSV_HEAD: [&str; 19] = [
     "id",
     "platform",
     "type",
@@ -108,6 +110,8 @@ const CSV_HEAD: [&str; 17] = [
     "both_rules",
     "metadata",
     "known",
+    "verified",
+    "off",
 ];
 
 pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -128,7 +132,7 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-            let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "METADATA", "NOTES"];
+            let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"];
             write_table(out, &head, &rows)?;
         }
     }
@@ -155,6 +159,8 @@ fn line(module: &Module) -> Line<'_> {
         both_rules: module.has_both_rules(),
         metadata: module.metadata_names().into_iter().collect(),
         known: entry.known.len(),
+        verified: entry.verified.as_ref(),
+        off: entry.off.as_ref(),
     }
 }
 
@@ -165,7 +171,7 @@ fn optional_keys(module: &Module) -> Vec<String> {
 
 fn row(line: &Line<'_>) -> Vec<String> {
     let notes = [
-        (!line.enabled, "off".to_owned()),
+        (!line.enabled, line.off.map_or_else(|| "off".to_owned(), |off| format!("off {}", off.date))),
         (line.premium, "premium".to_owned()),
         (line.nsfw, "adult".to_owned()),
         (line.discovery, "discovery".to_owned()),
@@ -174,7 +180,7 @@ fn row(line: &Line<'_>) -> Vec<String> {
     ];
     let notes = notes.into_iter().filter(|(holds, _)| *holds).map(|(_, note)| note);
     let keys = line.needs.iter().map(|key| format!("needs --key {}", key.trim_start_matches("config.")));
-    let taken = line.takes.iter().map(|key| format!("takes --key {}", key.trim_start_matches("config.")));
+    let taken = line.takes.iter().map(|key| format!("uses --key {}", key.trim_start_matches("config.")));
     let notes: Vec<String> = notes.chain(keys).chain(taken).collect();
     vec![
         line.id.to_owned(),
@@ -182,6 +188,7 @@ fn row(line: &Line<'_>) -> Vec<String> {
         line.search_type.to_string(),
         line.category.to_owned(),
         line.evidence.as_str().replace('_', " "),
+        verified(line.verified),
         line.metadata.len().to_string(),
         notes.join(", "),
     ]
@@ -195,7 +202,7 @@ fn csv_row(line: &Line<'_>) -> Vec<String> {
         cell(line.platform),
         line.search_type.to_string(),
         cell(line.category),
-        // Tags may hold spaces.
+        // Tags may contain spaces.
         cell(&line.tags.join(";")),
         line.rank.map_or_else(String::new, |rank| rank.to_string()),
         line.premium.to_string(),
@@ -209,7 +216,14 @@ fn csv_row(line: &Line<'_>) -> Vec<String> {
         line.both_rules.to_string(),
         words(&line.metadata),
         line.known.to_string(),
+        verified(line.verified),
+        line.off.map_or_else(String::new, |off| cell(&format!("{} {}", off.date, off.reason))),
     ]
+}
+
+/// Returns the kind and the date of the evidence, such as `list 2026-08`, or an empty text without evidence.
+fn verified(verified: Option<&Verified>) -> String {
+    verified.map_or_else(String::new, |it| format!("{} {}", it.by.as_str(), it.date))
 }
 
 fn contact(contact: Contact) -> &'static str {
@@ -221,7 +235,7 @@ fn contact(contact: Contact) -> &'static str {
     }
 }
 
-/// The figures; counts are of the chosen modules, costs of the whole catalogue.
+/// The figures. Counts cover the selected modules, costs the whole catalogue.
 #[derive(Serialize, Default)]
 struct Stats {
     modules: usize,
@@ -230,6 +244,8 @@ struct Stats {
     by_category: BTreeMap<String, usize>,
     by_evidence: BTreeMap<&'static str, usize>,
     by_contact: BTreeMap<&'static str, usize>,
+    /// By kind of evidence for the entry. Entries without evidence are not counted.
+    by_verified: BTreeMap<&'static str, usize>,
     both_rules: usize,
     with_metadata: usize,
     with_known: usize,
@@ -238,7 +254,7 @@ struct Stats {
     premium: usize,
     with_key: usize,
     load_ms: u128,
-    /// Memory that loading took, in KiB; null where the system does not tell.
+    /// Memory of loading in KiB; null if the system does not tell.
     load_kib: Option<u64>,
 }
 
@@ -267,6 +283,9 @@ impl Stats {
         *self.by_category.entry(entry.category.clone()).or_default() += 1;
         *self.by_evidence.entry(module.evidence().as_str()).or_default() += 1;
         *self.by_contact.entry(contact(entry.contact)).or_default() += 1;
+        if let Some(verified) = &entry.verified {
+            *self.by_verified.entry(verified.by.as_str()).or_default() += 1;
+        }
         for (count, holds) in [
             (&mut self.enabled, entry.enabled),
             (&mut self.both_rules, module.has_both_rules()),
@@ -285,7 +304,7 @@ impl Stats {
         let row = |figure: &str, of: &str, count: String| vec![figure.to_owned(), of.to_owned(), count];
         let mut rows = vec![row("modules", "", self.modules.to_string())];
         for (figure, count) in [
-            ("switched on", self.enabled),
+            ("enabled", self.enabled),
             ("with hit and miss rule", self.both_rules),
             ("with metadata", self.with_metadata),
             ("with a known name", self.with_known),
@@ -301,8 +320,11 @@ impl Stats {
             Some(("evidence", evidence.as_str(), self.by_evidence.get(evidence.as_str())?))
         });
         let by_contact = self.by_contact.iter().map(|(name, count)| ("contact", *name, count));
+        let by_verified = VerifiedBy::ALL
+            .iter()
+            .filter_map(|by| Some(("verified by", by.as_str(), self.by_verified.get(by.as_str())?)));
         let by_category = self.by_category.iter().map(|(name, count)| ("category", name.as_str(), count));
-        let all = by_type.chain(by_evidence).chain(by_contact).chain(by_category);
+        let all = by_type.chain(by_evidence).chain(by_verified).chain(by_contact).chain(by_category);
         rows.extend(all.map(|(figure, of, count)| row(figure, &of.replace('_', " "), count.to_string())));
         rows.push(row("load time", "", format!("{} ms", self.load_ms)));
         rows.extend(self.load_kib.map(|kib| row("load memory", "", format!("{kib} KiB"))));
@@ -310,7 +332,7 @@ impl Stats {
     }
 }
 
-/// Memory of this process; `None` where the system does not tell.
+/// Returns the memory of this process in KiB, or `None` if the system does not tell.
 fn resident_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

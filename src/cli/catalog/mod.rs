@@ -3,21 +3,22 @@
 //! | file | holds |
 //! |---|---|
 //! | `list` | `list`, `stats` |
-//! | `check` | `check`: a catalogue that proves itself |
+//! | `check` | `check`: tests modules against their sites |
 //! | `report` | what `check` writes |
 //! | `format` | `format` |
-//! | `convert` | `convert`: other tools' lists in our format |
-//! | `choice` | which modules a command is about |
-//! | `replace` | files that are there whole or not at all |
+//! | `convert` | `convert`: converts lists of other tools |
+//! | `load` | loads the catalogue for a command |
+//! | `choice` | selects modules |
 
 mod check;
 mod choice;
 mod convert;
 mod format;
 mod list;
+mod load;
 mod report;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -26,12 +27,13 @@ pub(crate) use check::proof_command;
 
 use super::exit::{Exit, Failure};
 use super::unused::UnusedDatabase;
-use crate::base::text::{json, plain, write_json};
-use crate::config::{CatalogConfig, checked, readable_file};
-use crate::modules::catalog::{Catalog, CatalogError, format as form, json_schema};
-use crate::modules::import::report::{ListReport, NoteKind};
+use crate::base::text::{json, write_json};
+use crate::config::{checked, readable_file};
+use crate::modules::catalog::{Catalog, format as form, json_schema};
+use crate::modules::import::report::NoteKind;
+use load::{CatalogOptions, faults, load, write_list_reports};
 
-/// Look at the catalogue of modules, prove it, check and format its files
+/// List and test the modules of the catalogue, check and format its files
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct CatalogArgs {
@@ -51,16 +53,16 @@ enum Action {
     Convert(convert::ConvertArgs),
 }
 
-/// Show one module: a catalogue file with its entry alone
+/// Show one module as a catalogue file with a single entry
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
   sightline catalog show github > my-github.json")]
 struct ShowArgs {
-    /// Id of the module, as `catalog list` shows it
+    /// Id of the module, as in `catalog list`
     id: String,
     #[command(flatten)]
-    shared: Shared,
+    shared: CatalogOptions,
 }
 
 /// Print the JSON Schema (draft 2020-12) of catalogue files, for editors
@@ -75,10 +77,11 @@ struct SchemaArgs {
 
 /// Check catalogue files: every mistake, with its place and what is allowed
 ///
-/// Reads the files together and without the built-in modules; asks no site.
+/// Reads the files together, without the built-in modules and without requests to sites. `catalog check
+/// --sandbox` shows whether the rules can tell a hit from a miss.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 in order, 1 there are mistakes, 2 usage, 3 failed.
+Exit codes: 0 no mistakes, 1 mistakes, 2 usage, 3 failed.
 
 Example:
   sightline catalog check-syntax my-sites.json")]
@@ -86,14 +89,6 @@ struct SyntaxArgs {
     /// Files in Sightline's own format, or lists of WhatsMyName, Sherlock or Maigret
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
-    #[command(flatten)]
-    unused: UnusedDatabase,
-}
-
-#[derive(Debug, Args)]
-struct Shared {
-    #[command(flatten)]
-    catalog: CatalogConfig,
     #[command(flatten)]
     unused: UnusedDatabase,
 }
@@ -111,32 +106,6 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
     }
 }
 
-fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
-    config.check()?;
-    let catalog = Catalog::load(!config.no_builtin, &config.files)
-        .map_err(|error| Failure::Usage(format!("the catalogue is not in order\n{}", faults(&error))))?;
-    tell_lists(catalog.lists(), &[NoteKind::LeftOut]);
-    Ok(catalog)
-}
-
-/// Says on standard error what became of other tools' lists: the notes of these kinds, then the sum.
-fn tell_lists(lists: &[ListReport], kinds: &[NoteKind]) {
-    let mut err = io::stderr().lock();
-    for list in lists {
-        for line in kinds.iter().flat_map(|kind| list.lines(*kind)) {
-            // Nobody may be reading: that changes nothing about the catalogue.
-            let _ = writeln!(err, "{line}");
-        }
-        let _ = writeln!(err, "{}", list.summary());
-    }
-}
-
-/// One fault a line; entries may come from anywhere.
-fn faults(error: &CatalogError) -> String {
-    let text = error.to_string();
-    text.lines().map(plain).collect::<Vec<_>>().join("\n")
-}
-
 fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let catalog = load(&args.shared.catalog)?;
     let module = choice::by_id(&catalog, &args.id)?;
@@ -148,7 +117,7 @@ fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
 fn check_syntax(args: &SyntaxArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     match Catalog::load(false, &args.files) {
         Ok(catalog) => {
-            tell_lists(catalog.lists(), &[NoteKind::LeftOut]);
+            write_list_reports(catalog.lists(), &[NoteKind::LeftOut]);
             writeln!(out, "{} modules, no mistakes", catalog.modules().len())?;
             Ok(Exit::Done)
         }

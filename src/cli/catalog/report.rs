@@ -1,28 +1,37 @@
-//! What `catalog check` writes: for people what is not ok, for programs everything.
+//! The report of `catalog check`: failures for people, everything for programs.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use serde::Serialize;
 
-use super::check::Format;
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::table::write_table;
 use crate::runs::proof::{ModuleProof, Verdict};
 
-/// The report; JSON has all of it.
+/// The format of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people: what is not ok, and a summary
+    Text,
+    /// All modules and all answers
+    Json,
+}
+
+/// The report. Its JSON form contains everything.
 #[derive(Serialize)]
 pub(super) struct Report {
-    /// The web was simulated: nothing of this says how the real one is.
+    /// Whether the web was simulated. The report then says nothing about the real sites.
     simulated: bool,
-    /// `false`: it was stopped before everything was asked.
+    /// Whether all modules were tested. `false` after an interrupt.
     finished: bool,
     elapsed_ms: u128,
-    /// Modules asked.
+    /// Number of modules tested.
     asked: usize,
-    /// Modules that are switched off, or touch a sign-in page.
+    /// Number of modules that are disabled, or touch a sign-in page.
     left_out: usize,
     counts: BTreeMap<&'static str, usize>,
     modules: Vec<ModuleProof>,
@@ -62,7 +71,7 @@ impl Report {
         Ok(())
     }
 
-    /// One line: how many modules, and how many of each verdict.
+    /// Returns one line with the number of modules, and of each verdict.
     pub(super) fn summary(&self) -> String {
         let counts = Verdict::ALL.iter().filter_map(|verdict| {
             let count = self.count(*verdict);
@@ -73,19 +82,19 @@ impl Report {
             text.push_str(&format!("; {} left out", self.left_out));
         }
         if !self.finished {
-            text.push_str("; stopped before all was asked");
+            text.push_str("; stopped before all modules were tested");
         }
         if self.is_unreachable() {
             text.push_str("; no site could be reached");
         }
         if self.simulated {
-            text.push_str("; SIMULATED: it shows that the rules work, not that they fit the real sites");
+            text.push_str("; SIMULATED: this tests the rules, not the real sites");
         }
         text
     }
 
     pub(super) fn exit(&self) -> Exit {
-        // On the simulated web no site is down, slow or in a bad mood.
+        // On the simulated web no site is down or slow, so every verdict but `ok` is a mistake of the module.
         let is_wrong = |verdict: Verdict| {
             verdict.is_failing() || (self.simulated && !matches!(verdict, Verdict::Ok | Verdict::Unfinished))
         };
@@ -102,7 +111,7 @@ impl Report {
         self.counts.get(verdict.as_str()).copied().unwrap_or_default()
     }
 
-    /// Something was asked, and every module ended without any answer: most likely there is no network.
+    /// Returns whether modules were tested and none got an answer, most likely because there is no network.
     fn is_unreachable(&self) -> bool {
         let silent = self.count(Verdict::Error) + self.count(Verdict::Timeout);
         let is_asked = |proof: &&ModuleProof| !proof.answers.is_empty();

@@ -1,28 +1,33 @@
-//! `search TYPE QUERY`: the same engine as the server's, in this process, for one run.
+//! `search TYPE QUERY`: one run in this process, with the same engine as the server's.
 
 mod view;
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
-use super::serve::start_log;
+use super::logging::start_log;
+use super::options::search_type;
 use super::unused::UnusedDatabase;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
-use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked};
+use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::modules::catalog::Choice;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::run::{Progress, RunSummary, Status};
-use view::View;
+use crate::runs::record::RunRecord;
+use crate::runs::run::{Progress, Status};
+use crate::runs::run_options::{RunOptions, TimeBudget};
+use view::{Format, View};
 
 /// Run one search, without a server, an account or a database
 ///
-/// The table shows results as they are found. The other formats are written at the end, when every source
-/// of a result is known. A progress bar shows on standard error where that is a terminal.
+/// The table shows results as they are found. The other formats are written at the end, when all sources of a
+/// result are known. A progress bar appears on standard error if that is a terminal.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
@@ -35,17 +40,23 @@ Examples:
   sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
-    /// What kind of query: domain, email or username
+    /// Kind of the query: domain, email or username
     #[arg(value_name = "TYPE", value_parser = checked(search_type))]
     search_type: SearchType,
     /// The domain, email address or username
     query: String,
-    /// How results are written
+    /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
-    /// Ask the modules that need a browser too (usernames only)
+    /// Also ask the modules that need a browser (usernames only)
     #[arg(long)]
     premium: bool,
+    /// Give every check the whole --check-timeout, even to sites that usually answer sooner
+    #[arg(long)]
+    patient: bool,
+    /// End after this time with the answers so far; the other modules end as timeout
+    #[arg(long, value_name = "DURATION", value_parser = checked(time_budget))]
+    time_budget: Option<TimeBudget>,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
@@ -58,7 +69,7 @@ pub(crate) struct SearchArgs {
     unused: UnusedDatabase,
 }
 
-/// Which modules are asked.
+/// The options that select modules.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Which modules")]
 struct ChoiceArgs {
@@ -72,10 +83,10 @@ struct ChoiceArgs {
     /// Ask only modules of these categories (repeatable, or separated by commas)
     #[arg(long = "category", visible_alias = "categories", value_name = "NAME", value_delimiter = ',')]
     categories: Vec<String>,
-    /// Ask adult sites too
+    /// Also ask adult sites
     #[arg(long)]
     nsfw: bool,
-    /// Ask third parties only: nothing reaches what is looked up, nor its name servers
+    /// Ask only third parties, so that no request reaches the searched domain or its name servers
     #[arg(long)]
     passive: bool,
 }
@@ -85,26 +96,6 @@ impl From<ChoiceArgs> for Choice {
         let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args;
         Self { modules, exclude_modules, categories, nsfw, passive }
     }
-}
-
-/// How results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people, line by line
-    Table,
-    /// One Run record and how each module ended, at the end
-    Json,
-    /// One Result record a line, at the end
-    Ndjson,
-    /// One row a result, with a head, at the end
-    Csv,
-    /// One page to read, to print, to keep, at the end
-    Html,
-}
-
-/// Reads a type of search.
-pub(crate) fn search_type(text: &str) -> Result<SearchType, String> {
-    SearchType::from_name(text).ok_or_else(|| "domain, email or username is allowed".to_owned())
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -120,6 +111,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         engine: args.engine,
         query,
         premium: args.premium,
+        options: RunOptions { patient: args.patient, time_budget: args.time_budget, ..RunOptions::default() },
         choice: args.choice.into(),
         suppression: args.suppression,
     };
@@ -129,7 +121,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
                 show(&bar, progress);
                 Ok(())
             }
-            SearchEvent::Result(result) => bar.aside(|| view.result(out, result)),
+            SearchEvent::Result(result) => bar.suspend_while(|| view.result(out, result)),
         };
         match shown {
             Ok(()) => ControlFlow::Continue(()),
@@ -146,7 +138,13 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let run = found?;
     view.finish(out, &run)?;
     out.flush()?;
-    Ok(conclude(&run.summary))
+    Ok(conclude(&run))
+}
+
+fn time_budget(text: &str) -> Result<TimeBudget, String> {
+    let time = duration("1s", "2m")(text)?;
+    let budget = TimeBudget::from_secs(time.as_secs()).filter(|budget| Duration::from(*budget) == time);
+    budget.ok_or_else(|| "whole seconds are allowed".to_owned())
 }
 
 fn show(bar: &Bar, progress: Progress) {
@@ -154,10 +152,11 @@ fn show(bar: &Bar, progress: Progress) {
     bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
 }
 
-/// Says on standard error how it ended, and picks the exit code.
-fn conclude(run: &RunSummary) -> Exit {
-    // That it cannot be said changes nothing about the results.
-    let _ = writeln!(io::stderr(), "{}", summary(run));
+/// Prints the summary to standard error, and returns the exit code.
+fn conclude(record: &RunRecord) -> Exit {
+    let run = &record.summary;
+    // A closed standard error does not change the results.
+    let _ = writeln!(io::stderr(), "{}", summary(record));
     match (run.status, run.total_results) {
         (Status::Completed, 0) => Exit::NothingFound,
         (Status::Completed, _) => Exit::Done,
@@ -165,30 +164,32 @@ fn conclude(run: &RunSummary) -> Exit {
     }
 }
 
-fn summary(run: &RunSummary) -> String {
+fn summary(record: &RunRecord) -> String {
+    let run = &record.summary;
     let coverage = &run.coverage;
-    let asked = coverage.checked - coverage.skipped;
     let mut text = format!(
-        "{} results; {} of {asked} modules that were asked came to a conclusion",
-        run.total_results, coverage.conclusive
+        "{} results; {} of {} modules gave an answer",
+        run.total_results,
+        coverage.conclusive(),
+        coverage.asked()
     );
-    let others: Vec<String> = [
-        (coverage.blocked, "blocked"),
-        (coverage.rate_limited, "rate limited"),
-        (coverage.timeout, "timed out"),
-        (coverage.error, "failed"),
-        (coverage.unreliable, "unreliable"),
-        (coverage.skipped, "skipped"),
-    ]
-    .iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, outcome)| format!("{count} {outcome}"))
-    .collect();
+    let others: Vec<String> = Outcome::ALL
+        .into_iter()
+        .map(|outcome| (outcome, coverage.count_of(outcome)))
+        .filter(|(outcome, count)| !outcome.is_conclusive() && *count > 0)
+        .map(|(outcome, count)| match outcome {
+            Outcome::Skipped => format!("{count} skipped"),
+            _ => format!("{count} {}", outcome.title().to_lowercase()),
+        })
+        .collect();
     if !others.is_empty() {
         text = format!("{text} ({})", others.join(", "));
+    }
+    if let Some(cuts) = coverage.cuts_text() {
+        text = format!("{text}; {cuts}");
     }
     if let Some(error) = &run.error {
         text = format!("error: the search failed: {}: {text}", plain(&error.message));
     }
-    if run.simulated { format!("{text}; SIMULATED: nothing of this is real") } else { text }
+    if run.simulated { format!("{text}; SIMULATED: nothing here is real") } else { text }
 }

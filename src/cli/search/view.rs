@@ -1,20 +1,37 @@
-//! The forms in which results are written: a table for people, and the files that the server gives too.
-//! What sites say reaches no terminal and no spreadsheet as it is.
+//! The formats of results: a table for people, and the same files as a server's reports. Text of sites is
+//! escaped for terminals and spreadsheets.
 
 use std::io::Write;
 
-use super::Format;
-use crate::base::text::plain;
+use clap::ValueEnum;
+
+use crate::base::text::{line, padded};
 use crate::cli::exit::Failure;
 use crate::report;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
-/// Widths of the columns that come before the value: results are written before the last one is known.
+/// Widths of the columns before the value. They are fixed because rows are written before the last result is
+/// known.
 const TYPE_WIDTH: usize = 12;
 const PLATFORM_WIDTH: usize = 24;
 
-/// Writes results as they come (the table), or at the end.
+/// The format of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people, row by row
+    Table,
+    /// The run and how each module ended, at the end
+    Json,
+    /// One result on each line, at the end
+    Ndjson,
+    /// One row for each result, with a header, at the end
+    Csv,
+    /// One HTML page to read, print or keep, at the end
+    Html,
+}
+
+/// Writes results as they are found (the table), or at the end.
 pub(super) struct View {
     format: Format,
     has_head: bool,
@@ -25,8 +42,8 @@ impl View {
         Self { format, has_head: false }
     }
 
-    /// One result, as its first source has it: for people, and flushed at once. Programs get results whole,
-    /// each once, when no source can join them any more.
+    /// Writes a result of the table and flushes it, with its first source. The other formats write each
+    /// result once, at the end, when no source can be added any more.
     pub(super) fn result(&mut self, out: &mut dyn Write, result: &ResultRecord) -> Result<(), Failure> {
         if self.format != Format::Table {
             return Ok(());
@@ -39,7 +56,7 @@ impl View {
         Ok(out.flush()?)
     }
 
-    /// After the last result.
+    /// Writes the rest after the last result.
     pub(super) fn finish(&self, out: &mut dyn Write, run: &RunRecord) -> Result<(), Failure> {
         let format = match self.format {
             Format::Table => return Ok(()),
@@ -53,13 +70,13 @@ impl View {
 }
 
 fn columns(confidence: &str, kind: &str, platform: &str, value: &str) -> String {
-    let line = format!("{confidence:<4}  {kind:<TYPE_WIDTH$}  {platform:<PLATFORM_WIDTH$}  {value}");
-    line.trim_end().to_owned()
+    let (kind, platform) = (padded(kind, TYPE_WIDTH), padded(platform, PLATFORM_WIDTH));
+    format!("{confidence:<4}  {kind}  {platform}  {}", line(value)).trim_end().to_owned()
 }
 
 fn table_line(result: &ResultRecord) -> String {
     let value = result.value.as_deref().unwrap_or("-");
-    // What a person wants to open, where it is not the value itself.
+    // The page that a person wants to open, if it is not the value itself.
     let link =
         result.metadata.get("profile_url").and_then(|link| link.as_str()).filter(|link| *link != value);
     let shown = match link {
@@ -68,9 +85,9 @@ fn table_line(result: &ResultRecord) -> String {
     };
     columns(
         &format!("{:.2}", result.confidence),
-        &plain(&result.result_type),
-        &plain(result.platform.as_deref().unwrap_or("-")),
-        &plain(&shown),
+        &result.result_type,
+        result.platform.as_deref().unwrap_or("-"),
+        &shown,
     )
 }
 
@@ -88,7 +105,7 @@ mod tests {
         .unwrap()
     }
 
-    /// What is written as results come in.
+    /// Returns the text that is written as results are found.
     fn shown(format: Format) -> String {
         let mut out = Vec::new();
         let mut view = View::new(format);
@@ -106,6 +123,17 @@ mod tests {
              0.90  profile       Git\u{fffd}Hub                   =HYPERLINK(1)\n\
              0.90  profile       Git\u{fffd}Hub                   octocat\n"
         );
+    }
+
+    #[test]
+    fn text_from_sites_stays_in_its_cell() {
+        let mut result = result(1, &format!("o{}ctocat", "\u{0301}".repeat(500)));
+        result.platform = Some("名前\u{202e}".to_owned());
+        let shown = table_line(&result);
+        let value = shown.find("o\u{0301}").unwrap();
+        assert_eq!(crate::base::text::columns(&shown[..value]), 4 + 2 + TYPE_WIDTH + 2 + PLATFORM_WIDTH + 2);
+        assert_eq!(shown.matches('\u{0301}').count(), 4);
+        assert!(!shown.contains('\u{202e}'));
     }
 
     #[test]

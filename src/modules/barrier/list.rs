@@ -1,20 +1,22 @@
-//! The global list.
+//! The global list of barriers.
 //!
-//! Marks that count with any status begin with a `<` wherever that can be: what people write on their
-//! pages has its `<` escaped, what a wall is made of has not.
+//! Patterns that count with any status begin with a `<` if possible. Sites escape the `<` in text that their
+//! users write, but not in the markup of a barrier.
 
-use super::walls::{Needs, Wall, block, limit};
+use super::pattern::{Needs, Pattern, block, limit};
+use crate::modules::reason::Reason;
 
-/// Where somebody can sign in or up, a captcha belongs to the form.
+/// Texts that indicate a form to sign in or to sign up. A captcha on such a page belongs to the form.
 const FORMS: &[&str] = &["type=\"password\"", "type='password'", "type=password"];
-/// Pages of people, who may be called what they like.
+/// Texts that indicate a profile page. The name of a user may contain any of the words below.
 const PROFILES: &[&str] = &[
     "property=\"og:type\" content=\"profile\"",
     "property=\"profile:username\"",
     "\"@type\":\"profilepage\"",
 ];
 
-/// What a page of somebody has and a wall has not: fields to write in, or what it says of itself to other sites.
+/// Texts that indicate an ordinary page and that no barrier contains: text fields, and metadata for other
+/// sites.
 const CONTENTS: &[&str] = &[
     "<textarea",
     "property=\"og:",
@@ -25,11 +27,12 @@ const CONTENTS: &[&str] = &[
     "type=password",
     "\"@type\":\"profilepage\"",
 ];
-/// What makes a page load again, or go on.
+/// Texts that indicate a page that reloads itself or redirects.
 const RELOADS: &[&str] =
     &["http-equiv=\"refresh\"", "http-equiv='refresh'", "http-equiv=refresh", "location.reload"];
 
-/// Where a captcha is to be solved; ordinary pages load scripts of captchas as well.
+/// Texts that indicate a captcha to be solved. The scripts of captchas do not count, since ordinary pages
+/// load them too.
 const SITES_OF_CAPTCHAS: &[&str] = &[
     "class=\"g-recaptcha",
     "class='g-recaptcha",
@@ -44,7 +47,7 @@ const SITES_OF_CAPTCHAS: &[&str] = &[
     "class=\"frc-captcha",
 ];
 
-/// What captchas of all makers stand in.
+/// Texts that indicate a captcha of any vendor.
 const WIDGETS: &[&str] = &[
     "g-recaptcha",
     "recaptcha/api.js",
@@ -60,22 +63,22 @@ const WIDGETS: &[&str] = &[
     "friendlycaptcha",
 ];
 
-pub(super) const WALLS: &[Wall] = &[
-    // Limits that come without 429.
-    limit("rate_limit", Needs::Status(&[403])).header(&[("x-ratelimit-remaining", "=0")]),
-    limit("cloudflare_rate_limit", Needs::Failure).any(&[
+pub(super) const BARRIERS: &[Pattern] = &[
+    // Rate limits without status 429.
+    limit(Reason::RateLimit, Needs::Status(&[403])).header(&[("x-ratelimit-remaining", "=0")]),
+    limit(Reason::CloudflareRateLimit, Needs::Failure).any(&[
         "error code: 1015",
         "class=\"cf-error-code\">1015<",
         "<title>access denied | rate limited",
     ]),
-    limit("rate_limit", Needs::Failure).any(&[
+    limit(Reason::RateLimit, Needs::Failure).any(&[
         "api rate limit exceeded",
         "you have exceeded a secondary rate limit",
         "you are being rate limited",
         "<title>rate limit exceeded</title>",
         "<title>429",
     ]),
-    limit("rate_limit", Needs::Refusal).any(&[
+    limit(Reason::RateLimit, Needs::Refusal).any(&[
         "too many requests",
         "rate limit exceeded",
         "rate limit reached",
@@ -85,7 +88,7 @@ pub(super) const WALLS: &[Wall] = &[
         "you have sent too many requests",
         "requests too frequently",
     ]),
-    limit("rate_limit", Needs::Page)
+    limit(Reason::RateLimit, Needs::Page)
         .any(&[
             "<title>429 too many requests</title>",
             "<title>too many requests</title>",
@@ -99,7 +102,7 @@ pub(super) const WALLS: &[Wall] = &[
             "<h1>error 429",
         ])
         .none(PROFILES),
-    limit("rate_limit", Needs::Json).any(&[
+    limit(Reason::RateLimit, Needs::Json).any(&[
         "\"error\":\"too many requests",
         "\"error\": \"too many requests",
         "\"message\":\"too many requests",
@@ -113,14 +116,14 @@ pub(super) const WALLS: &[Wall] = &[
         "\"error\":\"ratelimit",
         "\"error\":\"rate limited",
     ]),
-    limit("rate_limit", Needs::Bare).any(&["too many requests", "rate limit exceeded", "rate limited"]),
-    // DDoS-Guard shows what Cloudflare does. Its name stands in the headers of ordinary pages too.
-    block("ddos_guard", Needs::Refusal)
+    limit(Reason::RateLimit, Needs::Bare).any(&["too many requests", "rate limit exceeded", "rate limited"]),
+    // DDoS-Guard shows a page like that of Cloudflare. Ordinary pages have its name in their headers too.
+    block(Reason::DdosGuard, Needs::Refusal)
         .header(&[("server", "ddos-guard")])
         .any(&["ddos-guard", "checking your browser before accessing"]),
     // Cloudflare. Ordinary pages behind it load scripts from /cdn-cgi/challenge-platform/ too.
-    block("cloudflare_challenge", Needs::Any).header(&[("cf-mitigated", "challenge")]),
-    block("cloudflare_challenge", Needs::Refusal).any(&[
+    block(Reason::CloudflareChallenge, Needs::Any).header(&[("cf-mitigated", "challenge")]),
+    block(Reason::CloudflareChallenge, Needs::Refusal).any(&[
         "<title>just a moment...</title>",
         "cf_chl_opt",
         "/orchestrate/chl_page",
@@ -130,8 +133,8 @@ pub(super) const WALLS: &[Wall] = &[
         "cf-browser-verification",
         "checking your browser before accessing",
     ]),
-    block("cloudflare_challenge", Needs::Page).all(&["<title>just a moment...</title>", "cf_chl_opt"]),
-    block("cloudflare_block", Needs::Failure).any(&[
+    block(Reason::CloudflareChallenge, Needs::Page).all(&["<title>just a moment...</title>", "cf_chl_opt"]),
+    block(Reason::CloudflareBlock, Needs::Failure).any(&[
         "<title>attention required! | cloudflare</title>",
         "used cloudflare to restrict access</title>",
         "error code: 1005",
@@ -151,70 +154,76 @@ pub(super) const WALLS: &[Wall] = &[
         "class=\"cf-error-code\">1012<",
         "class=\"cf-error-code\">1020<",
     ]),
-    block("cloudflare_block", Needs::Refusal).any(&["cf-error-details"]),
-    // DataDome. Its x-datadome header stands on ordinary pages too.
-    block("datadome", Needs::Refusal).header(&[("x-dd-b", "")]),
-    block("datadome", Needs::Failure).any(&["captcha-delivery.com/"]),
-    block("datadome", Needs::Page).all(&["captcha-delivery.com/", "<script>var dd={"]),
-    // PerimeterX (HUMAN). Its sensor, with an app id, stands on ordinary pages too.
-    block("perimeterx", Needs::Refusal).any(&[
+    block(Reason::CloudflareBlock, Needs::Refusal).any(&["cf-error-details"]),
+    // DataDome. Ordinary pages have its x-datadome header too.
+    block(Reason::Datadome, Needs::Refusal).header(&[("x-dd-b", "")]),
+    block(Reason::Datadome, Needs::Failure).any(&["captcha-delivery.com/"]),
+    block(Reason::Datadome, Needs::Page).all(&["captcha-delivery.com/", "<script>var dd={"]),
+    // PerimeterX (HUMAN). Ordinary pages have its sensor with an app id too.
+    block(Reason::Perimeterx, Needs::Refusal).any(&[
         "px-captcha",
         "captcha.px-cdn.net",
         "captcha.px-cloud.net",
         "press &amp; hold to confirm you are",
         "\"blockscript\":\"",
     ]),
-    block("perimeterx", Needs::Page).any(&[
+    block(Reason::Perimeterx, Needs::Page).any(&[
         "<div id=\"px-captcha\"",
         "<meta name=\"description\" content=\"px-captcha\"",
         "<title>access to this page has been denied",
     ]),
     // Akamai.
-    block("akamai_block", Needs::Failure).any(&["errors.edgesuite.net", "reference&#32;&#35;"]),
-    block("akamai_block", Needs::Page).all(&["<h1>access denied</h1>", "reference&#32;&#35;"]),
-    block("akamai_challenge", Needs::Page)
+    block(Reason::AkamaiBlock, Needs::Failure).any(&["errors.edgesuite.net", "reference&#32;&#35;"]),
+    block(Reason::AkamaiBlock, Needs::Page).all(&["<h1>access denied</h1>", "reference&#32;&#35;"]),
+    block(Reason::AkamaiChallenge, Needs::Page)
         .any(&["<div id=\"sec-if-cpt-container\"", "<iframe id=\"sec-cpt-if\""]),
-    block("akamai_challenge", Needs::Status(&[428])).any(&["sec-cp-challenge", "sec-cpt", "cp_challenge"]),
-    // Imperva (Incapsula, Distil). Its script stands on ordinary pages too.
-    block("imperva_block", Needs::Refusal).any(&["incapsula incident id", "blocked by our security service"]),
-    block("imperva_challenge", Needs::Page).all(&["_incapsula_resource", "<iframe id=\"main-iframe\""]),
-    block("imperva_challenge", Needs::Page).any(&["<title>pardon our interruption"]),
+    block(Reason::AkamaiChallenge, Needs::Status(&[428])).any(&[
+        "sec-cp-challenge",
+        "sec-cpt",
+        "cp_challenge",
+    ]),
+    // Imperva (Incapsula, Distil). Ordinary pages have its script too.
+    block(Reason::ImpervaBlock, Needs::Refusal)
+        .any(&["incapsula incident id", "blocked by our security service"]),
+    block(Reason::ImpervaChallenge, Needs::Page).all(&["_incapsula_resource", "<iframe id=\"main-iframe\""]),
+    block(Reason::ImpervaChallenge, Needs::Page).any(&["<title>pardon our interruption"]),
     // AWS WAF and CloudFront. Ordinary pages load a token script from awswaf.com too.
-    block("aws_waf_challenge", Needs::Any).header(&[("x-amzn-waf-action", "challenge")]),
-    block("aws_waf_captcha", Needs::Any).header(&[("x-amzn-waf-action", "captcha")]),
-    block("aws_waf_challenge", Needs::Status(&[202])).any(&[".awswaf.com/", "gokuprops"]),
-    block("aws_waf_captcha", Needs::Status(&[403, 405])).any(&["gokuprops", "awswafcaptcha.rendercaptcha"]),
-    block("aws_waf_block", Needs::Refusal)
+    block(Reason::AwsWafChallenge, Needs::Any).header(&[("x-amzn-waf-action", "challenge")]),
+    block(Reason::AwsWafCaptcha, Needs::Any).header(&[("x-amzn-waf-action", "captcha")]),
+    block(Reason::AwsWafChallenge, Needs::Status(&[202])).any(&[".awswaf.com/", "gokuprops"]),
+    block(Reason::AwsWafCaptcha, Needs::Status(&[403, 405]))
+        .any(&["gokuprops", "awswafcaptcha.rendercaptcha"]),
+    block(Reason::AwsWafBlock, Needs::Refusal)
         .all(&["<title>error: the request could not be satisfied</title>", "request blocked."]),
     // Sucuri.
-    block("sucuri_block", Needs::Failure).header(&[("x-sucuri-block", "")]),
-    block("sucuri_block", Needs::Page).any(&["<title>sucuri website firewall"]),
-    block("sucuri_challenge", Needs::Page)
+    block(Reason::SucuriBlock, Needs::Failure).header(&[("x-sucuri-block", "")]),
+    block(Reason::SucuriBlock, Needs::Page).any(&["<title>sucuri website firewall"]),
+    block(Reason::SucuriChallenge, Needs::Page)
         .all(&["<title>you are being redirected...</title>", "sucuri_cloudproxy_js"]),
-    block("ddos_guard", Needs::Page)
+    block(Reason::DdosGuard, Needs::Page)
         .any(&["<title>ddos-guard</title>", "src=\"/.well-known/ddos-guard/js-challenge"]),
-    // Anubis, and others that let the browser compute.
-    block("anubis", Needs::Page).any(&[
+    // Anubis and other challenges that make the browser compute a proof of work.
+    block(Reason::Anubis, Needs::Page).any(&[
         "<script id=\"anubis_challenge\"",
         "<script id=\"anubis_version\"",
         "<title>making sure you&#39;re not a bot!</title>",
         "<title>making sure you're not a bot!</title>",
     ]),
-    block("go_away", Needs::Page).any(&["\"/.well-known/.git.gammaspectra.live/"]),
-    block("vercel_challenge", Needs::Any)
+    block(Reason::GoAway, Needs::Page).any(&["\"/.well-known/.git.gammaspectra.live/"]),
+    block(Reason::VercelChallenge, Needs::Any)
         .header(&[("x-vercel-mitigated", "challenge"), ("x-vercel-mitigated", "deny")]),
-    block("vercel_challenge", Needs::Page).any(&["<title>vercel security checkpoint</title>"]),
-    block("fastly_challenge", Needs::Page).all(&["<title>client challenge</title>", "/_fs-ch-"]),
-    block("kasada", Needs::Refusal).header(&[("x-kpsdk-ct", ""), ("x-kpsdk-r", "")]),
-    block("f5", Needs::Page)
+    block(Reason::VercelChallenge, Needs::Page).any(&["<title>vercel security checkpoint</title>"]),
+    block(Reason::FastlyChallenge, Needs::Page).all(&["<title>client challenge</title>", "/_fs-ch-"]),
+    block(Reason::Kasada, Needs::Refusal).header(&[("x-kpsdk-ct", ""), ("x-kpsdk-r", "")]),
+    block(Reason::F5, Needs::Page)
         .all(&["the requested url was rejected. please consult with your administrator", "support id"])
         .any(&["<title>request rejected</title>", "<html><head><title>request rejected"]),
-    block("radware", Needs::Page).any(&["<title>radware captcha page</title>"]),
-    block("stackpath", Needs::Page).any(&["<title>stackpath</title>", "\"/sbbi/?sbbpg="]),
-    block("wordfence", Needs::Refusal).any(&["generated by wordfence"]),
-    // Captchas of any maker: on a refusing answer that is no form to sign up, or as the very title.
-    block("captcha", Needs::Refusal).any(WIDGETS).none(FORMS),
-    block("captcha", Needs::Refusal).any(&[
+    block(Reason::Radware, Needs::Page).any(&["<title>radware captcha page</title>"]),
+    block(Reason::Stackpath, Needs::Page).any(&["<title>stackpath</title>", "\"/sbbi/?sbbpg="]),
+    block(Reason::Wordfence, Needs::Refusal).any(&["generated by wordfence"]),
+    // Captchas of any vendor: on a refusal that is not a form to sign up, or in the title.
+    block(Reason::Captcha, Needs::Refusal).any(WIDGETS).none(FORMS),
+    block(Reason::Captcha, Needs::Refusal).any(&[
         "verify you are human",
         "verify that you are human",
         "verifying you are human",
@@ -224,7 +233,7 @@ pub(super) const WALLS: &[Wall] = &[
         "unusual activity from your",
         "unusual traffic from your",
     ]),
-    block("captcha", Needs::Page)
+    block(Reason::Captcha, Needs::Page)
         .any(&[
             "<title>captcha</title>",
             "<title>captcha challenge</title>",
@@ -243,26 +252,28 @@ pub(super) const WALLS: &[Wall] = &[
             "<title>one more step</title>",
         ])
         .none(PROFILES),
-    block("captcha", Needs::Page).all(&[
+    block(Reason::Captcha, Needs::Page).all(&[
         "<form",
         "our systems have detected unusual traffic from your computer network",
         "id=\"captcha-form\"",
     ]),
-    // A captcha on a page that has nothing else.
-    block("captcha", Needs::Success).any(SITES_OF_CAPTCHAS).none(CONTENTS).short(),
-    block("captcha", Needs::Page)
+    // A captcha on a page without other content.
+    block(Reason::Captcha, Needs::Success).any(SITES_OF_CAPTCHAS).none(CONTENTS).short(),
+    block(Reason::Captcha, Needs::Page)
         .all(&["<title>attention required!", "complete the security check"])
         .any(WIDGETS)
         .none(PROFILES),
-    // Pages that look at the browser and load again.
-    block("challenge", Needs::Success)
+    // Pages that inspect the browser and then reload.
+    block(Reason::Challenge, Needs::Success)
         .any(&["<title>one moment, please", "<title>please wait..", "<title>please wait…"])
         .also(RELOADS)
         .none(CONTENTS)
         .short(),
-    // Refusals of no known maker.
-    block("block_page", Needs::Page).any(&["<title>sorry, you have been blocked</title>"]).none(PROFILES),
-    block("block_page", Needs::Refusal).any(&[
+    // Refusals of an unknown vendor.
+    block(Reason::BlockPage, Needs::Page)
+        .any(&["<title>sorry, you have been blocked</title>"])
+        .none(PROFILES),
+    block(Reason::BlockPage, Needs::Refusal).any(&[
         "<title>access denied</title>",
         "<title>blocked</title>",
         "you have been blocked",
@@ -271,8 +282,8 @@ pub(super) const WALLS: &[Wall] = &[
         "your ip has been banned",
         "your ip address has been blocked",
     ]),
-    // Consent walls: the page asks for consent instead of showing anything. A banner does not.
-    block("consent_wall", Needs::Page).any(&[
+    // Consent pages that replace the content. A consent banner does not count.
+    block(Reason::ConsentWall, Needs::Page).any(&[
         "<form action=\"https://consent.google.com/",
         "<form action=\"https://consent.youtube.com/",
         "<form method=\"post\" class=\"consent-form\"",
@@ -280,8 +291,8 @@ pub(super) const WALLS: &[Wall] = &[
         "<title>dpg media privacy gate",
         "<title>privacy gate</title>",
     ]),
-    // Sign-in pages instead of what was asked for.
-    block("login_wall", Needs::LoginPage)
+    // Sign-in pages that are shown instead of the requested page.
+    block(Reason::LoginWall, Needs::LoginPage)
         .any(&[
             "<title>log in</title>",
             "<title>log in | ",
@@ -311,8 +322,9 @@ pub(super) const WALLS: &[Wall] = &[
             "<title>authentication required</title>",
         ])
         .none(PROFILES),
-    // The same where it could be what somebody writes about.
-    block("login_wall", Needs::LoginPage)
+    // Texts about signing in that may also appear on an ordinary page. They count only on a page with a form
+    // and little text.
+    block(Reason::LoginWall, Needs::LoginPage)
         .any(&[
             "<title>login to ",
             " | log in</title>",
@@ -333,8 +345,8 @@ pub(super) const WALLS: &[Wall] = &[
         .also(FORMS)
         .none(PROFILES)
         .short(),
-    // Sites that are no more.
-    block("parked_domain", Needs::Page).any(&[
+    // Sites that no longer exist.
+    block(Reason::ParkedDomain, Needs::Page).any(&[
         "<script src=\"//img1.wsimg.com/parking-lander/",
         "<script>window.onload=function(){window.location.href=\"/lander\"}",
         "\"https://img1.wsimg.com/parking-lander/",
@@ -355,17 +367,17 @@ pub(super) const WALLS: &[Wall] = &[
         "<title>this domain is parked",
         "<title>domain name for sale",
     ]),
-    block("parked_domain", Needs::Page)
+    block(Reason::ParkedDomain, Needs::Page)
         .any(&["this domain may be for sale", "the domain may be for sale"])
         .none(CONTENTS)
         .short(),
-    block("suspended_site", Needs::Page).all(&["<title>account suspended</title>"]).any(&[
+    block(Reason::SuspendedSite, Needs::Page).all(&["<title>account suspended</title>"]).any(&[
         "hosting provider",
         "hosting company",
         "contact your host",
         "contact your web host",
     ]),
-    block("suspended_site", Needs::Page)
+    block(Reason::SuspendedSite, Needs::Page)
         .any(&[
             "<title>this account has been suspended</title>",
             "<title>website suspended</title>",

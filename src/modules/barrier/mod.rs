@@ -1,13 +1,15 @@
-//! Barriers: captchas, challenges, consent, login walls, limit pages. They win over every rule.
+//! Detection of barriers: captchas, challenges, consent pages, sign-in pages and rate-limit pages. A barrier
+//! takes precedence over every rule.
 //!
-//! The list is careful about false alarms: a page that merely loads a captcha script, or shows a link to
-//! sign in, is no wall. So most marks count with a refusing status only, and marks that count with any
-//! status are texts that nothing but the wall itself holds.
+//! The list avoids false alarms: a page that only loads a captcha script, or shows a link to sign in, is not
+//! a barrier. Most patterns therefore count only with an error status. Patterns that count with any status
+//! are texts that only a barrier contains.
 
 mod address;
+mod found;
 mod list;
+mod pattern;
 mod reading;
-mod walls;
 mod words;
 
 use std::time::SystemTime;
@@ -15,77 +17,61 @@ use std::time::SystemTime;
 use url::Url;
 
 use super::definition::Contact;
-use super::module::{BARRIER_REACH, Module};
-use super::outcome::Outcome;
+use super::module::Module;
 use super::probe::Response;
-pub(crate) use address::{is_login, landed};
-use list::WALLS;
-use walls::{Needs, Wall};
+use super::reason::Reason;
+pub(crate) use address::{final_target, is_login};
+pub(crate) use found::{BARRIER_REACH, Barrier};
+use list::BARRIERS;
+use pattern::{Needs, Pattern};
 use words::Seen;
 
-/// What stood in the way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Barrier {
-    /// `Blocked` or `RateLimited`.
-    pub(crate) outcome: Outcome,
-    /// The outcome's reason: `captcha`, `cloudflare_challenge`, `login_wall`, `rate_limit`, …
-    pub(crate) name: &'static str,
-}
-
-impl Barrier {
-    pub(crate) const fn block(name: &'static str) -> Self {
-        Self { outcome: Outcome::Blocked, name }
-    }
-
-    const fn limit(name: &'static str) -> Self {
-        Self { outcome: Outcome::RateLimited, name }
-    }
-}
-
-/// Looks for a wall of the global list. `asked`: where the request was sent, if that is known.
+/// Returns the barrier that a response matches, if any. Barriers that modules define are not included.
+/// `asked` is the address of the request, if it is known.
 pub(crate) fn find(module: &Module, response: &Response, asked: Option<&Url>) -> Option<Barrier> {
     if response.status == 429 {
         return Some(limit_of_429(response));
     }
     if response.status == 503 && response.header("retry-after").is_some() {
-        return Some(Barrier::limit("rate_limit"));
+        return Some(Barrier::limit(Reason::RateLimit));
     }
     if response.status == 999 {
-        return Some(Barrier::block("login_wall"));
+        return Some(Barrier::block(Reason::LoginWall));
     }
-    // The front page of the queried domain may well be one to sign in.
+    // The home page of the queried domain may be a sign-in page.
     let is_own_page = || module.entry().contact == Contact::TargetWeb;
     let is_told = || is_about_logins(module) || judges_redirects(module);
-    // Whoever says what it means to land at a sign-in page does not speak of one that stands elsewhere.
-    let is_landed = || judges_redirects(module) && is_login(landed(response).path());
+    // A rule about a redirect to a sign-in page says nothing about a sign-in page at another address.
+    let is_landed = || judges_redirects(module) && is_login(final_target(response).path());
     by_list(response, || is_own_page() || is_about_logins(module) || is_landed())
         .or_else(|| address::find(response, asked, is_told))
 }
 
-/// A limit, whatever else the page says; whose it is.
+/// Returns the rate limit for a response with status 429, which is a limit whatever its body says.
 fn limit_of_429(response: &Response) -> Barrier {
     let is_cloudflare = words_in(response).has("error code: 1015");
-    Barrier::limit(if is_cloudflare { "cloudflare_rate_limit" } else { "rate_limit" })
+    Barrier::limit(if is_cloudflare { Reason::CloudflareRateLimit } else { Reason::RateLimit })
 }
 
 fn by_list(response: &Response, knows_logins: impl Fn() -> bool) -> Option<Barrier> {
     let words = words_in(response);
     let kind = Kind::of(response);
-    let wall = WALLS.iter().find(|wall| {
-        holds(wall, response, kind, &words) && !(matches!(wall.needs, Needs::LoginPage) && knows_logins())
+    let pattern = BARRIERS.iter().find(|pattern| {
+        holds(pattern, response, kind, &words)
+            && !(matches!(pattern.needs, Needs::LoginPage) && knows_logins())
     })?;
-    Some(if wall.is_limit { Barrier::limit(wall.name) } else { Barrier::block(wall.name) })
+    Some(if pattern.is_limit { Barrier::limit(pattern.name) } else { Barrier::block(pattern.name) })
 }
 
-/// The words of the list that stand in the first part of the body.
+/// Returns the words of the list that the first part of the body contains.
 fn words_in(response: &Response) -> Seen {
     Seen::look(&response.body[..response.body.len().min(BARRIER_REACH)])
 }
 
-/// The longest body that may be nothing but a message.
+/// The maximum size in bytes of a body that contains only a short message.
 const BARE_BYTES: usize = 300;
 
-/// What kind of body an answer has, by its content type and its first character.
+/// The kind of a response's body, by its content type and its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Page,
@@ -113,9 +99,9 @@ impl Kind {
     }
 }
 
-fn holds(wall: &Wall, response: &Response, kind: Kind, words: &Seen) -> bool {
+fn holds(pattern: &Pattern, response: &Response, kind: Kind, words: &Seen) -> bool {
     let status = response.status;
-    let fits = match wall.needs {
+    let fits = match pattern.needs {
         Needs::Any => true,
         Needs::Page | Needs::LoginPage => kind == Kind::Page,
         Needs::Success => kind == Kind::Page && (200..300).contains(&status),
@@ -132,14 +118,16 @@ fn holds(wall: &Wall, response: &Response, kind: Kind, words: &Seen) -> bool {
             None => value.to_ascii_lowercase().contains(part),
         })
     };
-    fits && (wall.headers.is_empty() || wall.headers.iter().any(has_header))
-        && wall.all.iter().all(|word| words.has(word))
-        && [wall.any, wall.also].iter().all(|one| one.is_empty() || one.iter().any(|word| words.has(word)))
-        && !wall.none.iter().any(|word| words.has(word))
-        && (!wall.is_short || reading::is_little(&response.body))
+    fits && (pattern.headers.is_empty() || pattern.headers.iter().any(has_header))
+        && pattern.all.iter().all(|word| words.has(word))
+        && [pattern.any, pattern.also]
+            .iter()
+            .all(|one| one.is_empty() || one.iter().any(|word| words.has(word)))
+        && !pattern.none.iter().any(|word| words.has(word))
+        && (!pattern.is_short || reading::is_little(&response.body))
 }
 
-/// Modules that ask a sign-in page: one is no wall to them.
+/// Returns whether a module sends requests to a sign-in page, which is then not a barrier.
 fn is_about_logins(module: &Module) -> bool {
     let asks_login = module.entry().probes.iter().any(|probe| {
         let url = probe.url.to_ascii_lowercase();
@@ -148,23 +136,25 @@ fn is_about_logins(module: &Module) -> bool {
     module.entry().discovery || asks_login
 }
 
-/// Modules that say themselves what a redirect means.
+/// Returns whether a module has its own rules for redirects.
 fn judges_redirects(module: &Module) -> bool {
     let mut rules = module.barrier.iter().chain(&module.hit).chain(&module.miss);
     rules.any(super::rule::matcher::Matcher::judges_redirects)
 }
 
-/// The longest pause that a site can ask for.
+/// The maximum pause that a site can ask for, in seconds.
 const MAX_PAUSE_SECS: u64 = 86_400;
 
-/// For how many seconds an answer asks to be left alone: a wall, or one that refuses or fails. With other answers
-/// `Retry-After` speaks of something else, such as work that is under way (RFC 9110, 10.2.3).
-pub(crate) fn pause_secs(response: &Response, is_wall: bool) -> Option<u64> {
+/// Returns the number of seconds for which a response asks clients to wait, if it is a barrier, a refusal or
+/// a server error. In other responses, `Retry-After` has another meaning, such as the time until a task is
+/// done (RFC 9110, section 10.2.3).
+pub(crate) fn pause_secs(response: &Response, is_barrier: bool) -> Option<u64> {
     let is_refusal = matches!(response.status, 403 | 429) || response.status >= 500;
-    retry_after_secs(response).filter(|secs| (is_wall || is_refusal) && *secs > 0)
+    retry_after_secs(response).filter(|secs| (is_barrier || is_refusal) && *secs > 0)
 }
 
-/// `Retry-After` in whole seconds: a number, or a date against the answer's own `Date`, else our own clock.
+/// Returns `Retry-After` in whole seconds. A date is compared with the response's `Date`, or with the local
+/// clock if there is none.
 fn retry_after_secs(response: &Response) -> Option<u64> {
     let text = response.header("retry-after")?.trim();
     let seconds = match text.parse::<u64>() {

@@ -1,13 +1,14 @@
-//! How much there is to read on a page.
+//! The amount of readable text on a page.
 
 use memchr::memmem;
 
-use super::BARRIER_REACH;
+use super::found::BARRIER_REACH;
 
-/// A page with less text than this, in bytes without white space, has little to read.
+/// The number of bytes of text, without white space, below which a page contains little text.
 const LITTLE: usize = 2_000;
 
-/// Whether a page has little to read: markup, scripts and styles do not count. A large body is no wall.
+/// Returns whether a page contains little text. Markup, scripts and styles do not count. Returns `false` for
+/// a large body, which is never a barrier.
 pub(super) fn is_little(body: &[u8]) -> bool {
     if body.len() > BARRIER_REACH {
         return false;
@@ -23,22 +24,22 @@ pub(super) fn is_little(body: &[u8]) -> bool {
     text < LITTLE
 }
 
-/// How long the tag, comment, script or style at the beginning is.
+/// Returns the length of the tag, comment, script or style at the start of `rest`.
 fn markup(rest: &[u8]) -> usize {
     let starts = |with: &[u8]| rest.get(..with.len()).is_some_and(|it| it.eq_ignore_ascii_case(with));
     let end = if starts(b"<script") {
-        behind(rest, &[b"</script", b"</SCRIPT", b"</Script"])
+        offset_after(rest, &[b"</script", b"</SCRIPT", b"</Script"])
     } else if starts(b"<style") {
-        behind(rest, &[b"</style", b"</STYLE", b"</Style"])
+        offset_after(rest, &[b"</style", b"</STYLE", b"</Style"])
     } else if starts(b"<!--") {
-        behind(rest, &[b"-->"])
+        offset_after(rest, &[b"-->"])
     } else {
         memchr::memchr(b'>', rest).map(|at| at + 1)
     };
     end.unwrap_or(rest.len())
 }
 
-fn behind(rest: &[u8], ends: &[&[u8]]) -> Option<usize> {
+fn offset_after(rest: &[u8], ends: &[&[u8]]) -> Option<usize> {
     ends.iter().find_map(|end| Some(memmem::find(rest, end)? + end.len()))
 }
 
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_read_counts() {
+    fn only_the_read_part_of_a_body_is_searched() {
         let much = "word ".repeat(LITTLE / 4);
         for (page, want) in [
             ("<title>a</title><p>b".to_owned(), true),

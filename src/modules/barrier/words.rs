@@ -1,16 +1,16 @@
-//! All words of all walls, looked for in one pass.
+//! A search for the words of all barriers in one pass.
 
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::list::WALLS;
-use super::walls::Wall;
+use super::list::BARRIERS;
+use super::pattern::Pattern;
 use crate::modules::text::squeeze;
 
-/// Where a title begins: it is looked at once more without the white space around it.
+/// The start of a title. Titles are searched a second time with their white space normalized.
 const TITLE: &str = "<title";
-/// The longest title that is looked at.
+/// The maximum number of bytes of a title that are searched.
 const MAX_TITLE: usize = 400;
 
 struct Words {
@@ -20,7 +20,7 @@ struct Words {
 }
 
 static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
-    let mut list: Vec<&'static str> = WALLS.iter().flat_map(Wall::words).chain([TITLE]).collect();
+    let mut list: Vec<&'static str> = BARRIERS.iter().flat_map(Pattern::words).chain([TITLE]).collect();
     list.sort_unstable();
     list.dedup();
     let automaton = AhoCorasick::builder()
@@ -33,7 +33,7 @@ static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
     Some(Words { automaton, list, title })
 });
 
-/// The words of the list that stand in a body.
+/// The words of the list that were found in a body.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Vec<&'static str>);
 
@@ -42,7 +42,7 @@ impl Seen {
         self.0.binary_search(&word).is_ok()
     }
 
-    /// Looks through a body, or the first part of one.
+    /// Searches a body, or the first part of one.
     pub(super) fn look(body: &[u8]) -> Self {
         let Some(words) = WORDS.as_ref() else { return Self::default() };
         let mut is_seen = vec![false; words.list.len()];
@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-/// The title without attributes and superfluous white space; `rest` follows its `<title`.
+/// Returns the title without attributes and superfluous white space. `rest` is the text after `<title`.
 fn bare_title(rest: &[u8]) -> Option<String> {
     let rest = String::from_utf8_lossy(&rest[..rest.len().min(MAX_TITLE)]);
     let (_, text) = rest.split_once('>')?;
@@ -74,7 +74,7 @@ fn bare_title(rest: &[u8]) -> Option<String> {
     Some(format!("<title>{}</title>", squeeze(text).to_lowercase()))
 }
 
-/// What sites put between the name of a page and their own, and how it is written in HTML.
+/// Separators between the name of a page and the name of its site, as they are written in HTML.
 const SEPARATORS: [&str; 18] = [
     " - ",
     " – ",
@@ -96,12 +96,12 @@ const SEPARATORS: [&str; 18] = [
     " &#124; ",
 ];
 
-/// The title with one separator for all.
+/// Returns the title with every separator replaced by ` | `.
 fn with_bars(title: &str) -> String {
     SEPARATORS.iter().fold(title.to_owned(), |title, separator| title.replace(separator, " | "))
 }
 
-/// The title with `(host)` for a name of a host that it begins with.
+/// Returns the title with a host name at its start replaced by `(host)`.
 fn with_host(title: &str) -> String {
     let text = title.strip_prefix("<title>").unwrap_or(title);
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));

@@ -1,4 +1,4 @@
-//! The built-in files.
+//! The catalogue files that are built into the program.
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -6,7 +6,7 @@ macro_rules! files {
     };
 }
 
-/// Name and text of every file in `sites/`; a test holds the list against the folder.
+/// The name and text of every file in `sites/`. A test compares this list with the folder.
 #[rustfmt::skip]
 pub(super) const FILES: &[(&str, &str)] = files![
     "domain-archive.json",
@@ -73,7 +73,7 @@ mod tests {
     use super::FILES;
 
     #[test]
-    fn every_file_of_the_folder_is_built_in() {
+    fn every_file_of_the_folder_is_compiled_in() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
         let names =
             std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());

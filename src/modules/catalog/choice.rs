@@ -1,36 +1,39 @@
-//! What a caller chooses from the catalogue for one search, and why a choice is refused.
+//! The choice of modules for one search, and the reasons to refuse a choice.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Catalog, Selection};
+use super::load::{Catalog, Selection};
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
 
-/// The most names of one list.
+/// The maximum number of names in one list of a choice.
 pub const MAX_NAMES: usize = 1000;
-/// The most names that a refusal repeats, and the most characters of each.
+/// The maximum number of names that an error repeats, and the maximum number of characters of each.
 const SHOWN_NAMES: usize = 20;
 const SHOWN_CHARS: usize = 64;
 
-/// What a caller chooses. The default asks what a search asks without a choice.
+/// A choice of modules. The default value is used for a search without a choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// Only these modules, by id; an adult one that is named here is asked without `nsfw`. Empty: all.
+    /// The ids of the only modules to use. An empty list means all. An adult module listed here runs even
+    /// without `nsfw`.
     pub modules: Vec<String>,
-    /// Not these modules, by id; of any type, so that one list serves every search.
+    /// The ids of the modules to leave out. They may be of any search type, so that one list serves every
+    /// search.
     pub exclude_modules: Vec<String>,
-    /// Only modules of these categories. Empty: all.
+    /// The only categories to use. An empty list means all.
     pub categories: Vec<String>,
-    /// Adult sites too.
+    /// Whether modules for adult sites are included.
     pub nsfw: bool,
-    /// Only modules that ask a third party: nothing reaches what is looked up, nor its name servers.
+    /// Whether only modules that send requests to third parties are used. Then no request reaches the
+    /// searched target or its name servers.
     pub passive: bool,
 }
 
 impl Choice {
-    /// The part that leaves the fewest modules, to name it where none is left.
+    /// Returns the part of the choice that narrows it the most, for the error when no module is left.
     fn narrows_by(&self) -> Part {
         let parts = [
             (!self.modules.is_empty(), Part::Modules),
@@ -42,23 +45,23 @@ impl Choice {
     }
 }
 
-/// Which part of a choice a refusal speaks of.
+/// The part of a choice that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// [`Choice::modules`].
+    /// The list of modules, [`Choice::modules`].
     Modules,
-    /// [`Choice::exclude_modules`].
+    /// The list of excluded modules, [`Choice::exclude_modules`].
     ExcludeModules,
-    /// [`Choice::categories`].
+    /// The list of categories, [`Choice::categories`].
     Categories,
-    /// [`Choice::passive`].
+    /// The restriction to passive modules, [`Choice::passive`].
     Passive,
-    /// The kind of search.
+    /// The search type.
     Type,
 }
 
 impl Part {
-    /// The field's name in a request.
+    /// Returns the name of the request's field.
     pub fn field(self) -> &'static str {
         match self {
             Self::Modules => "modules",
@@ -70,17 +73,17 @@ impl Part {
     }
 }
 
-/// Why a choice is refused.
+/// The error for a choice that is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChoiceError {
-    /// Where; the first place of several.
+    /// The refused part, or the first one if there are several.
     pub part: Part,
-    /// All that was wrong, for a person.
+    /// A description of all mistakes, for people.
     pub message: String,
-    /// The names it speaks of, the first of them where they are many; cut where they are long, and
-    /// without control characters.
+    /// The names that the message is about. If there are many, only the first ones are kept. Long names are
+    /// cut, and control characters are replaced.
     pub names: Vec<String>,
-    /// What is allowed at that place.
+    /// A description of the values that are allowed for this part.
     pub allowed: String,
 }
 
@@ -101,11 +104,12 @@ impl fmt::Display for ChoiceError {
 impl std::error::Error for ChoiceError {}
 
 impl Catalog {
-    /// The modules that a search asks by this choice, popular ones first. `switches` says what may be
-    /// asked at all.
+    /// Returns the modules that a search with this choice uses, popular ones first. `switches` says which
+    /// modules are available at all.
     ///
     /// # Errors
-    /// A name that is unknown, or that this search cannot ask; a choice that leaves nothing.
+    /// Returns an error if a name is unknown, if this search cannot use a named module, or if no module is
+    /// left.
     pub fn choose(&self, switches: &Selection, choice: &Choice) -> Result<Vec<Arc<Module>>, ChoiceError> {
         let wrong = self.wrong_modules(switches, &choice.modules).into_iter();
         let wrong = wrong
@@ -148,7 +152,7 @@ impl Catalog {
             ),
             refusal(
                 Part::Modules,
-                "modules that are switched off in the catalogue",
+                "modules that are disabled in the catalogue",
                 ids,
                 |id| entry(id).is_some_and(|entry| !entry.enabled),
                 IDS,
@@ -185,20 +189,21 @@ impl Catalog {
         refusal(Part::Categories, &message, categories, |name| !known.contains(name), &allowed)
     }
 
-    /// Says which switch would leave some, if one would.
+    /// Returns the error for a choice that leaves no module. It names the switch that would leave some, if
+    /// there is one.
     fn nothing_left(&self, switches: &Selection, choice: &Choice) -> ChoiceError {
         let (kind, part) = (switches.search_type, choice.narrows_by());
         let others = [
             (
                 *switches,
                 Choice { nsfw: true, ..choice.clone() },
-                "they are adult sites: `nsfw` asks them too",
+                "they are adult sites, which `nsfw` includes",
             ),
             (*switches, Choice { passive: false, ..choice.clone() }, "none of them is passive"),
             (
                 Selection { premium: true, ..*switches },
                 choice.clone(),
-                "they need a browser: a premium search asks them",
+                "they need a browser: a premium search includes them",
             ),
             (
                 Selection { discovery: true, ..*switches },
@@ -214,14 +219,14 @@ impl Catalog {
             Part::Type => ("the catalogue has", "a type that the catalogue has modules for"),
             _ => ("this choice leaves", "a choice that leaves at least one module"),
         };
-        let message = format!("{what} no {kind} module to be asked{why}");
+        let message = format!("{what} no {kind} module{why}");
         ChoiceError { part, message, names: Vec::new(), allowed: allowed.to_owned() }
     }
 }
 
 const IDS: &str = "ids of modules of this type, as GET /v1/modules and `sightline catalog list` show them";
 
-/// What is to be said of the names that are wrong, if there are any.
+/// Returns the error about the wrong names, if there are any.
 fn refusal(
     part: Part,
     message: &str,
@@ -242,7 +247,7 @@ fn refusal(
     Some(ChoiceError { part, message, names: shown, allowed: allowed.to_owned() })
 }
 
-/// A name as a message repeats it: whoever sent it, terminals and logs stay whole.
+/// Returns a name as it is shown in a message: cut, and without control characters.
 fn shown(name: &str) -> String {
     let chars = name.chars().take(SHOWN_CHARS);
     chars.map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()

@@ -1,22 +1,24 @@
-//! What is wrong with a catalogue: every mistake, each with its place and its mend.
+//! Mistakes in a catalogue, each with its place and the values that are allowed there.
 
 use std::fmt;
 
-/// The most mistakes that are kept; the rest is counted.
+/// The maximum number of mistakes that are kept. Further ones are only counted.
 const MAX_KEPT: usize = 200;
 
-/// One thing that is wrong.
+/// One mistake in a catalogue file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// File name.
+    /// The name of the file.
     pub file: String,
-    /// Line of the field, as near as it is known, from 1; `None`: the file as a whole.
+    /// The line of the field, counted from 1, as precisely as it is known. `None` if the mistake concerns
+    /// the whole file.
     pub line: Option<usize>,
-    /// The entry's id, else its place in the file such as `[3]`; `None`: the file as a whole.
+    /// The entry's id, or its index in the file such as `[3]` if it has none. `None` if the mistake concerns
+    /// the whole file.
     pub entry: Option<String>,
-    /// Where in the entry, such as `probes[0].url`; empty: the entry as a whole.
+    /// The field of the entry, such as `probes[0].url`. Empty if the mistake concerns the whole entry.
     pub path: String,
-    /// What is wrong, and what is allowed.
+    /// A description of the mistake and of the allowed values.
     pub message: String,
 }
 
@@ -34,7 +36,7 @@ impl Fault {
     }
 }
 
-/// `FILE:LINE: ENTRY: FIELD: MESSAGE`, as far as there is each of them.
+/// Writes `FILE:LINE: ENTRY: FIELD: MESSAGE`, without the parts that are not known.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
@@ -51,7 +53,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Collects faults, so many that nobody would read more.
+/// Collects mistakes, up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     kept: Vec<Fault>,
@@ -67,14 +69,14 @@ impl Faults {
         }
     }
 
-    /// `value`, unless there is a fault.
+    /// Returns `value` if there are no mistakes, and the mistakes otherwise.
     pub(super) fn or<T>(self, value: T) -> Result<T, CatalogError> {
         let Self { kept, left_out } = self;
         if kept.is_empty() { Ok(value) } else { Err(CatalogError { faults: kept, left_out }) }
     }
 }
 
-/// What is wrong with a catalogue; never empty. Shown one fault a line.
+/// The mistakes of a catalogue. There is at least one. They are displayed one per line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogError {
     faults: Vec<Fault>,
@@ -82,7 +84,7 @@ pub struct CatalogError {
 }
 
 impl CatalogError {
-    /// The faults, in the order of the files; of very many the first ones.
+    /// Returns the mistakes in the order of the files. If there are very many, only the first ones are kept.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }

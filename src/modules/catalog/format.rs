@@ -1,49 +1,54 @@
-//! The canonical form of a catalogue file, so that a diff shows one site a change.
+//! The canonical form of a catalogue file, in which each site is on lines of its own, so that diffs stay
+//! small.
 //!
-//! Entries are sorted by id; fields stand in the order of [`super::super::definition`], one a line;
-//! whatever fits into a line of 110 columns stays in one line; nothing is written that is the default.
+//! Entries are sorted by id. Fields have the order of [`super::super::definition`], one per line. A value
+//! that fits into a line of 110 columns is written on one line. Fields with their default value are omitted.
 
 use serde_json::Value;
 
 use super::error::{CatalogError, Fault, Faults};
-use super::read;
+use super::read::{self, Placed};
 use crate::modules::definition::Entry;
 
 const WIDTH: usize = 110;
 const INDENT: usize = 2;
 
-/// Formats the text of a catalogue file; `file` is its name in messages.
+/// Formats the text of a catalogue file. `file` is the file's name in error messages.
 ///
 /// # Errors
-/// What is wrong with its form. Rules that make no sense are not looked for here.
+/// Returns the mistakes in the form of the file. Rules are not checked for their meaning here.
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = Faults::default();
     let entries = read::entries(file, text, &mut faults);
+    for Placed { name, place, mistakes, .. } in &entries {
+        mistakes.iter().for_each(|mistake| faults.push(place.fault(name, mistake.clone())));
+    }
     let entries = faults.or(entries.into_iter().map(|placed| placed.entry).collect())?;
     write(entries).map_err(|error| Fault::of_file(file, error.to_string()).into())
 }
 
-/// The canonical text of these entries.
+/// Returns the canonical text of the given entries.
 ///
 /// # Errors
-/// An entry that cannot be written as JSON: none of ours.
+/// Returns an error if an entry cannot be written as JSON. This does not happen with entries of this
+/// program.
 pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     let mut out = String::from("[");
     for (index, entry) in entries.iter().enumerate() {
         out.push_str(if index > 0 { ",\n  " } else { "\n  " });
         let value = serde_json::to_value(entry)?;
-        // An entry itself is always broken into lines.
+        // An entry itself is always split into lines.
         broken(&value, INDENT, &mut out);
     }
     out.push_str(if entries.is_empty() { "]\n" } else { "\n]\n" });
     Ok(out)
 }
 
-/// Writes `value` at column `indent`, `used` columns of the line being taken already.
+/// Writes `value` at column `indent`. The first `used` columns of the line are already taken.
 fn fitted(value: &Value, indent: usize, used: usize, out: &mut String) {
     let line = inline(value);
-    // One column is left for the comma.
+    // One column is reserved for the comma.
     if used + line.chars().count() < WIDTH || !matches!(value, Value::Array(_) | Value::Object(_)) {
         out.push_str(&line);
     } else {
@@ -81,7 +86,7 @@ fn broken(value: &Value, indent: usize, out: &mut String) {
     out.push(close);
 }
 
-/// The value in one line: `{"a": [1, 2]}`.
+/// Returns the value on one line, such as `{"a": [1, 2]}`.
 fn inline(value: &Value) -> String {
     match value {
         Value::Array(elements) => {

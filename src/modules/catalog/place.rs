@@ -1,10 +1,10 @@
-//! Lines: where in a file an entry begins, and where in an entry a field stands.
+//! Line numbers of entries in a file, and of fields in an entry.
 
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
-/// Counts the line of one place after the other, reading the text once.
+/// Computes the line numbers of successive positions while reading the text only once.
 pub(super) struct Lines<'t> {
     text: &'t str,
     at: usize,
@@ -16,7 +16,7 @@ impl<'t> Lines<'t> {
         Self { text, at: 0, line: 1 }
     }
 
-    /// The line of a piece of the text that does not stand before the last one asked for.
+    /// Returns the line number of a piece of the text. The piece must not start before the previous one.
     pub(super) fn of(&mut self, piece: &str) -> usize {
         let to = offset(self.text, piece).max(self.at);
         self.line +=
@@ -26,13 +26,13 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Where a piece of a text begins in it.
+/// Returns the offset of `piece` in `text`, of which it is a slice.
 fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
-/// How many lines below the entry's first one the field stands to which `path` leads (such as
-/// `probes[0].url`), or as much of the path as is there.
+/// Returns the number of lines between the first line of the entry and the field at `path` (such as
+/// `probes[0].url`). If the path leads nowhere, the deepest existing part of it counts.
 pub(super) fn lines_down(entry: &str, path: &str) -> usize {
     let (mut value, mut path) = (entry, path);
     while let Some((part, rest)) = step(value, path) {
@@ -41,7 +41,7 @@ pub(super) fn lines_down(entry: &str, path: &str) -> usize {
     memchr::memchr_iter(b'\n', &entry.as_bytes()[..offset(entry, value)]).count()
 }
 
-/// The part of `value` that the beginning of `path` names, and the rest of the path.
+/// Returns the part of `value` that the beginning of `path` names, and the rest of the path.
 fn step<'v, 'p>(value: &'v str, path: &'p str) -> Option<(&'v str, &'p str)> {
     if let Some(rest) = path.strip_prefix('[') {
         let (index, rest) = rest.split_once(']')?;
@@ -53,7 +53,7 @@ fn step<'v, 'p>(value: &'v str, path: &'p str) -> Option<(&'v str, &'p str)> {
         return None;
     }
     let members: HashMap<String, &RawValue> = serde_json::from_str(value).ok()?;
-    // Names may hold dots and brackets themselves: the longest that fits is meant.
+    // A name may contain dots and brackets itself, so the longest matching name is used.
     let fits = |name: &&String| {
         path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
@@ -69,7 +69,7 @@ mod tests {
         "{\n \"id\": 1,\n \"a.b\": {\n  \"list\": [\n   2,\n   {\"x\": \"\\n\",\n    \"y\": 3}]}}";
 
     #[test]
-    fn a_path_leads_to_its_line_as_far_as_it_goes() {
+    fn a_path_is_resolved_to_the_line_of_its_deepest_existing_part() {
         for (path, lines) in [
             ("", 0),
             ("id", 1),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_on() {
+    fn line_numbers_are_counted_incrementally() {
         let text = "a\nb\n\nc";
         let mut lines = Lines::new(text);
         assert_eq!([0, 2, 5].map(|at| lines.of(&text[at..])), [1, 2, 4]);

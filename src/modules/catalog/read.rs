@@ -1,4 +1,4 @@
-//! From text to entries, with every mistake of form named.
+//! Reads the text of a catalogue file into entries and collects all mistakes in its form.
 
 use std::fmt;
 
@@ -8,41 +8,45 @@ use serde_json::value::RawValue;
 
 use super::error::{Fault, Faults};
 use super::place::{Lines, lines_down};
-use super::shape;
 use crate::modules::definition::Entry;
 use crate::modules::document;
 use crate::modules::import::recognise;
 use crate::modules::mistake::{Mistake, Mistakes};
 
-/// The most entries of one file.
+/// The maximum number of entries in one file.
 const MAX_ENTRIES: usize = 20_000;
-/// The largest entry.
+/// The maximum size of an entry, in bytes.
 const MAX_ENTRY_BYTES: usize = 256 * 1024;
 
-/// An entry, and where it stands.
+/// An entry with its position in the file.
 pub(super) struct Placed<'t> {
+    /// The entry's id if it has a usable one, otherwise its index in the file such as `[3]`.
+    pub(super) name: String,
     pub(super) entry: Entry,
     pub(super) place: Place<'t>,
+    /// The mistakes in the form of the entry.
+    pub(super) mistakes: Vec<Mistake>,
 }
 
-/// Where an entry stands.
+/// The position of an entry.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'t> {
     pub(super) file: &'t str,
-    /// Of its first character, from 1.
+    /// The line of the entry's first character, counted from 1.
     pub(super) line: usize,
     text: &'t str,
 }
 
 impl Place<'_> {
-    /// A mistake in the entry of that name (its id, if it has one).
+    /// Returns the fault for a mistake in the entry called `name` (its id, if it has one).
     pub(super) fn fault(&self, name: &str, mistake: Mistake) -> Fault {
         let line = self.line + lines_down(self.text, &mistake.path);
         Fault::of_entry(self.file, name, &mistake.path, mistake.message).at_line(line)
     }
 }
 
-/// The entries of a file that can be read; what is wrong with the others goes to `faults`.
+/// Returns the entries of a file that can be read, each with the mistakes in its form. The mistakes of all
+/// other entries are added to `faults`.
 pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut Faults) -> Vec<Placed<'t>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let list = match elements(text) {
@@ -51,7 +55,7 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut Faults) -> 
             let hint = serde_json::from_str(text).map(|root| recognise(&root));
             let hint = match hint {
                 Ok(Ok(kind)) => {
-                    format!("; this is a list of {kind}, which `sightline catalog convert` makes into one")
+                    format!("; this is a list of {kind}, which `sightline catalog convert` converts")
                 }
                 _ => String::new(),
             };
@@ -60,7 +64,8 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut Faults) -> 
         }
         Err(error) => {
             let (message, line) = (told(&error), error.line());
-            faults.push(Fault::of_file(file, format!("it is no JSON: {message}")).at_line(line.max(1)));
+            faults
+                .push(Fault::of_file(file, format!("it is not valid JSON: {message}")).at_line(line.max(1)));
             return Vec::new();
         }
     };
@@ -72,20 +77,18 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut Faults) -> 
     let mut lines = Lines::new(text);
     let entries = list.into_iter().enumerate().filter_map(|(index, raw)| {
         let place = Place { file, line: lines.of(raw.get()), text: raw.get() };
-        entry(index, place, faults).map(|entry| Placed { entry, place })
+        entry(index, place, faults)
     });
     entries.collect()
 }
 
-fn entry(index: usize, place: Place<'_>, faults: &mut Faults) -> Option<Entry> {
+fn entry<'t>(index: usize, place: Place<'t>, faults: &mut Faults) -> Option<Placed<'t>> {
     let mut name = format!("[{index}]");
-    let mut refuse = |name: &str, message: String| {
-        faults.push(place.fault(name, Mistake { path: String::new(), message }));
-        None
-    };
     let size = place.text.len();
     if size > MAX_ENTRY_BYTES {
-        return refuse(&name, format!("it has {size} bytes; an entry has at most {MAX_ENTRY_BYTES}"));
+        let message = format!("it has {size} bytes; an entry has at most {MAX_ENTRY_BYTES}");
+        faults.push(place.fault(&name, Mistake { path: String::new(), message }));
+        return None;
     }
     let value = match document::strict(place.text) {
         Ok(value) => value,
@@ -99,19 +102,15 @@ fn entry(index: usize, place: Place<'_>, faults: &mut Faults) -> Option<Entry> {
         id.clone_into(&mut name);
     }
     let mut mistakes = Mistakes::default();
-    shape::check(&value, &mut mistakes);
-    if mistakes.count() > 0 {
-        mistakes.into_list().into_iter().for_each(|mistake| faults.push(place.fault(&name, mistake)));
-        return None;
+    let entry = Entry::read(value, &mut mistakes);
+    let mistakes = mistakes.into_list();
+    if entry.is_none() {
+        mistakes.iter().for_each(|mistake| faults.push(place.fault(&name, mistake.clone())));
     }
-    match serde_json::from_value(value) {
-        Ok(entry) => Some(entry),
-        // The shapes say the same as the types, so this is a number out of range at the most.
-        Err(error) => refuse(&name, error.to_string()),
-    }
+    entry.map(|entry| Placed { name, entry, place, mistakes })
 }
 
-/// What is wrong, without the place, which a fault names itself.
+/// Returns the message of a JSON error without the position, which a [`Fault`] reports itself.
 fn told(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
@@ -121,7 +120,8 @@ fn told(error: &serde_json::Error) -> String {
     }
 }
 
-/// The elements of a JSON array, unread; no more than one too many. `None`: it is JSON, but no array.
+/// Returns the elements of a JSON array without reading them, at most one more than allowed. Returns `None`
+/// if the text is JSON but not an array.
 fn elements(text: &str) -> Result<Option<Vec<&RawValue>>, serde_json::Error> {
     if !text.trim_start().starts_with('[') {
         return serde_json::from_str::<&RawValue>(text).map(|_| None);

@@ -1,7 +1,7 @@
-//! Whether two modules ask the same site for the same.
+//! Detects modules that send the same request to the same site.
 //!
-//! A module of a foreign list is left out where an earlier one does its work: each site is asked once a
-//! search, as politeness wants it, and by the module that knows more.
+//! A module of another tool's list is left out if an earlier module already sends the same request. So a
+//! search visits each site only once, with the module that knows more about it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use crate::modules::definition::Method;
 use crate::modules::import::slug;
 use crate::modules::module::Module;
 
-/// What stands for the name in a key.
+/// The text that replaces the name in a key.
 const NAME: &str = "-name-";
 
-/// What the enabled modules so far ask.
+/// The requests of the enabled modules that were added so far.
 #[derive(Debug, Default)]
 pub(super) struct Asked(HashMap<String, Arc<str>>);
 
 impl Asked {
-    /// The id of an earlier module that asks the same.
+    /// Returns the id of an earlier module that sends the same request.
     pub(super) fn by(&self, module: &Module) -> Option<&Arc<str>> {
         keys(module).iter().find_map(|key| self.0.get(key))
     }
 
-    /// Adds a module; one that is switched off asks nothing.
+    /// Adds a module. A disabled module is ignored, since it sends no requests.
     pub(super) fn add(&mut self, module: &Module) {
         if !module.entry().enabled {
             return;
@@ -36,7 +36,8 @@ impl Asked {
     }
 }
 
-/// The page it finds, the address that it asks, and its platform's name at its site's domain.
+/// Returns the keys of a module: its profile page, the address of its first probe, and its platform's name
+/// with its site's domain.
 fn keys(module: &Module) -> Vec<String> {
     let entry = module.entry();
     let kind = entry.search_type;
@@ -52,8 +53,8 @@ fn keys(module: &Module) -> Vec<String> {
     keys
 }
 
-/// An address that holds the name, without what makes no difference (scheme, `www.`, case of the host, slashes at the end);
-/// and its host's registrable domain.
+/// Returns an address that contains the name, and the registrable domain of its host. Parts that make no
+/// difference are removed: the scheme, `www.`, the case of the host, and trailing slashes.
 fn address(template: &str) -> Option<(String, String)> {
     let url = Url::parse(&template.replace("{query}", NAME).replace("{query|lower}", NAME)).ok()?;
     let host = url.host_str()?;
@@ -63,7 +64,7 @@ fn address(template: &str) -> Option<(String, String)> {
         return None;
     }
     let site = psl::domain_str(host).unwrap_or(host);
-    // Of `name.example.com`, the site is `example.com`.
+    // The site of `name.example.com` is `example.com`.
     let site = site.strip_prefix(NAME).unwrap_or(site).trim_start_matches('.');
     Some((format!("{host}{}", rest.trim_end_matches('/')), site.to_owned()))
 }
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_site_asked_for_the_same_is_seen() {
+    fn duplicate_modules_are_detected() {
         let mut asked = Asked::default();
         asked.add(&module(
             "Site",
@@ -93,11 +94,11 @@ mod tests {
             Some("https://site.example/{query}"),
         ));
         for (platform, url, is_same) in [
-            // The same page.
+            // The profile page is equal.
             ("Other", "http://www.SITE.example/{query}/", true),
-            // The same address asked.
+            // The address of the request is equal.
             ("Other", "https://api.site.example/users/{query}", true),
-            // The same name at the same domain.
+            // The platform's name is equal, on one domain.
             ("SITE!", "https://m.site.example/u/{query}", true),
             ("Other", "https://m.site.example/u/{query}", false),
             ("Site", "https://site.test.example.org/{query}", false),
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn front_pages_and_form_posts_make_no_two_modules_the_same() {
+    fn shared_front_pages_and_form_posts_are_not_duplicates() {
         let mut asked = Asked::default();
         let post = |platform: &str| {
             let entry = json!({

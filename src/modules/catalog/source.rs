@@ -1,20 +1,20 @@
-//! Catalogue files as text.
+//! Reads catalogue files as text.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The largest catalogue file that is read: 16 times the largest list there is.
+/// The maximum size of a catalogue file, in bytes. It is 16 times the size of the largest known list.
 pub(super) const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Reads a file.
+/// Returns the text of a file.
 ///
 /// # Errors
-/// Why it cannot be read: it is too large, or no UTF-8.
+/// Returns an error if the file cannot be read, is too large or is not UTF-8.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let explain = |error: io::Error| format!("it cannot be read: {error}");
     let mut bytes = Vec::new();
-    // The size that a file says it has may be any.
+    // The file size that the system reports is not reliable, so the bytes are counted while reading.
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
         .map_err(explain)?;
@@ -29,9 +29,9 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Whether it is to be read as a file of our own: an array. What begins as nothing at all counts too: it is
-/// told what is wrong with its form.
-pub(super) fn is_ours(text: &str) -> bool {
+/// Returns whether the text is read as a file of the native format, which is an array. Any text that does
+/// not begin with `{` counts too, so that the mistakes in its form are reported.
+pub(super) fn is_catalog_file(text: &str) -> bool {
     let start = text.trim_start_matches('\u{feff}').trim_start();
     !start.starts_with('{')
 }
@@ -41,16 +41,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_is_ours_with_or_without_a_mark() {
+    fn a_json_array_is_a_catalogue_file_with_or_without_a_byte_order_mark() {
         for (text, ours) in
             [("[]", true), ("\u{feff} \n[", true), ("", true), ("\u{feff}{}", false), (" {", false)]
         {
-            assert_eq!(is_ours(text), ours, "{text:?}");
+            assert_eq!(is_catalog_file(text), ours, "{text:?}");
         }
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_the_place() {
+    fn invalid_utf8_is_refused_with_its_position() {
         let path = std::env::temp_dir().join(format!("sightline-source-{}", std::process::id()));
         let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();

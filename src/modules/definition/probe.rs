@@ -1,25 +1,30 @@
-//! What a probe sends.
+//! The types of a probe's request.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::is_false;
+use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::result::Extractor;
 
-/// HTTP methods a probe may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The most pages that an entry may request.
+const MAX_PAGES: u32 = 20;
+
+/// The HTTP method of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
+#[schemars(inline)]
 pub enum Method {
-    /// The default.
+    /// A GET request, the default.
     #[default]
     Get,
-    /// No body comes back: for rules on status and headers alone.
+    /// A HEAD request, whose answer has no body: only for rules on status and headers.
     Head,
-    /// With a body.
+    /// A POST request, which can have a body.
     Post,
-    /// With a body.
+    /// A PUT request, which can have a body.
     Put,
 }
 
@@ -28,7 +33,7 @@ impl Method {
         *self == Self::default()
     }
 
-    /// `GET`, `HEAD`, …
+    /// Returns the method's name in HTTP, such as `GET`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -39,19 +44,20 @@ impl Method {
     }
 }
 
-/// What carries a probe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The client that sends a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Via {
     /// A plain HTTP request.
     #[default]
     Http,
-    /// A page opened in a real browser: such a module is premium.
+    /// A page opened in a real browser. Such a module is premium.
     Browser,
 }
 
 impl ProbeEntry {
-    /// Whether redirects are followed: a browser always does.
+    /// Returns whether redirects are followed. A browser always follows them.
     pub fn follows(&self) -> bool {
         self.follow || self.via == Via::Browser
     }
@@ -63,94 +69,82 @@ impl Via {
     }
 }
 
-/// One outgoing request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A probe: one outgoing request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "probe")]
 pub struct ProbeEntry {
-    /// Template: `https://…` (or `http://…`).
+    /// The URL (a template), beginning with `https://`, `http://` or `{saved.NAME}`.
+    #[schemars(
+        regex(pattern = r"^(https?://|\{saved\.)"),
+        extend("errorMessage" = "a URL must begin with `https://`, `http://` or `{saved.NAME}`")
+    )]
     pub url: String,
-    /// Default GET.
+    /// The HTTP method. Default: GET.
     #[serde(default, skip_serializing_if = "Method::is_default")]
     pub method: Method,
-    /// Default `http`. A browser opens the page with GET, follows redirects, and sends no header of the
-    /// entry's.
+    /// The client that sends the probe. Default: `http`. A browser opens the page with GET, follows
+    /// redirects, and sends none of the entry's headers.
     #[serde(default, skip_serializing_if = "Via::is_default")]
     pub via: Via,
-    /// Header name to template. `User-Agent` replaces the service's own.
+    /// Header names, each with a template. `User-Agent` replaces the service's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = {
+        "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+        "errorMessage": "allowed are ASCII letters, digits and `-`"
+    }))]
     pub headers: BTreeMap<String, String>,
-    /// Form fields (templates), sent as `application/x-www-form-urlencoded`.
+    /// The form fields (templates), sent as `application/x-www-form-urlencoded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<BTreeMap<String, String>>,
-    /// Fields (templates), sent as `multipart/form-data`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub multipart: Option<BTreeMap<String, String>>,
     /// A JSON body; its strings are templates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// A text body (template); give `Content-Type` among the headers.
+    /// A text body (a template) of any other kind, such as
+    /// `multipart/form-data`. `Content-Type` must be among the headers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether redirects are followed (at most 5). Default: no, a redirect is an answer.
+    /// Whether redirects are followed (at most 5). By default a redirect is itself the answer.
     #[serde(default, skip_serializing_if = "is_false")]
     pub follow: bool,
-    /// NAME to extractor: read from the answer, used by later probes as `{saved.NAME}`.
+    /// Names, each with an extractor that reads from the answer. Later probes use the value as `{saved.NAME}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub save: BTreeMap<String, Extractor>,
-    /// Sent only when the rules came to no conclusion on the answers so far (a fallback source).
+    /// Whether the probe is sent only if the rules reached no conclusion from the answers so far (a fallback source).
     #[serde(default, skip_serializing_if = "is_false")]
     pub fallback: bool,
-    /// For `"via": "browser"`: what shows that the page is ready to be judged, in place of what the rules tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<UntilEntry>,
-    /// A list that is the same for every query: fetched once, shared by all checks.
+    /// Marks a list that is the same for every query. It is fetched once and shared by all checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feed: Option<FeedEntry>,
-    /// Further pages of the answer, for `results`.
+    /// The further pages of the answer, which only `results` read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesEntry>,
 }
 
-/// What shows that a rendered page is ready to be judged: any one of these. Templates all.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A shared list. Its request contains no part of the query. Rules and extractors read it like any answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct UntilEntry {
-    /// Selectors of which one finds an element.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub css: Vec<String>,
-    /// Parts of the visible text.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub text: Vec<String>,
-    /// Parts of the title.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub title: Vec<String>,
-    /// Parts of the rendered document's HTML.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub source: Vec<String>,
-    /// Parts of the address in the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub url: Vec<String>,
-}
-
-/// A shared list. Its request names no query; rules and extractors read it like any answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct FeedEntry {
-    /// How long it is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).
+    /// The time for which the list is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).
+    #[schemars(range(min = 60, max = 604_800), extend("errorMessage" = "allowed are 60 to 604800 (a week)"))]
     pub keep_s: u32,
 }
 
-/// Further pages of a hit. Rules judge the first page; `results` read all of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The further pages of a hit. Rules are applied to the first page; `results` read all of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct PagesEntry {
-    /// Read from each page: what leads to the next one. Without a value, the page is the last.
+    /// The extractor that reads the next page's address or number from each page. A page without a value is the last.
     pub next: Extractor,
-    /// Template with `{page}`, the value of `next`. Without it the value is the address of the next
-    /// page, resolved against the page's. Only the probe's own host is asked.
+    /// A template with `{page}`, the value of `next`. Without it, the value is the address of the next page,
+    /// relative to the current page's. Only the probe's own host is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// At most this many pages, the first one included: 2 to 20 (default 5).
+    /// The most pages that are read, including the first: 2 to 20 (default 5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2, max = MAX_PAGES), extend("errorMessage" = "allowed are 2 to 20, the first page included"))]
     pub most: Option<u32>,
 }

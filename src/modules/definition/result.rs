@@ -1,164 +1,195 @@
-//! What a hit yields.
+//! The types of extractors and of the results of a hit.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_false;
+use super::limits::{NAME, NAME_ALLOWED, is_false};
 use super::rule::JsonRule;
 
-/// Reads a value, or several, from an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The most values of an extractor or a list.
+pub(crate) const MAX_VALUES: usize = 1_000;
+
+/// The kinds of extractors, as messages list them.
+pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
+/// The pattern of a short extractor.
+const SHORT: &str = "^[a-z_]+:";
+
+/// Returns the message about an invalid short extractor.
+fn short_allowed() -> String {
+    format!("write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}")
+}
+
+/// An extractor: reads one or more values from an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 pub enum Extractor {
-    /// `KIND:ARGUMENT`, see the top of this file.
-    Short(String),
-    /// With transforms, filters and alternatives.
+    /// A text `KIND:ARGUMENT`. The manual's page on catalogue entries lists the kinds.
+    Short(#[schemars(regex(pattern = SHORT), extend("errorMessage" = short_allowed()))] String),
+    /// An extractor with transforms, filters or alternatives.
     Long(LongExtractor),
 }
 
-/// The long form of [`Extractor`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The long form of an extractor, as an object with transforms and filters.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "long_extractor")]
 pub struct LongExtractor {
-    /// `KIND:ARGUMENT`; several are tried in turn until one gives a value. Left out where `inner` stands.
+    /// Short extractors, `KIND:ARGUMENT`, which are tried in order until
+    /// one gives a value. Left out if `inner` is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(min = 1),
+        extend("items" = {"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
+    )]
     pub from: Vec<String>,
-    /// Which probe's answer. Default: the last one that was obtained.
+    /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
-    /// Keep only the elements (the parent of the last pointer segment) that fulfil all of these;
+    /// Conditions that an element (the parent of the last pointer segment) must all fulfil to be kept. Their
     /// pointers are relative to the element.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<JsonRule>,
-    /// Where `where` elements are: a pointer with `*`, or `json:`, `jsonld:` or `script:` with one.
-    /// `from` is then relative to each element.
+    /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
+    /// followed by one. `from` is then relative to each element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub each: Option<String>,
-    /// Instead of `from`: an extractor that reads from each element that `each` and `where` chose, and
-    /// may choose among what is inside it in turn (at most 4 levels).
+    /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
+    /// selected, and can have an `inner` extractor itself (at most 4 levels).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inner: Option<Box<LongExtractor>>,
-    /// Every match of this regex in a value gives a value: its first capture group, else the whole
-    /// match. A value without a match is dropped. Before `transform`.
+    /// A regex, of which every match in a value gives a value: its first capture group, or the whole match
+    /// if there is no group. A value without a match is dropped. Applied before `transform`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
-    /// Applied in turn to every value.
+    /// The transforms that are applied to every value, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transform: Vec<Transform>,
-    /// Value to label: the first regex that matches gives the label; without a match the value stays.
+    /// Pairs of a regex and a label. The first regex that matches replaces the value
+    /// by its label; a value without a match is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<(String, String)>,
-    /// A template around each value, which stands in it as `{value}`. Last.
+    /// A template that replaces each value, in which `{value}` is the value. Applied last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// `true`: all values as an array; `false` (default): the first one, or all of them where the pointer
-    /// has a `*` and nothing is chosen by `each` or `where`.
+    /// Whether all values are given, as an array. By default it is the first value only, or all values if
+    /// the pointer has a `*` and neither `each` nor `where` is given.
     #[serde(default, skip_serializing_if = "is_false")]
     pub all: bool,
-    /// At most this many values (default 50).
+    /// The most values that are read (default 50).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_VALUES))]
     pub limit: Option<usize>,
 }
 
-/// Named, small changes to an extracted value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A change to an extracted value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Transform {
-    /// White space off both ends, runs of it inside made one space.
+    /// Removes white space at both ends and makes each run of it inside one space.
     Trim,
-    /// Lower case.
+    /// Converts the value to lower case.
     Lower,
-    /// Upper case.
+    /// Converts the value to upper case.
     Upper,
-    /// A whole number in decimal digits (of any size up to 100) as lower-case hex digits, without `0x`.
+    /// Converts a whole number of up to 100 decimal digits to lower-case hex digits, without `0x`.
     Hex,
-    /// Text of an HTML fragment: tags removed, entities decoded.
+    /// Reads the text of an HTML fragment: tags are removed, entities decoded.
     HtmlText,
-    /// Percent-decoding.
+    /// Decodes percent-encoding.
     UrlDecode,
-    /// An address as it stands in a page (`/a`, `//host/a`, `b?c`) made absolute against the page's own.
+    /// Makes an address in a page (`/a`, `//host/a`, `b?c`) absolute, based on the page's own address.
     AbsoluteUrl,
-    /// The host of a URL, or of an address without a scheme.
+    /// Takes the host of a URL, or of an address without a scheme.
     UrlHost,
-    /// The last non-empty path segment of a URL.
+    /// Takes the last non-empty path segment of a URL.
     LastPathSegment,
-    /// One value for each line.
+    /// Splits the value into lines.
     Lines,
-    /// One value for each part between white space or commas.
+    /// Splits the value at white space and commas.
     Split,
-    /// A leading `*.` off.
+    /// Removes a leading `*.`.
     StripWildcard,
-    /// A trailing dot off.
+    /// Removes a trailing dot.
     StripDot,
-    /// A leading `@` off.
+    /// Removes a leading `@`.
     StripAt,
-    /// A leading `mailto:` and a trailing query off.
+    /// Removes a leading `mailto:` and a trailing query.
     StripMailto,
-    /// The character strings of a DNS TXT record, joined, without their quotes.
+    /// Joins the character strings of a DNS TXT record, without their quotes.
     UnquoteTxt,
-    /// The last white-space separated word (the host in `10 mx.example.`).
+    /// Takes the last word that white space separates (the host in `10 mx.example.`).
     LastWord,
-    /// Seconds since 1970 to RFC 3339.
+    /// Converts seconds since 1970 to RFC 3339.
     UnixTime,
-    /// Milliseconds since 1970 to RFC 3339.
+    /// Converts milliseconds since 1970 to RFC 3339.
     UnixMillis,
-    /// A date or time in a usual form to RFC 3339; an unknown form stays as it is.
+    /// Converts a date or time in a usual form to RFC 3339. A value in another form is kept.
     DateTime,
-    /// A JSON number from text like `1,234` or `1.2K`.
+    /// Converts a text such as `1,234` or `1.2K` to a JSON number.
     Number,
 }
 
-/// The one main result of a hit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The main result of a hit, of which there is exactly one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(inline)]
 pub struct MainResult {
-    /// What was found.
+    /// The type of the result.
     #[serde(rename = "type")]
     pub result_type: ResultType,
-    /// Default: the query's normal form.
+    /// The extractor of the result's value. Default: the query's normal form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Extractor>,
-    /// Name to extractor; a name without a value is left out. `profile_url` is added from `profile`.
+    /// Metadata names, each with its extractor. A name without a value is
+    /// left out. `profile_url` is added from `profile`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
 }
 
-/// Zero to many results from one answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A list of results from one answer. It can be empty.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "list_result")]
 pub struct ListResult {
-    /// What each of them is.
+    /// The type of each result.
     #[serde(rename = "type")]
     pub result_type: ResultType,
-    /// Which probe's answer. Default: the last one that was obtained.
+    /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
-    /// The elements: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`, `css:SELECTOR@ATTRIBUTE`,
-    /// `regex:PATTERN` (every match), `header:NAME`, `lines:` (every non-empty line of the body) or
-    /// `json_lines:` (one JSON document a line).
+    /// The elements of the list: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`,
+    /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match), `header:NAME`, `lines:` (every non-empty
+    /// line of the body) or `json_lines:` (one JSON document per line).
     pub each: String,
-    /// Keep only the JSON elements that fulfil all of these (pointers relative to the element).
+    /// Conditions that a JSON element must all fulfil to be kept. Their pointers are relative to the element.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub filter: Vec<JsonRule>,
-    /// Relative to the element. Without it: the element itself. Transforms that give several values
-    /// (`lines`, `split`) give several results.
+    /// The extractor of each result's value, relative to the element. Default: the element itself. A
+    /// transform that gives several values (`lines`, `split`) gives several results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Extractor>,
-    /// Keep only values in which this regex (a template for regexes) is found.
+    /// A regex (a template for regexes) that must be found in a value for it to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep: Option<String>,
-    /// Relative to the element.
+    /// Metadata names, each with its extractor, relative to the element.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
-    /// At most this many results (default 100, at most 1,000).
+    /// The most results of the list (default 100, at most 1,000).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = MAX_VALUES))]
     pub limit: Option<usize>,
 }
 
-/// The kinds of entities that a module may yield (`type` of a result).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// The type of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 #[expect(missing_docs, reason = "the names are the field's own")]
 pub enum ResultType {
     Account,
@@ -183,11 +214,11 @@ pub enum ResultType {
 }
 
 impl ResultType {
-    /// Members of the metadata that are part of what a result is: results of one value that differ in one
-    /// of these are two, and the texts of these are compared wherever results are.
+    /// Returns the names of the metadata that identify a result together with its type and value.
     ///
-    /// `kind` and `service` of a technology say what its value is a name or number of (an iOS app, the site
-    /// of a tracking service); what a product does for a domain is a `role`, and no part of it.
+    /// Two results with the same value that differ in one of these are different results. `kind` and `service` of a
+    /// technology are included because they say what the value is a name or number of (an iOS app, the site of a
+    /// tracking service). The `role` of a technology, which is the purpose it serves for a domain, is not included.
     pub fn identifying(self) -> &'static [&'static str] {
         match self {
             Self::DnsRecord => &["record_type", "name"],
@@ -199,7 +230,7 @@ impl ResultType {
         }
     }
 
-    /// The name that the contract shows, such as `person_name`.
+    /// Returns the name that the API uses, such as `person_name`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Account => "account",

@@ -1,197 +1,244 @@
-//! What a rule may ask of an answer.
+//! The types of the rules that are applied to an answer.
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{is_false, is_true, yes};
+use super::limits::{is_false, is_true, yes};
 
-/// A conjunction: every condition given must hold, on the answer of one probe.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// A rule whose conditions must all hold for the answer of one probe.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "matcher", extend("minProperties" = 1, "errorMessage" = "it would match every answer; add at least a `status`"))]
 pub struct MatcherEntry {
-    /// Which probe's answer: 0 is the first. Default: the last one that was obtained. Where a later
-    /// probe could not be sent (a value was not there to be saved), only a `miss`, or a rule that names
-    /// its probe, may fire.
+    /// The index of the probe whose answer the rule reads; 0 is the first. Default: the last answer that was
+    /// obtained. If a later probe could not be sent because a saved value was missing, only a `miss` rule or
+    /// a rule with a `probe` can hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
-    /// Status codes (`200`) and classes (`"4xx"`), any of them.
+    /// Status codes (`200`) and classes (`"4xx"`), one of which must match.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub status: Vec<StatusRule>,
-    /// Regex searched in the final URL (after redirects). A template for regexes.
+    /// A regex (a template for regexes) that is searched in the final URL, after redirects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     pub final_url: Option<String>,
-    /// Header name to regex that one of its values must match; `""` means: present.
+    /// Header names, each with a regex that one of its values must match. `""` matches if the header is present.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub header: BTreeMap<String, String>,
     /// Header names that must be absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_header: Vec<String>,
-    /// Texts (templates) of which all stand in the body.
+    /// Texts (templates) that must all be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
     pub words: Vec<String>,
-    /// Texts (templates) of which at least one stands in the body.
+    /// Texts (templates) of which at least one must be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
     pub any_word: Vec<String>,
-    /// Texts (templates) of which none stands in the body.
+    /// Texts (templates) that must not be in the body.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
     pub no_word: Vec<String>,
-    /// Texts (templates) of which all stand in the visible text of the page, white space squeezed: what
-    /// scripts, styles, templates and hidden elements hold does not count, nor does the title.
+    /// Texts (templates) that must all be in the visible text of the page, with runs of white space made one
+    /// space. The title, scripts, styles, templates and hidden elements are not visible text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub text: Vec<String>,
-    /// A text (template) that stands in the page's title, white space squeezed.
+    /// A text (template) that must be in the page's title, with runs of white space made one space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The page's whole title, white space squeezed (a template).
+    /// The whole title of the page (a template), with runs of white space made one space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title_is: Option<String>,
-    /// `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
+    /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ignore_case: bool,
-    /// The whole trimmed body equals this text (a template). `""` means: an empty body.
+    /// The text (a template) that the whole trimmed body must equal. `""` matches an empty body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_is: Option<String>,
-    /// Regex (linear time; multi-line, a template for regexes) found in the body.
+    /// A regex (a template for regexes) that is searched in the body. It runs in linear time and in multi-line mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
     pub regex: Option<String>,
-    /// `true`: the head of the page shows the query as a whole word, in any case: its title, its canonical
-    /// address, `og:title`, `og:url` or `profile:username`.
+    /// Whether the head of the page must show the query as a whole word, in any case: in the title, the
+    /// canonical address, `og:title`, `og:url` or `profile:username`.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shows_query: bool,
-    /// Conditions on the body as JSON. A body that is no JSON fails them all.
+    /// Conditions on the body as JSON. None of them holds for a body that is not JSON.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub json: Vec<JsonRule>,
-    /// Conditions on JSON inside the page's `<script>` elements, each on the first document that has the
-    /// rule's pointer. A page without such JSON fails them all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub script: Vec<JsonRule>,
-    /// Conditions on the body as HTML, or as XML where it says that it is.
+    /// Conditions on the body as HTML, or as XML if the answer declares it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub css: Vec<CssRule>,
-    /// Digests of the body as received; any one of them.
-    #[serde(default, skip_serializing_if = "BodyHash::is_empty")]
-    pub body_hash: BodyHash,
 }
 
-/// Digests of a body. One of all that are listed is enough.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BodyHash {
-    /// 64 hex digits each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sha256: Vec<String>,
-    /// 40 hex digits each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sha1: Vec<String>,
-    /// 32 hex digits each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub md5: Vec<String>,
-    /// The favicon hash of the search engines for hosts: MurmurHash3 (x86, 32 bits, seed 0) as a signed
-    /// number, of the body in base64 with a line break after every 76 characters and at the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub mmh3: Vec<i32>,
+/// A status code (`200`) or a class of status codes (`"2xx"`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum StatusRule {
+    /// One status code, 100 to 599.
+    Code(
+        #[schemars(
+            range(min = 100, max = 599),
+            extend("errorMessage" = "allowed are 100 to 599 and \"1xx\" to \"5xx\"")
+        )]
+        u16,
+    ),
+    /// A class of status codes: `"1xx"` to `"5xx"`.
+    Class(StatusClass),
 }
 
-impl BodyHash {
-    /// Whether nothing is listed.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+impl StatusRule {
+    /// Returns the first and the last status code that match.
+    pub(crate) fn range(self) -> (u16, u16) {
+        let from = match self {
+            Self::Code(code) => return (code, code),
+            Self::Class(StatusClass::Informational) => 100,
+            Self::Class(StatusClass::Success) => 200,
+            Self::Class(StatusClass::Redirection) => 300,
+            Self::Class(StatusClass::ClientError) => 400,
+            Self::Class(StatusClass::ServerError) => 500,
+        };
+        (from, from + 99)
     }
 }
 
-/// `200` or `"2xx"`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum StatusRule {
-    /// One status code, 100 to 599.
-    Code(u16),
-    /// A class: `"1xx"` to `"5xx"`.
-    Class(String),
+/// A class of status codes, named as in RFC 9110, section 15.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are those of the RFC")]
+pub enum StatusClass {
+    #[serde(rename = "1xx")]
+    Informational,
+    #[serde(rename = "2xx")]
+    Success,
+    #[serde(rename = "3xx")]
+    Redirection,
+    #[serde(rename = "4xx")]
+    ClientError,
+    #[serde(rename = "5xx")]
+    ServerError,
 }
 
-/// A condition on the values that a JSON pointer selects. With several conditions in one rule, one and
-/// the same value must fulfil them all; with `*` in the pointer, one of the values is enough.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The types of JSON values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the names are those of JSON")]
+pub enum JsonType {
+    String,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Null,
+}
+
+impl JsonType {
+    /// Returns the type of a value.
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+}
+
+/// A condition on the values that a JSON pointer selects. If a rule has several conditions, one value must
+/// fulfil them all. If the pointer has a `*`, it is enough that one of the values does.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "json_rule", extend("minProperties" = 2, "errorMessage" = "say `\"exists\": true`, or what the value must be"))]
 pub struct JsonRule {
-    /// RFC 6901 pointer; the segment `*` means every element or member. `""` is the whole document.
+    /// An RFC 6901 pointer. The segment `*` selects every element or member; `""` is the whole document.
+    #[schemars(regex(pattern = "^(/|$)"), extend("errorMessage" = "a JSON pointer is empty or begins with `/`"))]
     pub at: String,
-    /// `true`: a value is there (null counts as absent). `false`: none is.
+    /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
-    /// `true`: the value is there and is null.
+    /// Whether the value must be present and null.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub null: Option<bool>,
-    /// Equal to this value.
+    /// The JSON value that the selected value must equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
-    /// Equal to one of these.
+    /// The JSON values of which the selected value must equal one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub any_of: Vec<Value>,
-    /// No selected value equals this one.
+    /// The JSON value that no selected value may equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_equals: Option<Value>,
-    /// `true`: the value, as text, is the query's normal form, regardless of case.
+    /// Whether the value, as text, must be the query's normal form, regardless of case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_query: Option<bool>,
-    /// Equal to this template once filled, regardless of case.
+    /// A template whose filled text the value must equal, regardless of case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_template: Option<String>,
-    /// `string`, `number`, `boolean`, `array`, `object` or `null`.
+    /// The type of the value: `string`, `number`, `boolean`, `array`, `object` or `null`.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub json_type: Option<String>,
-    /// Length of a string (characters), array or object: at least.
+    pub json_type: Option<JsonType>,
+    /// The least length of a string (in characters), array or object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_length: Option<usize>,
-    /// Length of a string (characters), array or object: at most.
+    /// The greatest length of a string (in characters), array or object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_length: Option<usize>,
-    /// A number above this.
+    /// The number that the value must exceed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<f64>,
-    /// A number below this.
+    /// The number that the value must be below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<f64>,
-    /// A string that holds this text (template), or an array that holds this string.
+    /// The text (template) that must be part of a string, or an element of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
-    /// No selected value holds this text.
+    /// The text that no selected value may contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_contains: Option<String>,
-    /// A string in which this regex is found. A template for regexes.
+    /// A regex (a template for regexes) that must be found in a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
 }
 
-/// A condition on the elements that a CSS selector finds. Short form: the selector alone (must be found).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A condition on the elements that a CSS selector finds. The short form is
+/// the selector alone, which must find an element.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 pub enum CssRule {
-    /// The selector finds an element.
+    /// A selector that must find an element.
     Found(String),
-    /// The long form.
+    /// The long form of the condition, as an object.
     Detailed(CssCondition),
 }
 
-/// The long form of [`CssRule`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The long form of a condition on the elements that a CSS selector finds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "css_rule")]
 pub struct CssCondition {
-    /// Compound selectors (`tag#id.class[attr^="v"]`) joined by descendant or `>`; lists by `,`.
+    /// The selector: compound selectors (`tag#id.class[attr^="v"]`) joined by a space or `>`, in a list joined by `,`.
+    #[schemars(length(min = 1))]
     pub select: String,
-    /// `false`: no such element.
+    /// Whether there must be such an element (`true`, the default) or must not be one (`false`).
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub exists: bool,
-    /// Read this attribute instead of the text.
+    /// The attribute that is read instead of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribute: Option<String>,
-    /// Regex found in one element's text (or attribute). A template for regexes.
+    /// A regex (a template for regexes) that must be found in the text (or attribute) of one element.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
-    /// `true`: one element's trimmed text (or attribute), without a leading `@`, is the query,
-    /// regardless of case.
+    /// Whether the trimmed text (or attribute) of one element, without a
+    /// leading `@`, must be the query, regardless of case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equals_query: Option<bool>,
 }

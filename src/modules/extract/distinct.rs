@@ -1,4 +1,4 @@
-//! Findings without those that say the same.
+//! A collection of findings without duplicates.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::modules::definition::ResultType;
 
-/// One found thing: type, value and metadata.
+/// A finding: its type, value and metadata.
 pub(super) type Found = (ResultType, String, Map<String, Value>);
 
-/// Type, value, and the members of the metadata that are part of what it is.
+/// The identity of a finding: its type, its value, and the metadata members that identify it.
 type Identity = (ResultType, String, Vec<Option<String>>);
 
-/// Findings in their order, those of one type, value and identifying members once. Whether two that are
-/// written in other ways are one entity is for the run to say: this only keeps repetitions away from it.
+/// A list of findings without those of equal type, value and identifying members. It only removes plain
+/// repetitions. The run decides whether two differently written values are the same entity.
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
     found: Vec<Found>,
@@ -22,7 +22,7 @@ pub(super) struct Distinct {
 }
 
 impl Distinct {
-    /// Adds a finding, or what its metadata has more than that of the first one like it.
+    /// Adds a finding. If an equal one exists, only the metadata that it lacks is added to it.
     pub(super) fn add(&mut self, (result_type, value, metadata): Found) {
         let members = result_type.identifying().iter();
         let members = members.map(|name| metadata.get(*name).map(Value::to_string)).collect();
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_adds_what_was_missing() {
+    fn a_repeated_finding_adds_missing_metadata() {
         let all = [
             (ResultType::IpAddress, "192.0.2.1", json!({"seen": 1})),
             (ResultType::Url, "192.0.2.1", json!({})),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_apart_by_its_metadata_stays() {
+    fn findings_with_different_identifying_metadata_are_kept() {
         let types = [ResultType::DnsRecord, ResultType::Technology, ResultType::Certificate];
         for (result_type, member) in
             types.iter().flat_map(|of| of.identifying().iter().map(move |name| (*of, *name)))

@@ -1,31 +1,31 @@
-//! A value, or several, from an answer.
+//! Extractors, which read one or more values from a response.
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::Reading;
 use super::items::Item;
+use super::reading::Reading;
 use super::source::{Source, captures};
 use super::transform;
 use crate::modules::answer::Answer;
-use crate::modules::definition::{Extractor as Entry, LongExtractor, Transform};
+use crate::modules::definition::{Extractor as Entry, LongExtractor, MAX_VALUES, Transform};
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
-use crate::modules::pattern;
+use crate::modules::pattern::{self, SearchRegex};
 use crate::modules::pointer::{Pointer, Selected};
 use crate::modules::rule::json::{JsonMatcher, as_text};
 use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template};
 
-/// Values of one extractor, unless it says otherwise.
+/// The default maximum number of values of one extractor.
 const DEFAULT_LIMIT: usize = 50;
-/// The most that it may say.
-pub(crate) const MAX_LIMIT: usize = 1_000;
 
-/// The most levels of `inner`.
+/// The maximum size of a saved value, in bytes.
+const MAX_SAVED: usize = 8 * 1024;
+
+/// The maximum nesting depth of `inner`.
 const MAX_LEVELS: usize = 4;
 
-/// Where the elements are that `each` and `where` choose from.
+/// The place of the elements from which `each` and `where` select.
 #[derive(Debug, Clone)]
 enum Elements {
     Json(Pointer),
@@ -36,24 +36,24 @@ enum Elements {
 /// A compiled extractor.
 #[derive(Debug, Clone)]
 pub(crate) struct Extractor {
-    /// Which probe's answer; `None`: the last one that was obtained.
+    /// The index of the probe whose response is read, or `None` for the last response that was obtained.
     pub(crate) probe: Option<usize>,
     from: Vec<Source>,
-    /// Elements to choose from; `from` is then relative to each.
+    /// The elements to select from. The sources in `from` are then relative to each element.
     each: Option<Elements>,
-    /// What reads from each of them, instead of `from`.
+    /// The extractor that reads from each element, instead of `from`.
     inner: Option<Box<Extractor>>,
     filter: Vec<JsonMatcher>,
-    regex: Option<Regex>,
+    regex: Option<SearchRegex>,
     transforms: Vec<Transform>,
-    labels: Vec<(Regex, String)>,
+    labels: Vec<(SearchRegex, String)>,
     format: Option<Template>,
     gives_array: bool,
     limit: usize,
 }
 
 impl Extractor {
-    /// Compiles an extractor; `None` after noting what is wrong.
+    /// Compiles an extractor. If it is invalid, adds the errors to `mistakes` and returns `None`.
     pub(crate) fn compile(
         entry: &Entry,
         in_list: bool,
@@ -85,12 +85,9 @@ impl Extractor {
         if long.from.is_empty() && long.inner.is_none() {
             mistakes.add_in("from", "it is empty; name at least one KIND:ARGUMENT");
         }
-        if matches!(long.limit, Some(0)) || long.limit.is_some_and(|limit| limit > MAX_LIMIT) {
-            mistakes.add_in("limit", format!("allowed are 1 to {MAX_LIMIT}"));
-        }
         scope.check_probe(long.probe, mistakes);
         if in_list && long.probe.is_some() {
-            mistakes.add_in("probe", "inside `results` the list's own `probe` counts");
+            mistakes.add_in("probe", "inside `results` the list's own `probe` is used");
         }
         let is_chosen = long.each.is_some() || !long.filter.is_empty();
         let from = mistakes.list("from", &long.from, |mistakes, text| {
@@ -114,10 +111,10 @@ impl Extractor {
             regex: long
                 .regex
                 .as_ref()
-                .and_then(|text| mistakes.field("regex", |mistakes| mistakes.take(pattern::search(text)))),
+                .and_then(|text| mistakes.field("regex", |mistakes| pattern::read_search(text, mistakes))),
             transforms: long.transform.clone(),
             labels: mistakes.list("labels", &long.labels, |mistakes, (text, label)| {
-                Some((mistakes.take(pattern::search(text))?, label.clone()))
+                Some((pattern::read_search(text, mistakes)?, label.clone()))
             }),
             format: long.format.as_ref().and_then(|text| {
                 let scope = Scope { allows_value: true, ..scope.clone() };
@@ -146,12 +143,13 @@ impl Extractor {
         }
     }
 
-    /// The sources, for validation.
+    /// Returns the sources, for validation.
     pub(crate) fn sources(&self) -> &[Source] {
         &self.from
     }
 
-    /// Whether it looks at the body; `Some(true)`: title and `<meta>`s are enough.
+    /// Returns `None` if the extractor does not read the body, and `Some(true)` if it reads only the title
+    /// and the `<meta>` elements.
     pub(crate) fn body_need(&self) -> Option<bool> {
         if self.inner.is_some() {
             return Some(false);
@@ -161,14 +159,14 @@ impl Extractor {
         Some(self.each.is_none() && reads.all(Source::reads_head_only))
     }
 
-    /// Whether the address of the answer goes into what it gives.
+    /// Returns whether the extracted values can contain the address of the response.
     pub(crate) fn tells_address(&self) -> bool {
         self.from.iter().any(|source| matches!(source, Source::FinalUrl))
             || self.transforms.contains(&Transform::AbsoluteUrl)
             || self.inner.as_ref().is_some_and(|inner| inner.tells_address())
     }
 
-    /// Whether it gives nothing unless the body is JSON.
+    /// Returns whether the extractor finds values only in a JSON body.
     pub(crate) fn needs_json(&self) -> bool {
         match &self.each {
             Some(each) => matches!(each, Elements::Json(_)),
@@ -176,7 +174,7 @@ impl Extractor {
         }
     }
 
-    /// All values, transformed, at most `limit`; not cleaned.
+    /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
     pub(crate) fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
         let raw = match &self.each {
             None => self.first_source(reading),
@@ -194,7 +192,7 @@ impl Extractor {
         values
     }
 
-    /// One value: the first one, or all of them as an array where the extractor asks for that.
+    /// Returns the first value, or all values as an array if the extractor's definition asks for an array.
     pub(crate) fn value(&self, reading: &Reading<'_, '_>) -> Option<Value> {
         let values = self.values(reading);
         if self.gives_array {
@@ -203,9 +201,17 @@ impl Extractor {
         values.into_iter().next()
     }
 
-    /// The first value that is a text, a number or a boolean, as text.
+    /// Returns the first value that is a text, a number or a boolean, as text.
     pub(crate) fn text(&self, reading: &Reading<'_, '_>) -> Option<String> {
         self.values(reading).iter().find_map(|value| as_text(value).map(std::borrow::Cow::into_owned))
+    }
+
+    /// Returns the first value, trimmed, to be saved for a later request. Returns `None` if it is empty or
+    /// too long.
+    pub(crate) fn saved(&self, reading: &Reading<'_, '_>) -> Option<String> {
+        let text = self.text(reading)?;
+        let text = text.trim();
+        (!text.is_empty() && text.len() <= MAX_SAVED).then(|| text.to_owned())
     }
 
     fn first_source(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
@@ -227,19 +233,24 @@ impl Extractor {
                     None => self.first_source(&reading),
                 });
             }
-            if values.len() >= MAX_LIMIT {
+            if values.len() >= MAX_VALUES {
                 break;
             }
         }
         values
     }
 
-    /// Regex, transforms, labels and format, in this order.
+    /// Applies the regex, the transforms, the labels and the format, in this order.
     fn refine(&self, value: Value, reading: &Reading<'_, '_>) -> Vec<Value> {
         let mut values = match &self.regex {
             None => vec![value],
             Some(regex) => as_text(&value)
-                .map(|text| captures(regex, &text).take(MAX_LIMIT).map(Value::from).collect())
+                .map(|text| {
+                    captures(regex, &text, reading.values.searches)
+                        .take(MAX_VALUES)
+                        .map(Value::from)
+                        .collect()
+                })
                 .unwrap_or_default(),
         };
         let base = reading.answer.map(|answer| &answer.response.final_url);
@@ -247,13 +258,14 @@ impl Extractor {
             values = values.into_iter().flat_map(|value| transform::apply(*transform, value, base)).collect();
         }
         let values = values.into_iter().filter(|value| !is_blank(value));
-        values.filter_map(|value| self.dress(value, reading)).collect()
+        values.filter_map(|value| self.changed(value, reading)).collect()
     }
 
-    fn dress(&self, mut value: Value, reading: &Reading<'_, '_>) -> Option<Value> {
+    fn changed(&self, mut value: Value, reading: &Reading<'_, '_>) -> Option<Value> {
         if !self.labels.is_empty()
             && let Some(text) = as_text(&value)
-            && let Some((_, label)) = self.labels.iter().find(|(regex, _)| regex.is_match(&text))
+            && let Some((_, label)) =
+                self.labels.iter().find(|(regex, _)| regex.is_found(&text, reading.values.searches))
         {
             value = Value::from(label.as_str());
         }
@@ -266,7 +278,7 @@ impl Extractor {
     }
 }
 
-/// Null and texts of nothing but white space are no values.
+/// Returns whether a value is null, a text of white space only, or an empty array or object.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -278,7 +290,7 @@ fn is_blank(value: &Value) -> bool {
 }
 
 impl Elements {
-    /// Reads the text of an `each`: a pointer, or one with its kind in front.
+    /// Parses the text of an `each`, which is a pointer with an optional kind before it.
     fn parse(text: &str, in_list: bool) -> Result<Self, String> {
         let (kind, pointer) = match text.split_once(':') {
             Some((kind, pointer)) if !kind.contains('/') => (kind, pointer),
@@ -288,7 +300,7 @@ impl Elements {
             "json" => Self::Json,
             "jsonld" | "script" if in_list => {
                 return Err(format!(
-                    "`{kind}:` cannot stand here: elements are chosen from the element itself"
+                    "`{kind}:` is not allowed here: elements are selected from the element itself"
                 ));
             }
             "jsonld" => Self::JsonLd,
@@ -313,7 +325,7 @@ impl Elements {
             }
             Self::JsonLd(pointer) => {
                 let objects = reading.answer.map(Answer::json_ld).unwrap_or_default();
-                objects.iter().flat_map(|object| pointer.select(object)).take(MAX_LIMIT).collect()
+                objects.iter().flat_map(|object| pointer.select(object)).take(MAX_VALUES).collect()
             }
             Self::Script(pointer) => {
                 let root = reading.answer.and_then(|answer| answer.script(pointer));
@@ -323,7 +335,7 @@ impl Elements {
     }
 }
 
-/// `inner` reads from elements that something must choose.
+/// Checks the fields of an extractor with `inner`, which reads from the JSON elements of `each`.
 fn check_inner(long: &LongExtractor, level: usize, mistakes: &mut Mistakes) {
     if level > 0 && long.probe.is_some() {
         mistakes.add_in("probe", "inside `inner` the answer is the outer extractor's");
@@ -337,17 +349,18 @@ fn check_inner(long: &LongExtractor, level: usize, mistakes: &mut Mistakes) {
         return;
     }
     if level >= MAX_LEVELS {
-        mistakes.add_in("inner", format!("it goes {MAX_LEVELS} levels deep at the most"));
+        mistakes.add_in("inner", format!("at most {MAX_LEVELS} levels of nesting are allowed"));
     }
     if long.each.is_none() {
-        mistakes.add_in("inner", "say in `each` where the elements are that it reads from");
+        mistakes.add_in("inner", "set `each` to the elements that it reads from");
     }
     if !long.from.is_empty() {
         mistakes.add_in("from", "`inner` reads instead of it: leave one of them out");
     }
 }
 
-/// Where the elements are that `where` chooses from: `each`, else the parent of the last segment.
+/// Returns the elements from which `where` selects: those of `each`, or else the parent of the last path
+/// segment.
 fn choose(
     long: &LongExtractor,
     in_list: bool,
@@ -368,7 +381,7 @@ fn choose(
                 let elements = if is_json { Elements::Json(front) } else { Elements::Script(front) };
                 return (Some(elements), vec![Source::Json(last)]);
             }
-            mistakes.add_in("where", "the pointer in `from` has no parent; say `each`");
+            mistakes.add_in("where", "the pointer in `from` has no parent; set `each`");
         }
         _ => {
             mistakes.add_in(

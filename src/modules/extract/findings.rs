@@ -1,40 +1,40 @@
-//! The results of a hit.
+//! Reads the results of a hit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
 use super::distinct::{Distinct, Found};
-use super::extractor::{Extractor, MAX_LIMIT};
+use super::extractor::Extractor;
 use super::items::{Each, Item};
-use super::portrait::Portrait;
+use super::page_profile::PageProfile;
+use super::reading::{Answers, Reading};
 use super::source::Source;
 use super::valid::valid;
-use super::{Answers, Reading};
 use crate::modules::answer::Answer;
 use crate::modules::definition::{Entry, Extractor as ExtractorEntry, ListResult, MainResult, ResultType};
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
 use crate::modules::outcome::Finding;
-use crate::modules::pattern::Pattern;
+use crate::modules::pattern::{Pattern, Searches};
 use crate::modules::query::SearchType;
 use crate::modules::rule::json::{JsonMatcher, as_text};
 use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template, Values};
 use crate::modules::text::clean;
 
-/// Results of one list, unless it says otherwise.
+/// The default maximum number of results of one list.
 const DEFAULT_LIMIT: usize = 100;
-/// The most members, elements and levels that a nested metadata value keeps.
+/// The maximum numbers of nodes (members and elements) and of levels that a nested metadata value keeps.
 const MAX_NODES: usize = 300;
 const MAX_DEPTH: usize = 6;
 
-/// Compiled `profile`, `result` and `results`.
+/// The compiled fields `profile`, `result` and `results`.
 #[derive(Debug, Clone)]
-pub(crate) struct Yield {
+pub(crate) struct ResultFields {
     profile: Option<Template>,
     main: Option<Main>,
-    /// A hit's page is looked at for what all profile pages say.
+    /// Whether the generic profile data is read from a hit's page.
     draws_portraits: bool,
     lists: Vec<List>,
 }
@@ -58,8 +58,8 @@ struct List {
     limit: usize,
 }
 
-impl Yield {
-    /// Compiles what a hit of `entry` yields.
+impl ResultFields {
+    /// Compiles the results of a hit of `entry`.
     pub(crate) fn compile(
         entry: &Entry,
         selectors: &mut Selectors,
@@ -67,7 +67,8 @@ impl Yield {
         mistakes: &mut Mistakes,
     ) -> Self {
         let profile = entry.profile.as_deref().and_then(|text| {
-            // A link for people: made of the query alone, even where nothing was saved.
+            // The link is for people. It contains the query alone, so that it works even if nothing was
+            // saved.
             let scope = Scope { saved: BTreeSet::new(), allows_config: false, ..scope.clone() };
             mistakes.field("profile", |mistakes| scope.template(text, Kind::Url, mistakes))
         });
@@ -84,14 +85,14 @@ impl Yield {
             List::compile(list, selectors, scope, mistakes)
         });
         let is_account = |main: &Main| matches!(main.result_type, ResultType::Account | ResultType::Profile);
-        // Links of the page are read against its address, in which no key may stand.
+        // Links on the page are resolved against its address, which must therefore contain no key.
         let has_key = entry.probes.iter().any(|probe| probe.url.contains("{config."));
         let draws_portraits =
             entry.search_type == SearchType::Username && main.as_ref().is_some_and(is_account) && !has_key;
         Self { profile, main, draws_portraits, lists }
     }
 
-    /// Every extractor that reads an answer, with its probe.
+    /// Returns every extractor that reads a response, with its probe.
     pub(crate) fn extractors(&self) -> impl Iterator<Item = (Option<usize>, &Extractor)> {
         let main = self
             .main
@@ -100,8 +101,8 @@ impl Yield {
         main.map(|extractor| (extractor.probe, extractor))
     }
 
-    /// The probes whose addresses go into results.
-    pub(crate) fn told_addresses(&self) -> impl Iterator<Item = Option<usize>> {
+    /// Returns the probes whose addresses appear in results.
+    pub(crate) fn address_probes(&self) -> impl Iterator<Item = Option<usize>> {
         let lists = self.lists.iter().flat_map(|list| {
             let metadata = list.metadata.iter().map(|(_, extractor)| extractor);
             list.value.iter().chain(metadata).map(|extractor| (list.probe, extractor))
@@ -110,31 +111,43 @@ impl Yield {
         told.map(|(probe, _)| probe)
     }
 
-    /// The probes whose bodies lists read.
+    /// Returns the probes whose bodies are read by lists.
     pub(crate) fn list_probes(&self) -> impl Iterator<Item = Option<usize>> {
         self.lists.iter().filter(|list| !matches!(list.each, Each::Header(_))).map(|list| list.probe)
     }
 
-    /// Whether a list has elements on this page, of those that read the answer of such a probe.
-    pub(crate) fn lists_on(&self, page: &Answer<'_>, is_meant: impl Fn(Option<usize>) -> bool) -> bool {
+    /// Returns whether a list has elements on this page. Only lists of probes for which `is_meant` returns
+    /// `true` count.
+    pub(crate) fn lists_on(
+        &self,
+        page: &Answer<'_>,
+        searches: &Searches,
+        is_meant: impl Fn(Option<usize>) -> bool,
+    ) -> bool {
         let mut lists = self.lists.iter().filter(|list| is_meant(list.probe));
-        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page).is_empty())
+        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page, searches).is_empty())
     }
 
-    /// The portrait of the account in these answers, for the metadata of its hit.
-    pub(crate) fn portrait(&self, platform: &str, answers: &Answers<'_>, name: &str) -> Option<Portrait> {
+    /// Returns the generic profile data in these responses, for the metadata of a hit.
+    pub(crate) fn page_profile(
+        &self,
+        platform: &str,
+        answers: &Answers<'_>,
+        name: &str,
+    ) -> Option<PageProfile> {
         let page = answers.page().filter(|_| self.draws_portraits)?;
-        Portrait::read(page, name, platform)
+        PageProfile::read(page, name, platform)
     }
 
-    /// What the answers yield, without repetitions. `control`: the portrait of a made-up name, without it.
+    /// Returns the results of the responses, without duplicates. `control` is the profile data of a made-up
+    /// name, with that name removed.
     pub(crate) fn read(
         &self,
         platform: &str,
         answers: &Answers<'_>,
         values: Values<'_>,
         confidence: f64,
-        control: Option<&Portrait>,
+        control: Option<&PageProfile>,
     ) -> Vec<Finding> {
         let mut distinct = Distinct::default();
         if let Some(main) = &self.main {
@@ -147,7 +160,7 @@ impl Yield {
                     .find_map(|text| valid(main.result_type, &clean(&text), values.query))
             });
             let own = || valid(main.result_type, &clean(values.name), values.query);
-            // A hit on a person's account is one, whatever its page says.
+            // A hit on a person's account is an account, even if its page contains no valid value.
             let (result_type, value) = match value.or_else(own) {
                 Some(value) => (main.result_type, Some(value)),
                 None if values.query.search_type() == SearchType::Domain => (main.result_type, None),
@@ -155,9 +168,9 @@ impl Yield {
             };
             if let Some(value) = value {
                 let mut metadata = self.main_metadata(main, answers, values);
-                if let Some(portrait) = self.portrait(platform, answers, values.name) {
+                if let Some(page_profile) = self.page_profile(platform, answers, values.name) {
                     let is_set = |key: &str| main.metadata.iter().any(|(name, _)| name == key);
-                    portrait.add_to(&mut metadata, is_set, values.name, control);
+                    page_profile.add_to(&mut metadata, is_set, values.name, control);
                 }
                 distinct.add((result_type, value, metadata));
             }
@@ -214,11 +227,6 @@ fn compile_metadata(
 ) -> Vec<(String, Extractor)> {
     mistakes.field("metadata", |mistakes| {
         let members = metadata.iter().filter_map(|(name, entry)| {
-            let is_name = (1..=64).contains(&name.len())
-                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-            if !is_name {
-                mistakes.add(format!("`{name}` is no name; allowed are a-z, 0-9 and `_`"));
-            }
             let extractor = mistakes
                 .field(name, |mistakes| Extractor::compile(entry, in_list, selectors, scope, mistakes))?;
             Some((name.clone(), extractor))
@@ -237,9 +245,6 @@ impl List {
         let before = mistakes.count();
         scope.check_probe(list.probe, mistakes);
         let each = mistakes.field("each", |mistakes| Each::compile(&list.each, selectors, mistakes));
-        if list.limit.is_some_and(|limit| limit == 0 || limit > MAX_LIMIT) {
-            mistakes.add_in("limit", format!("allowed are 1 to {MAX_LIMIT}"));
-        }
         let value = list.value.as_ref().map(|entry| {
             mistakes.field("value", |mistakes| Extractor::compile(entry, true, selectors, scope, mistakes))
         });
@@ -270,18 +275,18 @@ impl List {
         })
     }
 
-    /// What the list gives, filtered, without repetitions, at most `limit`.
+    /// Returns the values of the list: filtered, without duplicates, at most `limit`.
     fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> Distinct {
         let mut found = Distinct::default();
         let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
             None => None,
             Some(Ok(regex)) => Some(regex),
-            // Without the value that the filter needs, nothing is known to pass it.
+            // If a value that the filter needs is missing, no element can pass it.
             Some(Err(_)) => return found,
         };
         let pages = answers.pages(self.probe);
-        for (answer, item) in
-            pages.flat_map(|page| self.each.items(page).into_iter().map(move |it| (page, it)))
+        for (answer, item) in pages
+            .flat_map(|page| self.each.items(page, values.searches).into_iter().map(move |it| (page, it)))
         {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;
@@ -289,7 +294,7 @@ impl List {
             let reading = Reading { answer: Some(answer), values, item: Some(&item) };
             let mut metadata = None;
             for text in self.texts(&reading, &item) {
-                if keep.as_ref().is_some_and(|regex| !regex.is_match(&text)) {
+                if keep.as_ref().is_some_and(|regex| !regex.is_found(&text, values.searches)) {
                     continue;
                 }
                 let Some(text) = valid(self.result_type, &text, values.query) else { continue };
@@ -321,8 +326,11 @@ impl List {
     }
 }
 
-/// `group:` and `attr:` need elements that have such.
+/// Checks that `group:` and `attr:` are used only with elements that have groups or attributes.
 fn check_kinds(extractor: &Extractor, each: &Each, mistakes: &mut Mistakes) {
+    if mistakes.is_proven() {
+        return;
+    }
     for source in extractor.sources() {
         match (source, each.groups()) {
             (Source::Group(_), None) => mistakes.add("`group:` needs `regex:` in `each`"),
@@ -344,7 +352,8 @@ fn insert(metadata: &mut Map<String, Value>, name: &str, extractor: &Extractor, 
     }
 }
 
-/// A value that may be stored and shown: texts cleaned, nesting and size bounded. `None`: nothing left.
+/// Returns a value that can be stored and shown: texts are cleaned, nesting and size are limited. Returns
+/// `None` if nothing is left.
 fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
     if *nodes == 0 || depth > MAX_DEPTH {
         return None;
@@ -360,7 +369,7 @@ fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
         Value::Array(elements) => {
             let kept: Vec<Value> = elements
                 .into_iter()
-                .map_while(|element| keep_going(element, depth, nodes))
+                .map_while(|element| clean_child(element, depth, nodes))
                 .flatten()
                 .collect();
             (!kept.is_empty()).then_some(Value::Array(kept))
@@ -368,7 +377,9 @@ fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
         Value::Object(members) => {
             let kept: Map<String, Value> = members
                 .into_iter()
-                .map_while(|(name, value)| keep_going(value, depth, nodes).map(|value| (clean(&name), value)))
+                .map_while(|(name, value)| {
+                    clean_child(value, depth, nodes).map(|value| (clean(&name), value))
+                })
                 .filter_map(|(name, value)| Some((name, value?)))
                 .collect();
             (!kept.is_empty()).then_some(Value::Object(kept))
@@ -376,7 +387,7 @@ fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
     }
 }
 
-/// The cleaned child; the outer `None` once the allowance of nodes is used up.
-fn keep_going(value: Value, depth: usize, nodes: &mut usize) -> Option<Option<Value>> {
+/// Returns the cleaned child. The outer `None` means that no more nodes are allowed.
+fn clean_child(value: Value, depth: usize, nodes: &mut usize) -> Option<Option<Value>> {
     (*nodes > 0).then(|| clean_value(value, depth + 1, nodes))
 }

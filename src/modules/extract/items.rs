@@ -2,31 +2,30 @@
 
 use std::borrow::Cow;
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::source::split_attribute;
+use super::attribute::split_attribute;
 use crate::modules::answer::Answer;
 use crate::modules::html::{Element, SelectorId, Selectors};
 use crate::modules::mistake::Mistakes;
-use crate::modules::pattern;
+use crate::modules::pattern::{self, SearchRegex, Searches};
 use crate::modules::pointer::{Key, Pointer};
 
-/// The most elements that are looked at, before filters.
+/// The maximum number of elements that are read, before filters.
 const MAX_ITEMS: usize = 5_000;
 
-/// One element.
+/// One element of a list result.
 #[derive(Debug, Clone)]
 pub(crate) struct Item<'a> {
     pub(crate) value: Cow<'a, Value>,
     pub(crate) key: Key<'a>,
-    /// Capture groups, the whole match first.
+    /// The capture groups, with the whole match first.
     pub(crate) groups: Vec<Option<String>>,
     pub(crate) element: Option<&'a Element>,
 }
 
 impl<'a> Item<'a> {
-    /// A JSON value as an element.
+    /// Returns an element for a JSON value.
     pub(crate) fn json(value: &'a Value, key: Key<'a>) -> Self {
         Self { value: Cow::Borrowed(value), key, groups: Vec::new(), element: None }
     }
@@ -37,21 +36,21 @@ impl<'a> Item<'a> {
     }
 }
 
-/// A compiled `each`.
+/// The compiled `each` field of a list result, which selects its elements.
 #[derive(Debug, Clone)]
 pub(crate) enum Each {
     Json(Pointer),
     JsonLd(Pointer),
     Script(Pointer),
     Css(SelectorId, Option<String>),
-    Regex(Regex),
+    Regex(SearchRegex),
     Header(String),
     Lines,
     JsonLines,
 }
 
 impl Each {
-    /// Reads the text of an `each`.
+    /// Parses the text of an `each`.
     pub(crate) fn compile(text: &str, selectors: &mut Selectors, mistakes: &mut Mistakes) -> Option<Self> {
         let (kind, argument) = text.split_once(':').unwrap_or((text, ""));
         Some(match kind {
@@ -62,7 +61,7 @@ impl Each {
                 let (selector, attribute) = split_attribute(argument);
                 Self::Css(mistakes.take(selectors.add(selector, attribute.as_deref()))?, attribute)
             }
-            "regex" => Self::Regex(mistakes.take(pattern::search(argument))?),
+            "regex" => Self::Regex(pattern::read_search(argument, mistakes)?),
             "header" if !argument.is_empty() => Self::Header(argument.to_ascii_lowercase()),
             "lines" if argument.is_empty() => Self::Lines,
             "json_lines" if argument.is_empty() => Self::JsonLines,
@@ -75,26 +74,26 @@ impl Each {
         })
     }
 
-    /// How many capture groups an element has; `None`: it has none at all.
+    /// Returns the number of capture groups of each element, or `None` if the elements have no groups.
     pub(crate) fn groups(&self) -> Option<usize> {
         match self {
-            Self::Regex(regex) => Some(regex.captures_len()),
+            Self::Regex(regex) => Some(regex.regex().captures_len()),
             _ => None,
         }
     }
 
-    /// Whether its elements are JSON values of any type (not texts).
+    /// Returns whether the elements are JSON values of any type, not texts.
     pub(crate) fn gives_json(&self) -> bool {
         matches!(self, Self::Json(_) | Self::JsonLd(_) | Self::Script(_) | Self::JsonLines)
     }
 
-    /// Whether its elements are HTML elements.
+    /// Returns whether the elements are HTML elements.
     pub(crate) fn gives_elements(&self) -> bool {
         matches!(self, Self::Css(..))
     }
 
-    /// The elements of an answer, at most 5,000.
-    pub(crate) fn items<'a>(&self, answer: &'a Answer<'_>) -> Vec<Item<'a>> {
+    /// Returns the elements of a response, at most 5,000.
+    pub(crate) fn items<'a>(&self, answer: &'a Answer<'_>, searches: &Searches) -> Vec<Item<'a>> {
         match self {
             Self::Json(pointer) => answer.json().map(|root| select(pointer, root)).unwrap_or_default(),
             Self::JsonLd(pointer) => {
@@ -115,7 +114,7 @@ impl Each {
                 read.collect()
             }
             Self::Regex(regex) => {
-                let found = regex.captures_iter(answer.text()).take(MAX_ITEMS).enumerate();
+                let found = regex.captures(answer.text(), searches).take(MAX_ITEMS).enumerate();
                 let items = found.map(|(index, found)| {
                     let groups: Vec<Option<String>> =
                         found.iter().map(|group| group.map(|group| group.as_str().to_owned())).collect();

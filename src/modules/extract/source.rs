@@ -1,22 +1,23 @@
-//! Where one value comes from: `KIND:ARGUMENT`.
+//! The source of one value, written as `KIND:ARGUMENT`.
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::Reading;
+use super::attribute::split_attribute;
+use super::reading::Reading;
 use crate::modules::answer::Answer;
+use crate::modules::definition::EXTRACTOR_KINDS;
 use crate::modules::digest::Algorithm;
 use crate::modules::html::{SelectorId, Selectors};
 use crate::modules::mistake::Mistakes;
-use crate::modules::pattern;
+use crate::modules::pattern::{self, SearchRegex, Searches};
 use crate::modules::pointer::{Key, Pointer};
 use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template};
 
-/// The most values that one source gives.
+/// The maximum number of values that one source gives.
 const MAX_VALUES: usize = 5_000;
 
-/// A compiled `KIND:ARGUMENT`.
+/// A compiled source, written as `KIND:ARGUMENT`.
 #[derive(Debug, Clone)]
 pub(crate) enum Source {
     Json(Pointer),
@@ -24,7 +25,7 @@ pub(crate) enum Source {
     Meta(String),
     JsonLd(Pointer),
     Script(Pointer),
-    Regex(Regex),
+    Regex(SearchRegex),
     Header(String),
     Cookie(String),
     FinalUrl,
@@ -33,17 +34,15 @@ pub(crate) enum Source {
     Const(String),
     Count(Pointer),
     BodyHash(Algorithm),
-    /// The element of a list, its key, a capture group, an attribute.
+    /// The current element of a list. The variants below are its key, a capture group and an attribute.
     Item,
     Key,
     Group(usize),
     Attribute(String),
 }
 
-const KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group, attr";
-
 impl Source {
-    /// Reads a source's text. `in_list`: the element of a list may be read.
+    /// Parses the text of a source. `in_list` says whether it may read the element of a list.
     pub(crate) fn compile(
         text: &str,
         in_list: bool,
@@ -51,17 +50,19 @@ impl Source {
         scope: &Scope,
         mistakes: &mut Mistakes,
     ) -> Option<Self> {
-        let Some((kind, argument)) = text.split_once(':') else {
-            mistakes.add(format!("`{text}` is no extractor; write KIND:ARGUMENT, KIND being one of {KINDS}"));
-            return None;
+        let no_kind = || {
+            format!(
+                "`{text}` is not a valid extractor; write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}"
+            )
         };
+        let (kind, argument) = mistakes.take(text.split_once(':').ok_or_else(no_kind))?;
         let needs_argument = match kind {
             "css" | "meta" | "regex" | "header" | "cookie" | "template" | "body_hash" => true,
             "group" | "attr" => in_list,
             _ => false,
         };
         if needs_argument && argument.is_empty() {
-            mistakes.add(format!("`{kind}:` lacks what it reads"));
+            mistakes.add(format!("`{kind}:` lacks its argument"));
             return None;
         }
         Some(match kind {
@@ -75,43 +76,39 @@ impl Source {
                 Self::Css(id, attribute)
             }
             "meta" => Self::Meta(argument.to_ascii_lowercase()),
-            "regex" => Self::Regex(mistakes.take(pattern::search(argument))?),
+            "regex" => Self::Regex(pattern::read_search(argument, mistakes)?),
             "header" => Self::Header(argument.to_ascii_lowercase()),
             "cookie" => Self::Cookie(argument.to_owned()),
-            "body_hash" => match Algorithm::from_name(argument) {
-                Some(algorithm) => Self::BodyHash(algorithm),
-                None => {
-                    let names = Algorithm::NAMES;
-                    mistakes.add(format!("`{argument}` is no algorithm; there are {names}"));
-                    return None;
-                }
-            },
+            "body_hash" => {
+                let unknown =
+                    || format!("`{argument}` is not a known algorithm; allowed are {}", Algorithm::NAMES);
+                Self::BodyHash(mistakes.take(Algorithm::from_name(argument).ok_or_else(unknown))?)
+            }
             "final_url" => Self::FinalUrl,
             "title" => Self::Title,
             "template" => Self::Template(scope.template(argument, Kind::Plain, mistakes)?),
             "const" => Self::Const(argument.to_owned()),
             "value" if in_list => Self::Item,
             "key" if in_list => Self::Key,
-            "group" if in_list => match argument.parse() {
-                Ok(group) => Self::Group(group),
-                Err(_) => {
-                    mistakes.add(format!("`{argument}` is no number of a capture group"));
-                    return None;
-                }
-            },
+            "group" if in_list => {
+                let refused = |_| format!("`{argument}` is not the number of a capture group");
+                Self::Group(mistakes.take(argument.parse().map_err(refused))?)
+            }
             "attr" if in_list => {
                 let name = argument.to_ascii_lowercase();
                 selectors.want(&name);
                 Self::Attribute(name)
             }
             _ => {
-                mistakes.add(format!("`{kind}:` is no extractor here; there are {KINDS}"));
+                mistakes.add(format!(
+                    "`{kind}:` is not an extractor that is allowed here; allowed are {EXTRACTOR_KINDS}"
+                ));
                 return None;
             }
         })
     }
 
-    /// Whether it looks at the body.
+    /// Returns whether the source reads the body.
     pub(crate) fn reads_body(&self) -> bool {
         matches!(
             self,
@@ -127,17 +124,17 @@ impl Source {
         )
     }
 
-    /// Whether title and `<meta>`s are enough of the body.
+    /// Returns whether the source reads only the title and the `<meta>` elements of the body.
     pub(crate) fn reads_head_only(&self) -> bool {
         matches!(self, Self::Meta(_) | Self::Title)
     }
 
-    /// Whether it may give several values by its own form.
+    /// Returns whether the source can give several values by its syntax.
     pub(crate) fn is_plural(&self) -> bool {
         matches!(self, Self::Json(pointer) | Self::JsonLd(pointer) | Self::Script(pointer) if pointer.is_plural())
     }
 
-    /// The values that it finds, as they stand; null counts as none.
+    /// Returns the values that the source finds, unchanged, without nulls.
     pub(crate) fn read(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
         match self {
             Self::Json(pointer) => root(reading).map(|root| select(pointer, root)).unwrap_or_default(),
@@ -154,11 +151,14 @@ impl Source {
             Self::Key => reading.item.and_then(|item| key(item.key)).into_iter().collect(),
             Self::Group(group) => texts(reading.item.and_then(|item| item.groups.get(*group)?.as_deref())),
             Self::Attribute(name) => texts(reading.item.and_then(|item| item.element?.attribute(name))),
-            _ => reading.answer.map(|answer| self.read_answer(answer)).unwrap_or_default(),
+            _ => reading
+                .answer
+                .map(|answer| self.read_answer(answer, reading.values.searches))
+                .unwrap_or_default(),
         }
     }
 
-    fn read_answer(&self, answer: &Answer<'_>) -> Vec<Value> {
+    fn read_answer(&self, answer: &Answer<'_>, searches: &Searches) -> Vec<Value> {
         match self {
             Self::Css(id, attribute) => {
                 let page = answer.page();
@@ -177,7 +177,7 @@ impl Source {
                 answer.script(pointer).map(|root| select(pointer, root)).unwrap_or_default()
             }
             Self::BodyHash(algorithm) => answer.digest(*algorithm).into_iter().cloned().collect(),
-            Self::Regex(regex) => texts(captures(regex, answer.text()).take(MAX_VALUES)),
+            Self::Regex(regex) => texts(captures(regex, answer.text(), searches).take(MAX_VALUES)),
             Self::Header(name) => {
                 let headers = answer.response.headers.iter();
                 texts(headers.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()))
@@ -189,25 +189,16 @@ impl Source {
     }
 }
 
-/// First capture group, else the whole match, of every match.
-pub(super) fn captures<'t>(regex: &Regex, text: &'t str) -> impl Iterator<Item = &'t str> {
-    regex.captures_iter(text).filter_map(|found| {
+/// Returns the first capture group of every match, or the whole match if the regex has no groups.
+pub(super) fn captures<'t>(
+    regex: &SearchRegex,
+    text: &'t str,
+    searches: &Searches,
+) -> impl Iterator<Item = &'t str> {
+    regex.captures(text, searches).filter_map(|found| {
         let group = if found.len() > 1 { found.get(1) } else { found.get(0) };
         group.map(|group| group.as_str())
     })
-}
-
-/// `SELECTOR@ATTRIBUTE`; an `@` inside brackets or quotes belongs to the selector.
-pub(super) fn split_attribute(text: &str) -> (&str, Option<String>) {
-    match text.rsplit_once('@') {
-        Some((selector, attribute))
-            if !attribute.is_empty()
-                && attribute.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_:".contains(&b)) =>
-        {
-            (selector.trim_end(), Some(attribute.to_ascii_lowercase()))
-        }
-        _ => (text, None),
-    }
 }
 
 fn root<'a>(reading: &Reading<'a, '_>) -> Option<&'a Value> {

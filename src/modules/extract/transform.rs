@@ -1,4 +1,4 @@
-//! The named transforms.
+//! The transforms that an extractor can name.
 
 use jiff::fmt::strtime;
 use jiff::tz::TimeZone;
@@ -11,11 +11,11 @@ use crate::modules::html::fragment_text;
 use crate::modules::rule::json::as_text;
 use crate::modules::text::squeeze;
 
-/// The most parts that `lines` and `split` give.
+/// The maximum number of parts that `lines` and `split` give.
 const MAX_PARTS: usize = 1_000;
 
-/// Applies one transform. Arrays are taken element by element; what a transform cannot read stays as it
-/// is. `base`: the address of the page that the value stands in.
+/// Applies one transform. The elements of an array are transformed one by one. A value that the transform
+/// cannot read stays unchanged. `base` is the address of the page that contains the value.
 pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> Vec<Value> {
     if let Value::Array(elements) = value {
         let elements = elements.into_iter().take(MAX_PARTS);
@@ -74,13 +74,13 @@ pub(crate) fn url_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// A URL, or an address without its scheme.
+/// Parses a URL. The scheme may be missing.
 fn parse_url(text: &str) -> Option<Url> {
     let text = text.trim();
     let text = text.strip_prefix("//").unwrap_or(text);
     match Url::parse(text) {
         Ok(url) if url.has_host() => Some(url),
-        // `example.org:443` reads as a scheme.
+        // `example.org:443` would be parsed as a scheme.
         _ => Url::parse(&format!("https://{text}")).ok(),
     }
 }
@@ -93,10 +93,10 @@ fn absolute_url(text: &str, base: Option<&Url>) -> Option<String> {
     base?.join(text.trim()).ok().map(String::from)
 }
 
-/// The most decimal digits of a number that is written in hex.
+/// The maximum number of decimal digits of a number that is written in hexadecimal.
 const MAX_DIGITS: usize = 100;
 
-/// Long division by 16, digit by digit.
+/// Returns a decimal number in hexadecimal, by long division by 16.
 fn hex_number(text: &str) -> Option<String> {
     let mut digits: Vec<u8> = text.bytes().map(|b| b.wrapping_sub(b'0')).collect();
     if digits.is_empty() || digits.len() > MAX_DIGITS || digits.iter().any(|digit| *digit > 9) {
@@ -131,7 +131,8 @@ fn strip_mailto(text: &str) -> &str {
     address.split('?').next().unwrap_or(address)
 }
 
-/// `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are escapes (RFC 1035).
+/// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
+/// escapes (RFC 1035).
 fn unquote_txt(text: &str) -> String {
     let text = text.trim();
     if !text.starts_with('"') {
@@ -166,14 +167,14 @@ fn unquote_txt(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// `units` to the second.
+/// Returns the time of a Unix timestamp with the given number of units per second.
 fn unix_time(text: &str, units: i64) -> Option<Value> {
     let text = text.trim();
     let milliseconds = match text.parse::<i64>() {
         Ok(whole) => whole.checked_mul(1000 / units)?,
         Err(_) => {
             let number = text.parse::<f64>().ok().filter(|number| number.is_finite())?;
-            // Far inside i64: jiff refuses what lies beyond the year 9999.
+            // This is far within the range of i64. jiff rejects times after the year 9999.
             let bounded = (number * (1000.0 / f64::from(i32::try_from(units).ok()?))).clamp(-1e15, 1e15);
             #[expect(clippy::cast_possible_truncation, reason = "clamped just above")]
             let milliseconds = bounded as i64;
@@ -184,7 +185,7 @@ fn unix_time(text: &str, units: i64) -> Option<Value> {
     Some(Value::from(at.to_string()))
 }
 
-/// RFC 3339: a moment in UTC, or a date where no time is given.
+/// Returns a time as RFC 3339 in UTC, or a date if no time is given.
 fn date_time(text: &str) -> Option<String> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at.to_string());
@@ -235,7 +236,7 @@ fn date_time(text: &str) -> Option<String> {
     None
 }
 
-/// `1,234`, `1 234`, `1.2K`, `3M`.
+/// Parses a number such as `1,234`, `1 234`, `1.2K` or `3M`.
 fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     let (digits, factor) = match text.char_indices().next_back()? {
@@ -269,7 +270,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn transforms_do_what_their_names_say() {
+    fn each_transform_changes_its_value() {
         let base = Url::parse("https://site.example/u/bob").unwrap();
         for (transform, value, want) in [
             (Trim, json!(" a \n b "), json!(["a b"])),
@@ -324,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_dates_become_rfc_3339() {
+    fn common_date_formats_become_rfc_3339() {
         for (text, want) in [
             ("2020-01-02T03:04:05+02:00", "2020-01-02T01:04:05Z"),
             ("Thu, 02 Jan 2020 03:04:05 GMT", "2020-01-02T03:04:05Z"),
@@ -353,12 +354,12 @@ mod tests {
         }
 
         #[test]
-        fn hex_digits_are_the_number(number in any::<u128>()) {
+        fn hex_digits_become_a_number(number in any::<u128>()) {
             prop_assert_eq!(hex_number(&number.to_string()), Some(format!("{number:x}")));
         }
 
         #[test]
-        fn numbers_survive(number in -1_000_000_000_000_i64..1_000_000_000_000) {
+        fn numbers_are_unchanged(number in -1_000_000_000_000_i64..1_000_000_000_000) {
             prop_assert_eq!(apply(Number, Value::from(number.to_string()), None), vec![Value::from(number)]);
         }
     }

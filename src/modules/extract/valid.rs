@@ -1,4 +1,4 @@
-//! What a value must look like to be an entity of its type.
+//! Validates values by the type of their entity.
 
 use std::net::IpAddr;
 
@@ -7,32 +7,32 @@ use url::Url;
 use crate::modules::definition::ResultType;
 use crate::modules::query::{Query, SearchType};
 
-/// The most bytes of a host name, and of one of its labels (RFC 1035).
+/// The maximum number of bytes of a host name, and of one of its labels (RFC 1035).
 const MAX_NAME: usize = 253;
 const MAX_LABEL: usize = 63;
-/// The most characters of a name of a person or an account.
+/// The maximum number of characters in the name of a person or an account.
 const MAX_NAME_CHARS: usize = 200;
 
-/// The value in the form in which it is shown; `None`: it is no such entity.
+/// Returns the value as it is shown, or `None` if it is not a valid entity of this type.
 ///
-/// | type | is |
+/// | type | valid value |
 /// |---|---|
-/// | `email` | an address that could be searched for; its normal form |
-/// | `domain` | a host name of two labels or more, lower case, without the last dot |
-/// | `subdomain` | the same, below the part of the query's domain that can be registered, if it has one |
+/// | `email` | an address that can be searched for, in its normal form |
+/// | `domain` | a host name of two labels or more, in lower case, without the trailing dot |
+/// | `subdomain` | a host name below the query's registrable domain, if the query has one |
 /// | `ip_address` | an IPv4 or IPv6 address in its usual form |
 /// | `url` | an absolute `http` or `https` address |
-/// | `phone` | digits and what is written between them, or in the place of some |
-/// | `username`, `person_name` | one line of at most 200 characters, no markup, no address |
+/// | `phone` | digits with separators, or with characters that hide some digits |
+/// | `username`, `person_name` | one line of at most 200 characters, without markup or an address |
 pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Option<String> {
     let text = text.trim();
     match result_type {
-        // A `*` may stand in an address; what sites show with one has letters hidden.
+        // An address may contain a `*`, but in an address on a site it stands for hidden letters.
         ResultType::Email if text.contains(['*', '•']) => None,
         ResultType::Email => Query::parse(SearchType::Email, text).ok().map(|it| it.normal().to_owned()),
         ResultType::Domain => host_name(text),
         ResultType::Subdomain => {
-            // Whichever host of a zone was asked for: the zone's.
+            // Subdomains of the whole registrable domain are valid, even if the query is a host in it.
             let zone = query.registrable().or(query.domain());
             host_name(text).filter(|name| zone.is_none_or(|zone| is_below(name, zone)))
         }
@@ -47,7 +47,8 @@ pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Optio
     }
 }
 
-/// Letters, digits, hyphens and underscores between dots; other scripts IDNA-encoded.
+/// Returns a host name in its normal form: labels of letters, digits, hyphens and underscores, encoded with
+/// IDNA.
 fn host_name(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let name = if name.is_ascii() { name.to_ascii_lowercase() } else { idna::domain_to_ascii(name).ok()? };
@@ -72,7 +73,7 @@ fn is_below(name: &str, zone: &str) -> bool {
 fn web_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    // White space and the like are encoded; what can stand as it is stays as it was written.
+    // The parser encodes characters such as spaces. An address without any of them stays as it was written.
     let is_plain = text.is_ascii() && !text.bytes().any(|b| b <= b' ' || b"<>\"\\^`{|}".contains(&b));
     is_web.then(|| if is_plain { text.to_owned() } else { url.into() })
 }
@@ -96,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn values_are_what_their_type_says() {
+    fn values_are_validated_by_type() {
         let query = Query::parse(SearchType::Domain, "example.com").unwrap();
         let long = format!("{}.example.com", "a".repeat(64));
         for (result_type, text, want) in [
@@ -149,7 +150,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_valid_stays_as_it_is(text in "[a-zé]{0,3}[.@/:*1-]{0,2}[a-z]{0,4}(\\.example)?(\\.(com|org))?") {
+        fn a_valid_value_is_unchanged(text in "[a-zé]{0,3}[.@/:*1-]{0,2}[a-z]{0,4}(\\.example)?(\\.(com|org))?") {
             let query = Query::parse(SearchType::Domain, "example.com").unwrap();
             for result_type in [ResultType::Email, ResultType::Domain, ResultType::Subdomain, ResultType::IpAddress, ResultType::Url] {
                 if let Some(once) = valid(result_type, &text, &query) {

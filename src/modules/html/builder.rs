@@ -1,26 +1,28 @@
-//! The streaming pass.
+//! The streaming pass over an HTML page.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
+use super::page::{Element, Page, Script, ScriptKind};
 use super::selectors::{Inherited, Selectors};
 use super::tags::{self, Tag};
-use super::{Element, Page, Script, ScriptKind};
 use crate::modules::text::squeeze;
 
-/// The most open elements that are told apart; what is nested deeper counts as being at this depth.
+/// The maximum depth of open elements that are distinguished. Elements that are nested deeper count as this
+/// deep.
 const MAX_DEPTH: usize = 512;
-/// The most elements kept for one selector.
+/// The maximum number of elements that are kept for one selector.
 const MAX_ELEMENTS: usize = 1_000;
-/// The most `<meta>`s kept, and scripts.
+/// The maximum number of `<meta>` elements that are kept, and likewise of scripts.
 const MAX_METAS: usize = 300;
-/// The most attributes looked at in one tag.
+/// The maximum number of attributes that are read in one tag.
 const MAX_ATTRIBUTES: usize = 64;
-/// How far back an implied end tag is looked for.
+/// The number of open elements that are searched for one that a start tag closes implicitly.
 const IMPLIED_REACH: usize = 16;
-/// The most bytes of attribute values kept over the whole page.
+/// The maximum total size of the attribute values that are kept for a page, in bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 4 * 1024 * 1024;
 
 pub(super) fn read(html: &str, selectors: &Selectors) -> Page {
@@ -31,8 +33,28 @@ pub(super) fn read(html: &str, selectors: &Selectors) -> Page {
     });
     emitter.naively_switch_states(true);
     // Reading from memory cannot fail.
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+    let Ok(()) = Tokenizer::new_with_emitter(html, WithoutErrors(emitter)).finish();
     builder.finish()
+}
+
+/// An emitter that is not told of errors in the page. The search for them would look at each character.
+struct WithoutErrors<E>(E);
+
+impl<E: Emitter> ForwardingEmitter for WithoutErrors<E> {
+    type Token = E::Token;
+
+    fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
+        &mut self.0
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+}
+
+/// Returns the bytes as text. They are valid UTF-8 unless the tokenizer cut a character.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// An open element.
@@ -42,33 +64,35 @@ struct Frame {
     is_foreign: bool,
     is_hidden: bool,
     inherited: Inherited,
-    /// How many captures were open before this element.
+    /// The number of captures that were open before this element was opened.
     captures: usize,
 }
 
-/// An element that is still open: selector and index among its elements.
+/// An element that is still open, as the index of its selector and its index among that selector's elements.
 type Capture = (usize, usize);
 
 pub(super) struct Builder<'s> {
     selectors: &'s Selectors,
-    /// No tag is special.
+    /// Whether the text is XML, in which no tag has special rules.
     is_xml: bool,
     page: Page,
     stack: Vec<Frame>,
-    /// Elements that are open below the deepest frame.
+    /// The number of open elements below the deepest frame.
     overflow: usize,
     foreign: usize,
-    /// Open elements that hide what is in them, and where the text of the outermost one starts.
+    /// The number of open elements that hide their content, and the offset at which the text of the
+    /// outermost one starts.
     hidden: usize,
     hidden_start: usize,
     captures: Vec<Capture>,
     attribute_bytes: usize,
-    /// The tag that is being read.
+    /// Whether a tag is being read. The fields below describe that tag.
     in_tag: bool,
     name: String,
     attributes: Vec<(String, String)>,
     expects_value: bool,
-    /// The raw element (a script, say) that is being read: its tag and where its text starts.
+    /// The raw element, such as a script, that is being read: its tag, the start of its text, and its kind
+    /// if it is a script.
     raw: Option<(Tag, usize, Option<ScriptKind>)>,
     title_start: Option<usize>,
 }
@@ -100,25 +124,25 @@ impl<'s> Builder<'s> {
         match event {
             CallbackEvent::OpenStartTag { name } => {
                 self.in_tag = true;
-                self.open(&String::from_utf8_lossy(name));
+                self.open(&text_of(name));
             }
             CallbackEvent::AttributeName { name } if self.in_tag => {
-                self.attribute_name(&String::from_utf8_lossy(name));
+                self.attribute_name(&text_of(name));
             }
             CallbackEvent::AttributeValue { value } if self.in_tag => {
-                self.attribute_value(&String::from_utf8_lossy(value));
+                self.attribute_value(&text_of(value));
             }
             CallbackEvent::CloseStartTag { self_closing } => self.start(*self_closing),
             CallbackEvent::EndTag { name } => {
                 self.in_tag = false;
-                self.end(&String::from_utf8_lossy(name));
+                self.end(&text_of(name));
             }
-            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            CallbackEvent::String { value } => self.text(&text_of(value)),
             _ => {}
         }
     }
 
-    /// A start tag begins; `name` in lower case.
+    /// Begins a start tag. `name` is in lower case.
     pub(super) fn open(&mut self, name: &str) {
         self.attributes.clear();
         self.expects_value = false;
@@ -126,7 +150,7 @@ impl<'s> Builder<'s> {
         self.name.push_str(name);
     }
 
-    /// An attribute of the tag that is being read; `name` in lower case.
+    /// Adds an attribute to the tag that is being read. `name` is in lower case.
     pub(super) fn attribute_name(&mut self, name: &str) {
         let is_special = match self.name.as_str() {
             "meta" => matches!(name, "name" | "property" | "itemprop" | "content"),
@@ -136,14 +160,14 @@ impl<'s> Builder<'s> {
         };
         self.expects_value = self.attributes.len() < MAX_ATTRIBUTES
             && (is_special || self.selectors.is_seen(name))
-            // The first of two attributes with one name counts.
+            // If an attribute is repeated, the first one counts.
             && !self.attributes.iter().any(|(known, _)| known == name);
         if self.expects_value {
             self.attributes.push((name.to_owned(), String::new()));
         }
     }
 
-    /// More of the value of the attribute that was named last.
+    /// Appends to the value of the attribute that was added last.
     pub(super) fn attribute_value(&mut self, value: &str) {
         if let Some((_, known)) = self.attributes.last_mut().filter(|_| self.expects_value) {
             known.push_str(value);
@@ -154,7 +178,7 @@ impl<'s> Builder<'s> {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A start tag was read to its end.
+    /// Ends the start tag that is being read, which opens the element.
     pub(super) fn start(&mut self, self_closing: bool) {
         self.in_tag = false;
         let name = std::mem::take(&mut self.name);
@@ -238,7 +262,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// An end tag; `name` in lower case.
+    /// Handles an end tag. `name` is in lower case.
     pub(super) fn end(&mut self, name: &str) {
         let tag = Tag::of(name);
         if let Some((_, start, Some(kind))) = self.raw.take_if(|(open, _, _)| *open == tag)
@@ -265,7 +289,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Closes the frame at `index` and all above it.
+    /// Closes the frame at `index` and all frames above it.
     fn close_to(&mut self, index: usize) {
         let mut separates = false;
         let captures = self.stack[index].captures;
@@ -339,7 +363,7 @@ impl<'s> Builder<'s> {
         }
     }
 
-    /// Words of two blocks do not run together.
+    /// Appends a space if necessary, so that the words of two blocks stay separate.
     fn separate(&mut self) {
         if !self.page.text.is_empty() && !self.page.text.ends_with(char::is_whitespace) {
             self.page.text.push(' ');

@@ -1,33 +1,33 @@
-//! CSS selectors: reading them, and testing one compound against one element.
+//! CSS selectors: parses them and tests one compound against one element.
 
-/// What a catalogue author may write, for error messages.
+/// The supported selectors, for error messages.
 const ALLOWED: &str = "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space or `>`, listed by `,`";
 
-/// How a compound is joined to the one before it.
+/// The combinator between a compound and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Combinator {
+pub(crate) enum Combinator {
     Descendant,
     Child,
 }
 
-/// `tag#id.class[attr]`.
+/// A compound selector, such as `tag#id.class[attr]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Compound {
-    pub(super) tag: Option<String>,
-    pub(super) tests: Vec<AttributeTest>,
+pub(crate) struct Compound {
+    pub(crate) tag: Option<String>,
+    pub(crate) tests: Vec<AttributeTest>,
 }
 
-/// One condition on one attribute.
+/// A condition on one attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AttributeTest {
-    pub(super) name: String,
-    operator: Operator,
-    value: String,
+pub(crate) struct AttributeTest {
+    pub(crate) name: String,
+    pub(crate) operator: Operator,
+    pub(crate) value: String,
     ignore_case: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+pub(crate) enum Operator {
     Present,
     Equals,
     Word,
@@ -37,11 +37,11 @@ enum Operator {
     Substring,
 }
 
-/// Compounds with the combinator in front of each (the first one's is meaningless).
-pub(super) type Complex = Vec<(Combinator, Compound)>;
+/// The compounds of a selector, each with the combinator before it. The first combinator has no meaning.
+pub(crate) type Complex = Vec<(Combinator, Compound)>;
 
 impl AttributeTest {
-    fn holds(&self, actual: &str) -> bool {
+    pub(crate) fn holds(&self, actual: &str) -> bool {
         if self.ignore_case {
             return self.compare(&actual.to_ascii_lowercase(), &self.value.to_ascii_lowercase());
         }
@@ -64,15 +64,16 @@ impl AttributeTest {
 }
 
 impl Compound {
-    /// `attribute` gives an attribute's value by name.
+    /// Returns whether the compound matches an element. `attribute` returns the value of an attribute by its
+    /// name.
     pub(super) fn matches<'e>(&self, tag: &str, attribute: impl Fn(&str) -> Option<&'e str>) -> bool {
         self.tag.as_ref().is_none_or(|wanted| wanted == tag)
             && self.tests.iter().all(|test| attribute(&test.name).is_some_and(|value| test.holds(value)))
     }
 }
 
-/// Reads a selector list.
-pub(super) fn parse(text: &str) -> Result<Vec<Complex>, String> {
+/// Parses a selector list.
+pub(crate) fn parse(text: &str) -> Result<Vec<Complex>, String> {
     let mut reader = Reader { text, at: 0 };
     let mut list = Vec::new();
     loop {
@@ -102,11 +103,11 @@ impl Reader<'_> {
     }
 
     fn error(&self, what: &str) -> String {
-        let shown = super::super::text::cut(self.text, 80);
+        let shown = super::super::text::truncate(self.text, 80);
         format!("the selector `{shown}` {what}; allowed are {ALLOWED}")
     }
 
-    /// Up to a comma or the end.
+    /// Parses one selector, up to a comma or the end of the text.
     fn complex(&mut self) -> Result<Complex, String> {
         let mut complex = Vec::new();
         let mut combinator = Combinator::Descendant;
@@ -122,7 +123,7 @@ impl Reader<'_> {
                     Combinator::Child
                 }
                 Some(_) if spaced => Combinator::Descendant,
-                Some(c) => return Err(self.error(&format!("holds `{c}`, which is not supported"))),
+                Some(c) => return Err(self.error(&format!("contains `{c}`, which is not supported"))),
             };
         }
     }
@@ -147,7 +148,7 @@ impl Reader<'_> {
         if self.at == start {
             return Err(match self.peek() {
                 None | Some(',') => self.error("ends too early"),
-                Some(c) => self.error(&format!("holds `{c}`, which is not supported")),
+                Some(c) => self.error(&format!("contains `{c}`, which is not supported")),
             });
         }
         Ok(compound)
@@ -159,7 +160,7 @@ impl Reader<'_> {
         Ok(AttributeTest { name: name.to_owned(), operator, value, ignore_case: false })
     }
 
-    /// A name; `\` takes the next character as it is.
+    /// Parses a name. A `\` makes the next character literal.
     fn name(&mut self) -> Result<String, String> {
         let mut name = String::new();
         while let Some(c) = self.peek() {

@@ -1,14 +1,14 @@
-//! All selectors of a module, tested together: one bit for each compound.
+//! The selectors of a module, which are tested together with one bit for each compound.
 
 use super::selector::{self, Combinator, Compound};
 
-/// The most compounds over all selectors of a module: the bits of a mask.
+/// The maximum number of compounds in all selectors of a module. It is the number of bits in a mask.
 const MAX_COMPOUNDS: usize = 128;
 
-/// One bit for each compound.
+/// A set of compounds, with one bit for each.
 pub(super) type Mask = u128;
 
-/// Which selector, in its set.
+/// The index of a selector in its set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SelectorId(pub(super) usize);
 
@@ -17,49 +17,49 @@ pub(crate) struct SelectorId(pub(super) usize);
 pub(crate) struct Selectors {
     texts: Vec<String>,
     compounds: Vec<Compound>,
-    /// For each compound: the selector that it completes.
+    /// For each compound, the selector that it completes, if any.
     completes: Vec<Option<usize>>,
-    /// Compounds without one before them.
+    /// The compounds that begin a selector.
     first: Mask,
-    /// Compounds whose successor may stand anywhere below.
+    /// The compounds whose successor may be any descendant.
     before_descendant: Mask,
-    /// Compounds whose successor stands directly below.
+    /// The compounds whose successor must be a child.
     before_child: Mask,
-    /// Attributes that results are read from.
+    /// The attributes that results are read from.
     wanted: Vec<String>,
-    /// `wanted` and those that compounds test.
+    /// The attributes in `wanted`, and those that compounds test.
     seen: Vec<String>,
-    /// Whether a rule asks for what is visible.
+    /// Whether a rule distinguishes visible text from hidden text.
     sees_visibility: bool,
 }
 
-/// What a parent passes down.
+/// The state that an element passes to its children.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Inherited {
-    /// Compounds that the parent or one of its ancestors matched.
+    /// The compounds that the parent or one of its ancestors matched.
     pub(super) above: Mask,
-    /// Compounds that the parent itself matched.
+    /// The compounds that the parent itself matched.
     pub(super) parent: Mask,
 }
 
 impl Selectors {
-    /// Notes that this attribute (in lower case) will be read from elements.
+    /// Records that this attribute (in lower case) will be read from elements.
     pub(crate) fn want(&mut self, attribute: &str) {
         remember(&mut self.seen, attribute);
         remember(&mut self.wanted, attribute);
     }
 
-    /// Notes that hidden text is to be told from visible text.
+    /// Records that hidden text must be distinguished from visible text.
     pub(crate) fn want_visibility(&mut self) {
         self.sees_visibility = true;
     }
 
-    /// Whether it is.
+    /// Returns whether hidden text must be distinguished from visible text.
     pub(super) fn sees_visibility(&self) -> bool {
         self.sees_visibility
     }
 
-    /// Adds a selector; `attribute` will be read from the elements that it finds.
+    /// Adds a selector. `attribute` is the attribute that will be read from the elements that it finds.
     pub(crate) fn add(&mut self, text: &str, attribute: Option<&str>) -> Result<SelectorId, String> {
         if let Some(attribute) = attribute {
             self.want(&attribute.to_ascii_lowercase());
@@ -99,12 +99,12 @@ impl Selectors {
         self.completes.push(completes);
     }
 
-    /// How many selectors there are.
+    /// Returns the number of selectors.
     pub(super) fn count(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether any rule needs to see this attribute.
+    /// Returns whether a rule needs this attribute.
     pub(super) fn is_seen(&self, attribute: &str) -> bool {
         self.seen.iter().any(|seen| seen == attribute)
     }
@@ -113,8 +113,7 @@ impl Selectors {
         &self.wanted
     }
 
-    /// Which compounds an element matches, given its parent: only those that its ancestors allow are
-    /// tested.
+    /// Returns the compounds that an element matches. Only those that its ancestors allow are tested.
     pub(super) fn test<'e>(
         &self,
         inherited: Inherited,
@@ -135,7 +134,7 @@ impl Selectors {
         matched
     }
 
-    /// The selectors that these compounds complete.
+    /// Returns the selectors that the given compounds complete.
     pub(super) fn completed(&self, mut matched: Mask) -> impl Iterator<Item = usize> {
         std::iter::from_fn(move || {
             while matched != 0 {

@@ -1,11 +1,12 @@
-//! What is special about some tags.
+//! Tags that have special rules.
 
 /// A tag name, short enough to copy and compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag(u64);
 
 impl Tag {
-    /// FNV-1a: two tags with one value would only blur the nesting of one odd page.
+    /// Returns the FNV-1a hash of a tag name. A collision of two names would only affect the nesting of
+    /// elements on one page.
     pub(super) const fn of(name: &str) -> Self {
         let bytes = name.as_bytes();
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
@@ -18,7 +19,7 @@ impl Tag {
     }
 }
 
-/// Elements that have no end tag.
+/// Returns whether an element has no end tag.
 pub(super) fn is_void(name: &str) -> bool {
     matches!(
         name,
@@ -39,17 +40,17 @@ pub(super) fn is_void(name: &str) -> bool {
     )
 }
 
-/// Elements whose text is no text of the page.
+/// Returns whether the content of an element is not part of the page's text.
 pub(super) fn is_raw(name: &str) -> bool {
     matches!(name, "script" | "style" | "noscript" | "iframe" | "xmp" | "noembed" | "noframe")
 }
 
-/// Elements whose text is never shown, beside the raw ones.
+/// Returns whether the text of an element is never shown. Raw elements are not included.
 pub(super) fn is_unseen(name: &str) -> bool {
     matches!(name, "template" | "title" | "datalist")
 }
 
-/// Whether an inline style hides its element.
+/// Returns whether an inline style hides its element.
 pub(super) fn hides(style: &str) -> bool {
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
     style.split(';').any(|rule| {
@@ -58,12 +59,12 @@ pub(super) fn hides(style: &str) -> bool {
     })
 }
 
-/// Elements in which `/>` closes.
+/// Returns whether `/>` closes elements inside this element.
 pub(super) fn is_foreign(name: &str) -> bool {
     matches!(name, "svg" | "math")
 }
 
-/// Elements that do not separate words.
+/// Returns whether an element does not separate words.
 pub(super) fn is_inline(name: &str) -> bool {
     matches!(
         name,
@@ -97,7 +98,8 @@ pub(super) fn is_inline(name: &str) -> bool {
     )
 }
 
-/// Which open elements a start tag ends by itself, and where the search for them stops.
+/// Returns the open elements that a start tag closes implicitly, and the elements at which the search for
+/// them stops.
 pub(super) fn implied_ends(name: &str) -> Option<(&'static [Tag], &'static [Tag])> {
     const LI: Tag = Tag::of("li");
     const DT: Tag = Tag::of("dt");

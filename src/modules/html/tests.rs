@@ -12,7 +12,7 @@ fn texts(html: &str, selector: &str) -> Vec<String> {
 }
 
 #[test]
-fn selectors_find_what_css_finds() {
+fn selectors_match_as_in_css() {
     let html = r#"<div id=main class="a b"><p class=x>one <b>two</b></p><ul><li>l1<li>l2</ul>
         <A HREF='/u/Bob' data-n="x-y">Bob</A></div><p>out</p><script id=s>var a="<b>no</b>"</script>"#;
     for (selector, want) in [
@@ -52,7 +52,7 @@ fn xml_texts(xml: &str, selector: &str, attribute: Option<&str>) -> Vec<String> 
 }
 
 #[test]
-fn xml_ends_its_elements_itself() {
+fn xml_elements_end_only_at_their_end_tags() {
     let feed = r#"<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY x "<p>no</p>">]>
         <rss><!-- <link>no</link> --><channel><title>A &amp; B</title><link>https://a.example/</link>
         <image><url>i.png</url></image><dc:Creator>bob</dc:Creator>
@@ -80,13 +80,13 @@ fn xml_ends_its_elements_itself() {
 }
 
 #[test]
-fn bad_selectors_say_what_is_allowed() {
+fn the_error_of_an_invalid_selector_says_what_is_allowed() {
     for (selector, want) in [
         ("", "ends too early"),
         ("a >", "ends too early"),
         ("a,,b", "ends too early"),
-        ("a:hover", "holds `:`, which is not supported"),
-        ("a + b", "holds `+`, which is not supported"),
+        ("a:hover", "contains `:`, which is not supported"),
+        ("a + b", "contains `+`, which is not supported"),
         ("a[b=c", "has a `[` without its `]`"),
         ("a[b='c]", "has a quote that is not closed"),
         ("a[b!=c]", "compares an attribute with something else than"),
@@ -100,7 +100,7 @@ fn bad_selectors_say_what_is_allowed() {
 }
 
 #[test]
-fn title_metas_and_json_ld_are_read_in_the_right_states() {
+fn title_meta_and_json_ld_are_read_only_in_valid_places() {
     let page = Page::read(
         r#"<title> A &amp; <b>B</b>
         </title><script>"<meta name='fake' content='x'>"</script>
@@ -118,7 +118,7 @@ fn title_metas_and_json_ld_are_read_in_the_right_states() {
 }
 
 #[test]
-fn attributes_are_read_where_asked() {
+fn attributes_are_read_only_if_a_selector_needs_them() {
     let mut selectors = Selectors::default();
     let id = selectors.add("a", Some("HREF")).unwrap();
     let page = Page::read("<a href=1 href=2 class=x>t</a><a>u</a>", &selectors);
@@ -128,12 +128,12 @@ fn attributes_are_read_where_asked() {
 }
 
 #[test]
-fn blocks_separate_words_and_inline_elements_do_not() {
+fn only_block_elements_separate_words() {
     assert_eq!(fragment_text("<div>a</div><div>b<br>c</div><i>d</i>e&nbsp;f &lt;3"), "a b c de f <3");
 }
 
 #[test]
-fn pages_of_any_shape_cost_little() {
+fn a_page_of_any_shape_is_parsed_in_linear_time() {
     let mut selectors = Selectors::default();
     let id = selectors.add("div div > div span, a b c", Some("href")).unwrap();
     let _ = selectors.add("div", Some("class")).unwrap();
@@ -159,14 +159,14 @@ fn pages_of_any_shape_cost_little() {
         let page = Page::read(&shape, &selectors);
         assert!(page.elements(id).len() <= 1_000);
         assert!(Page::read_xml(&shape, &selectors).elements(id).len() <= 1_000);
-        // Quadratic work on such a page takes minutes.
+        // An algorithm with quadratic time would take minutes on such a page.
         assert!(started.elapsed() < Duration::from_secs(20), "{}", &shape[..20]);
     }
 }
 
 proptest! {
     #[test]
-    fn any_text_is_read_without_panic(html in "(<[a-z/!]{0,3}[ a-z=\"'>]{0,6}|[ a-zé&;]{0,4}|</?(div|p|li|svg|title|script|td)/?>){0,40}") {
+    fn any_text_is_parsed_without_panic(html in "(<[a-z/!]{0,3}[ a-z=\"'>]{0,6}|[ a-zé&;]{0,4}|</?(div|p|li|svg|title|script|td)/?>){0,40}") {
         let mut selectors = Selectors::default();
         for selector in ["div > p", "li", "td, p p", "script", "title"] {
             let id = selectors.add(selector, Some("a")).unwrap();

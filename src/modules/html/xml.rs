@@ -1,17 +1,18 @@
-//! XML for selectors: every element ends where it says so, and CDATA is text.
+//! Reads XML for selectors. Unlike in HTML, no element is closed implicitly, and CDATA is text.
 //!
-//! Not a validating reader: what is not well-formed is read as far as it can be. Entities other than the
-//! five of XML and character references stay as they stand; a document type's own are never expanded.
+//! This is not a validating reader: a document that is not well-formed is read as far as possible. Only
+//! character references and the five entities of XML are decoded. Entities of a document type are never
+//! expanded.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memmem};
 
-use super::Page;
 use super::builder::Builder;
+use super::page::Page;
 use super::selectors::Selectors;
 
-/// Whether text like this at the beginning of a body says that it is XML and no page.
+/// Returns whether the text at the beginning of a body shows that the body is XML and not an HTML page.
 pub(super) fn has_prolog(text: &str) -> bool {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let Some(rest) = text.strip_prefix("<?xml") else { return false };
@@ -36,30 +37,30 @@ pub(super) fn read(xml: &str, selectors: &Selectors) -> Page {
     builder.finish()
 }
 
-/// Takes the markup that `text` begins with; gives what stands behind it. `None`: it does not end.
+/// Reads the markup at the start of `text` and returns the rest. Returns `None` if the markup has no end.
 fn markup<'t>(builder: &mut Builder<'_>, text: &'t str) -> Option<&'t str> {
     if let Some(comment) = text.strip_prefix("<!--") {
-        return behind(comment, "-->").map(|(_, rest)| rest);
+        return split_around(comment, "-->").map(|(_, rest)| rest);
     }
     if let Some(data) = text.strip_prefix("<![CDATA[") {
-        let (data, rest) = behind(data, "]]>").unwrap_or((data, ""));
+        let (data, rest) = split_around(data, "]]>").unwrap_or((data, ""));
         builder.text(data);
         return Some(rest);
     }
     if let Some(instruction) = text.strip_prefix("<?") {
-        return behind(instruction, "?>").map(|(_, rest)| rest);
+        return split_around(instruction, "?>").map(|(_, rest)| rest);
     }
     if let Some(declaration) = text.strip_prefix("<!") {
         let end = declaration.find(['>', '['])?;
         let subset = declaration[end..].strip_prefix('[');
         let from = match subset {
-            Some(subset) => behind(subset, "]")?.1,
+            Some(subset) => split_around(subset, "]")?.1,
             None => &declaration[end..],
         };
-        return behind(from, ">").map(|(_, rest)| rest);
+        return split_around(from, ">").map(|(_, rest)| rest);
     }
     if let Some(name) = text.strip_prefix("</") {
-        let (name, rest) = behind(name, ">")?;
+        let (name, rest) = split_around(name, ">")?;
         builder.end(&name.trim().to_lowercase());
         return Some(rest);
     }
@@ -71,7 +72,7 @@ fn markup<'t>(builder: &mut Builder<'_>, text: &'t str) -> Option<&'t str> {
     start_tag(builder, inside)
 }
 
-/// `name a="b">` or `name/>`.
+/// Reads a start tag, such as `name a="b">` or `name/>`.
 fn start_tag<'t>(builder: &mut Builder<'_>, text: &'t str) -> Option<&'t str> {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '/' | '>' | '=');
     let (name, mut rest) = text.split_at(text.find(is_end)?);
@@ -88,7 +89,7 @@ fn start_tag<'t>(builder: &mut Builder<'_>, text: &'t str) -> Option<&'t str> {
         }
         let (name, behind_name) = rest.split_at(rest.find(is_end)?);
         if name.is_empty() {
-            // A stray sign between attributes.
+            // An unexpected character between attributes is skipped.
             rest = &rest[1..];
             continue;
         }
@@ -108,16 +109,16 @@ fn start_tag<'t>(builder: &mut Builder<'_>, text: &'t str) -> Option<&'t str> {
     }
 }
 
-/// What stands before and behind `end`.
-fn behind<'t>(text: &'t str, end: &str) -> Option<(&'t str, &'t str)> {
+/// Splits a text at `end` and returns the parts before and after it.
+fn split_around<'t>(text: &'t str, end: &str) -> Option<(&'t str, &'t str)> {
     let at = memmem::find(text.as_bytes(), end.as_bytes())?;
     Some((&text[..at], &text[at + end.len()..]))
 }
 
-/// The longest reference, `&#x10FFFF;`, with room for leading zeros.
+/// The maximum length of a reference such as `&#x10FFFF;`, including leading zeros.
 const MAX_REFERENCE: usize = 16;
 
-/// Text with its references replaced.
+/// Returns the text with its references decoded.
 fn decoded(text: &str) -> Cow<'_, str> {
     if memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);

@@ -1,9 +1,10 @@
-//! Foreign categories and tags in our words.
+//! Converts the categories and tags of lists into those of the catalogue.
 
 /// The category of adult sites.
 pub(super) const ADULT: &str = "adult";
 
-/// Tag, in lower case, to category; the first tag of an entry that stands here decides.
+/// The category of each tag, in lower case. The first tag of an entry that is found here determines the
+/// category.
 const OF_TAG: [(&str, &str); 47] = [
     ("anime", "hobby"),
     ("art", "art"),
@@ -54,10 +55,10 @@ const OF_TAG: [(&str, &str); 47] = [
     ("video", "video"),
 ];
 
-/// Tags of adult sites, in lower case.
+/// The tags of adult sites, in lower case.
 const ADULT_TAGS: [&str; 6] = ["adult", "erotic", "nsfw", "porn", "webcam", "xxx"];
 
-/// The category for a `cat` of WhatsMyName: its own word, but for the adult one.
+/// Returns the category for a `cat` of WhatsMyName. The word is kept, except for adult sites.
 pub(super) fn whatsmyname(cat: &str) -> String {
     let word = word(cat);
     match word.as_deref() {
@@ -67,7 +68,7 @@ pub(super) fn whatsmyname(cat: &str) -> String {
     }
 }
 
-/// The category that the first telling tag gives.
+/// Returns the category of the first tag that has one.
 pub(super) fn of_tags(tags: &[&str]) -> String {
     if is_adult(tags) {
         return ADULT.to_owned();
@@ -79,12 +80,12 @@ pub(super) fn of_tags(tags: &[&str]) -> String {
     found.unwrap_or("misc").to_owned()
 }
 
-/// Whether a tag says that the site is for adults.
+/// Returns whether a tag says that the site is for adults.
 pub(super) fn is_adult(tags: &[&str]) -> bool {
     tags.iter().any(|tag| ADULT_TAGS.contains(&tag.to_lowercase().as_str()))
 }
 
-/// Tags as words that our entries may hold, each once.
+/// Returns the tags as words that a catalogue entry may contain, without duplicates.
 pub(super) fn words(tags: &[&str]) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in tags.iter().filter_map(|tag| word(tag)) {
@@ -95,7 +96,8 @@ pub(super) fn words(tags: &[&str]) -> Vec<String> {
     words
 }
 
-/// Lower-case ASCII letters and digits, `_`, `-`, spaces; anything else is a `-`. `None`: nothing is left.
+/// Returns a tag as lower-case ASCII letters and digits, `_`, `-` and spaces. Any other character becomes a
+/// `-`. Returns `None` if nothing is left.
 fn word(text: &str) -> Option<String> {
     let fit = |c: char| {
         let c = c.to_ascii_lowercase();
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_words_become_ours() {
+    fn imported_categories_are_converted() {
         assert_eq!(whatsmyname("xx NSFW xx"), ADULT);
         assert_eq!(whatsmyname("political"), "political");
         assert_eq!(whatsmyname("!"), "misc");
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_in_lower_case_and_says_nothing_twice() {
+    fn the_table_is_in_lower_case_and_has_no_duplicates() {
         for (index, (tag, _)) in OF_TAG.iter().enumerate() {
             assert_eq!(*tag, tag.to_lowercase());
             assert!(OF_TAG[index + 1..].iter().all(|(other, _)| other != tag), "{tag}");

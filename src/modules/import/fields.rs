@@ -1,20 +1,20 @@
-//! Reading a foreign entry: members by name, each with the type that is due.
+//! Reads an entry of a list: its members by name, each with the expected type.
 
 use serde_json::{Map, Value};
 
-/// Why an entry, or a part of it, is not taken over.
+/// The reason why an entry, or a part of it, is not imported.
 pub(super) type Reason = String;
 
-/// The members of one entry. `null` counts as absent.
+/// The members of one entry. A `null` counts as a missing member.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'v>(pub(super) &'v Map<String, Value>);
 
 impl<'v> Fields<'v> {
-    /// The members of an entry.
+    /// Returns the members of an entry.
     pub(super) fn of(value: &'v Value) -> Result<Self, Reason> {
         match value {
             Value::Object(members) => Ok(Self(members)),
-            other => Err(format!("the entry is {}; an object is due", type_name(other))),
+            other => Err(format!("the entry is {}; expected an object", type_name(other))),
         }
     }
 
@@ -26,7 +26,7 @@ impl<'v> Fields<'v> {
         self.read(name, "a text", Value::as_str)
     }
 
-    /// A text that must be there and not be empty.
+    /// Returns a text that must exist and not be empty.
     pub(super) fn need(&self, name: &str) -> Result<&'v str, Reason> {
         match self.text(name)?.map(str::trim) {
             Some("") => Err(format!("`{name}` is empty")),
@@ -43,11 +43,11 @@ impl<'v> Fields<'v> {
         self.read(name, "an object", Value::as_object)
     }
 
-    /// A text, or a list of texts; absent: none. Empty texts are left out.
+    /// Returns a text or a list of texts, without empty ones. A missing member gives no texts.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<&'v str>, Reason> {
         let text = |value: &'v Value| match value {
             Value::String(text) => Ok(text.as_str()),
-            other => Err(format!("`{name}` holds {}; texts are due", type_name(other))),
+            other => Err(format!("`{name}` contains {}; expected texts", type_name(other))),
         };
         let mut texts: Vec<&str> = match self.get(name) {
             None => Vec::new(),
@@ -58,12 +58,13 @@ impl<'v> Fields<'v> {
         Ok(texts)
     }
 
-    /// A status code, or a list of them; absent: none.
+    /// Returns a status code or a list of them. A missing member gives no codes.
     pub(super) fn statuses(&self, name: &str) -> Result<Vec<u16>, Reason> {
         let status = |value: &Value| {
             let code = value.as_u64().and_then(|code| u16::try_from(code).ok());
-            code.filter(|code| (100..=599).contains(code))
-                .ok_or_else(|| format!("`{name}` holds {}; status codes (100 to 599) are due", shown(value)))
+            code.filter(|code| (100..=599).contains(code)).ok_or_else(|| {
+                format!("`{name}` contains {}; expected status codes (100 to 599)", shown(value))
+            })
         };
         match self.get(name) {
             None => Ok(Vec::new()),
@@ -82,18 +83,18 @@ impl<'v> Fields<'v> {
             None => Ok(None),
             Some(value) => match read(value) {
                 Some(it) => Ok(Some(it)),
-                None => Err(format!("`{name}` is {}; {due} is due", type_name(value))),
+                None => Err(format!("`{name}` is {}; expected {due}", type_name(value))),
             },
         }
     }
 }
 
-/// Names and values of headers.
+/// Returns the names and values of headers.
 pub(super) fn pairs<'v>(name: &str, map: &'v Map<String, Value>) -> Result<Vec<(&'v str, String)>, Reason> {
     let pair = |(key, value): (&'v String, &'v Value)| match value {
         Value::String(text) => Ok((key.as_str(), text.clone())),
         Value::Number(number) => Ok((key.as_str(), number.to_string())),
-        other => Err(format!("`{name}.{key}` is {}; a text is due", type_name(other))),
+        other => Err(format!("`{name}.{key}` is {}; expected a text", type_name(other))),
     };
     map.iter().map(pair).collect()
 }
@@ -122,23 +123,26 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_wrong_type_is_named_with_what_is_due() {
+    fn a_wrong_type_is_reported_with_the_expected_one() {
         let value = json!({
             "n": 7, "t": "x", "l": ["a", "", 1], "o": {}, "z": null, "e": " ", "c": [200, 1000], "d": "200", "k": [404]
         });
         let fields = Fields::of(&value).unwrap();
         assert_eq!(fields.text("t"), Ok(Some("x")));
         assert_eq!(fields.text("z"), Ok(None));
-        assert_eq!(fields.text("n"), Err("`n` is a number; a text is due".into()));
+        assert_eq!(fields.text("n"), Err("`n` is a number; expected a text".into()));
         assert_eq!(fields.need("missing"), Err("`missing` is missing".into()));
         assert_eq!(fields.need("e"), Err("`e` is empty".into()));
-        assert_eq!(fields.flag("t"), Err("`t` is a text; true or false is due".into()));
+        assert_eq!(fields.flag("t"), Err("`t` is a text; expected true or false".into()));
         assert_eq!(fields.texts("t"), Ok(vec!["x"]));
-        assert_eq!(fields.texts("l"), Err("`l` holds a number; texts are due".into()));
-        assert_eq!(fields.map("t").unwrap_err(), "`t` is a text; an object is due");
+        assert_eq!(fields.texts("l"), Err("`l` contains a number; expected texts".into()));
+        assert_eq!(fields.map("t").unwrap_err(), "`t` is a text; expected an object");
         assert_eq!(fields.statuses("k"), Ok(vec![404]));
-        assert_eq!(fields.statuses("c"), Err("`c` holds 1000; status codes (100 to 599) are due".into()));
-        assert_eq!(fields.statuses("d"), Err("`d` holds a text; status codes (100 to 599) are due".into()));
-        assert_eq!(Fields::of(&json!([])).err(), Some("the entry is an array; an object is due".into()));
+        assert_eq!(fields.statuses("c"), Err("`c` contains 1000; expected status codes (100 to 599)".into()));
+        assert_eq!(
+            fields.statuses("d"),
+            Err("`d` contains a text; expected status codes (100 to 599)".into())
+        );
+        assert_eq!(Fields::of(&json!([])).err(), Some("the entry is an array; expected an object".into()));
     }
 }

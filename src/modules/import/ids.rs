@@ -1,14 +1,15 @@
-//! Ids for foreign entries: one rule, the same for every list.
+//! Ids of imported entries, made by one rule for every list.
 
 use std::collections::{HashMap, HashSet};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The most bytes of a name's part of an id.
+/// The maximum length of a name's part of an id, in bytes.
 const MAX_BYTES: usize = 48;
 
-/// `Last.fm [FR]` is `last-fm-fr`: ASCII letters (accents off) and digits in lower case, one `-` for
-/// whatever stands between them. Empty where nothing is left.
+/// Returns the part of an id for a name, such as `last-fm-fr` for `Last.fm [FR]`. ASCII letters (without
+/// accents) and digits are kept in lower case, and everything between them becomes one `-`. The result is
+/// empty if nothing is left.
 pub(crate) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.nfkd().filter(|c| !unicode_normalization::char::is_combining_mark(*c)) {
@@ -25,7 +26,7 @@ pub(crate) fn slug(name: &str) -> String {
     slug
 }
 
-/// Gives each entry of a list an id of its own.
+/// Gives each entry of a list a unique id.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     given: HashSet<String>,
@@ -33,8 +34,8 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// `PREFIX.NAME`; the second one of a name gets `-2`, and so on, in the order of the list. A name
-    /// without a letter or digit of ASCII takes the host's.
+    /// Returns an id such as `PREFIX.NAME`. If a name is repeated, the second entry gets `-2`, and so on, in
+    /// the order of the list. If the name has no ASCII letter or digit, the name of the host is used.
     pub(super) fn give(&mut self, prefix: &str, name: &str, host: &str) -> String {
         let name = [slug(name), slug(host)].into_iter().find(|slug| !slug.is_empty());
         let plain = format!("{prefix}.{}", name.as_deref().unwrap_or("site"));
@@ -54,7 +55,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn one_rule_makes_all_ids() {
+    fn all_ids_are_made_by_one_rule() {
         for (name, want) in [
             ("GitHub", "github"),
             ("Last.fm [FR]", "last-fm-fr"),
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_given_once_in_the_order_of_the_list() {
+    fn ids_are_assigned_in_the_order_of_the_list() {
         let mut ids = Ids::default();
         let given: Vec<String> =
             ["A", "a-2", "a!", "A", "Ж", "ж", "Ж"].iter().map(|name| ids.give("x", name, "")).collect();
@@ -80,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_id_is_given_twice(names in prop::collection::vec("[ab](-[123])?|Ж|", 1..40)) {
+        fn ids_are_unique(names in prop::collection::vec("[ab](-[123])?|Ж|", 1..40)) {
             let mut ids = Ids::default();
             let given: std::collections::HashSet<String> =
                 names.iter().map(|name| ids.give("x", name, "")).collect();

@@ -1,28 +1,29 @@
-//! Maigret: `data.json`, an object with `sites` by name, and `engines` whose part `site` is merged into the
-//! sites that name them.
+//! Maigret's `data.json`: an object with `sites` by name, and with `engines`, whose member `site` is merged
+//! into the sites that name the engine.
 //!
-//! `checkType` says how an account shows: `message` (any of `presenseStrs`, or `presenceStrs`, in the body and none of
-//! `absenceStrs`), `status_code` (2xx), `response_url` (2xx, redirects being answers, with any of
-//! `presenseStrs`). Redirects are followed but for `response_url`. Texts of `errors`, and 403 unless `ignore403`,
-//! say nothing about the account. Addresses are templates of Python: `{username}`, `{urlMain}`,
-//! `{urlSubpath}`.
+//! `checkType` says how an account is detected: `message` (any of `presenseStrs` or `presenceStrs` is in the
+//! body, and none of `absenceStrs`), `status_code` (2xx), or `response_url` (2xx without following
+//! redirects, with any of `presenseStrs`). Redirects are followed except for `response_url`. Texts of
+//! `errors`, and status 403 unless `ignore403` is set, say nothing about the account. Addresses are Python
+//! templates with `{username}`, `{urlMain}` and `{urlSubpath}`.
 //!
-//! The tool takes whatever is no account for a missing one. Here a missing one has to show: by
-//! an absence text, or by a status that means it.
+//! Maigret treats every other response as a missing account. Here, a missing account needs a proof: an
+//! absence text, or a status that means it.
 
 use serde_json::{Map, Value};
 
-use super::draft::{Draft, GONE, codes, on_status, success, words};
+use super::draft::{Draft, MISS_STATUSES, codes, on_status, success, words};
 use super::fields::{Fields, Reason};
 use super::report::shown;
 use super::slots::{Address, address, python_format, template};
 use super::{ListKind, categories};
-use crate::modules::definition::{MatcherEntry, Method, StatusRule};
+use crate::modules::definition::{MatcherEntry, Method, StatusClass, StatusRule};
 
-/// Stands for the name between Python's templates and ours; of the private-use area, so in no address.
+/// The text that stands for the name while Python's templates are converted. It is a private-use character,
+/// which no address contains.
 const NAME: &str = "\u{e000}";
 
-/// The members that an entry may have.
+/// The members that an entry can have.
 pub(super) const MEMBERS: [&str; 37] = [
     "absenceStrs",
     "activation",
@@ -63,15 +64,16 @@ pub(super) const MEMBERS: [&str; 37] = [
     "caseSensitive",
 ];
 
-/// Whether the list's authors have left the entry switched on.
+/// Returns whether the list's authors have left the entry enabled.
 pub(super) fn is_enabled(fields: Fields<'_>) -> bool {
     fields.get("disabled") != Some(&Value::Bool(true))
 }
 
-/// The site with what its engines say: their lists behind its own, their other members before its own.
+/// Returns the site merged with its engines. The lists of an engine are appended to those of the site, and
+/// the other members of an engine replace those of the site.
 ///
 /// # Errors
-/// An engine that the list does not have.
+/// Returns an error if the list does not define an engine that the site names.
 pub(super) fn merged(
     site: &Map<String, Value>,
     engines: Option<&Map<String, Value>>,
@@ -101,9 +103,9 @@ fn merge(own: &mut Value, engine: &Value) {
     }
 }
 
-/// Makes an entry of a merged site.
+/// Makes a catalogue entry from a merged site.
 pub(super) fn draft(name: &str, fields: Fields<'_>) -> Result<Draft, Reason> {
-    whys_not(fields)?;
+    check_convertible(fields)?;
     let main = fields.text("urlMain")?.unwrap_or_default();
     let subpath = fields.text("urlSubpath")?.unwrap_or_default();
     let format = |text: &str| {
@@ -124,39 +126,42 @@ pub(super) fn draft(name: &str, fields: Fields<'_>) -> Result<Draft, Reason> {
     draft.headers(fields.map("headers")?, NAME)?;
     let names_in_body = body(&mut draft, fields)?;
     if !probe.names && !names_in_body {
-        return Err("neither its address nor its `requestPayload` holds `{username}`".into());
+        return Err("neither its address nor its `requestPayload` contains `{username}`".into());
     }
     rules(&mut draft, fields, &probe)?;
     draft.profile(&page, NAME);
-    draft.home(Some(main));
+    draft.set_home_page(Some(main));
     draft.accepts(fields.text("regexCheck")?);
     describe(&mut draft, fields)?;
     draft.known(&fields.texts("usernameClaimed")?);
     Ok(draft)
 }
 
-/// Entries that ask for more than a request says.
-fn whys_not(fields: Fields<'_>) -> Result<(), Reason> {
+/// Refuses entries that cannot be reproduced with one request.
+fn check_convertible(fields: Fields<'_>) -> Result<(), Reason> {
     if let Some(kind) = fields.text("type")?.filter(|kind| !matches!(*kind, "" | "username")) {
-        return Err(format!("it takes a `{}`, no username", shown(kind)));
+        return Err(format!("it accepts a `{}`, not a username", shown(kind)));
     }
     match fields.text("protocol")?.unwrap_or_default() {
         "" | "http" | "https" => {}
-        "dns" => return Err("it asks the DNS for a domain of that name: a domain is no account".into()),
+        "dns" => return Err("it looks up a domain of that name, and a domain is not an account".into()),
         other => {
-            return Err(format!("it is reached over `{}`, and only the open web is asked", shown(other)));
+            return Err(format!(
+                "it is reached over `{}`, and only public websites are supported",
+                shown(other)
+            ));
         }
     }
     if fields.map("activation")?.is_some_and(|activation| !activation.is_empty()) {
         return Err("it needs a token that Maigret's own code fetches first (`activation`)".into());
     }
     if fields.flag("similarSearch")? {
-        return Err("what it finds are accounts of similar names (`similarSearch`)".into());
+        return Err("it finds accounts with similar names (`similarSearch`)".into());
     }
     Ok(())
 }
 
-/// As the tool tidies addresses: `//` is `/`, but for the one behind a colon.
+/// Returns the address with `//` replaced by `/`, except after a colon, as Maigret does.
 fn single_slashes(url: &str) -> String {
     let mut out = String::with_capacity(url.len());
     for c in url.chars() {
@@ -174,7 +179,7 @@ fn parameters(fields: Fields<'_>) -> Result<String, Reason> {
     Ok(pairs.iter().map(|(name, value)| format!("&{name}={value}")).collect())
 }
 
-/// The method and its body; whether the name stands in it.
+/// Sets the method and its body. Returns whether the body contains the name.
 fn body(draft: &mut Draft, fields: Fields<'_>) -> Result<bool, Reason> {
     draft.method(fields.text("requestMethod")?)?;
     let payload = fields.map("requestPayload")?.filter(|payload| !payload.is_empty());
@@ -184,7 +189,7 @@ fn body(draft: &mut Draft, fields: Fields<'_>) -> Result<bool, Reason> {
     let mut names = false;
     let mut filled = Map::new();
     for (member, value) in payload {
-        // The tool fills in texts at the top alone.
+        // Maigret fills in only texts at the top level.
         let value = match value {
             Value::String(text) => {
                 let text = python_format(text, |field| (field == "username").then(|| NAME.to_owned()))?;
@@ -224,7 +229,7 @@ fn rules(draft: &mut Draft, fields: Fields<'_>, probe: &Address) -> Result<(), R
         fields.map("errors")?.into_iter().flat_map(Map::keys).map(String::as_str).collect();
     let barriers: Vec<&str> = barriers.into_iter().filter(|text| !text.is_empty()).collect();
     let had_presence = !presence.is_empty();
-    // A barrier wins over what it stands in.
+    // A barrier takes precedence over a presence text that contains it.
     presence.retain(|text| !barriers.iter().any(|barrier| text.contains(barrier)));
     if had_presence && presence.is_empty() {
         return Err("each of its presence texts is among its own `errors`".into());
@@ -235,10 +240,28 @@ fn rules(draft: &mut Draft, fields: Fields<'_>, probe: &Address) -> Result<(), R
     if has_barriers {
         draft.entry.barrier.push(MatcherEntry { any_word: barriers, ..MatcherEntry::default() });
     }
-    // The page may say either with 403.
+    // A page with status 403 may be a hit or a miss.
     let forbidden = if fields.flag("ignore403")? { codes(&[403]) } else { Vec::new() };
-    let answered = |more: Vec<StatusRule>| [vec![success()], more, forbidden.clone()].concat();
     let check = fields.text("checkType")?.unwrap_or_default();
+    verdicts(draft, check, presence, absence, &forbidden)?;
+    draft.probe().follow = check != "response_url";
+    // A response to HEAD has no body in which barriers could be found.
+    let wants_head = check == "status_code" && fields.flag("requestHeadOnly")?;
+    if wants_head && !has_barriers && draft.entry.probes[0].method == Method::Get && probe.names {
+        draft.probe().method = Method::Head;
+    }
+    Ok(())
+}
+
+/// Adds the rules for a hit and a miss. `forbidden` contains the error statuses that may mean a hit or a miss.
+fn verdicts(
+    draft: &mut Draft,
+    check: &str,
+    presence: Vec<String>,
+    absence: Vec<String>,
+    forbidden: &[StatusRule],
+) -> Result<(), Reason> {
+    let answered = |more: Vec<StatusRule>| [vec![success()], more, forbidden.to_vec()].concat();
     match check {
         "message" => {
             if presence.is_empty() && absence.is_empty() {
@@ -250,42 +273,37 @@ fn rules(draft: &mut Draft, fields: Fields<'_>, probe: &Address) -> Result<(), R
                 ..on_status(answered(Vec::new()))
             });
             if !absence.is_empty() {
-                let status = answered(codes(&GONE));
+                let status = answered(codes(&MISS_STATUSES));
                 draft.entry.miss.push(MatcherEntry { any_word: absence, ..on_status(status) });
             }
             if !presence.is_empty() {
-                // Without a presence text that a page of an account may hold whatever its status is.
+                // The page of an account may have any status, so the page of a missing account must not
+                // contain a presence text.
                 let status = codes(&[404, 410]);
                 draft.entry.miss.push(MatcherEntry { no_word: presence, ..on_status(status) });
             }
         }
         "status_code" => {
             draft.entry.hit.push(on_status(vec![success()]));
-            draft.entry.miss.push(on_status(codes(&GONE)));
+            draft.entry.miss.push(on_status(codes(&MISS_STATUSES)));
         }
         "response_url" => {
             draft.entry.hit.push(MatcherEntry { any_word: presence, ..on_status(vec![success()]) });
-            let redirect = StatusRule::Class("3xx".to_owned());
-            draft.entry.miss.push(on_status([vec![redirect], codes(&GONE)].concat()));
+            let redirect = StatusRule::Class(StatusClass::Redirection);
+            draft.entry.miss.push(on_status([vec![redirect], codes(&MISS_STATUSES)].concat()));
         }
         "" => return Err("`checkType` is missing".into()),
         other => {
             return Err(format!(
-                "the type `{}`; message, status_code and response_url are known",
+                "unknown type `{}`; message, status_code and response_url are supported",
                 shown(other)
             ));
         }
     }
-    draft.probe().follow = check != "response_url";
-    // HEAD brings no body to look for barriers in.
-    let wants_head = check == "status_code" && fields.flag("requestHeadOnly")?;
-    if wants_head && !has_barriers && draft.entry.probes[0].method == Method::Get && probe.names {
-        draft.probe().method = Method::Head;
-    }
     Ok(())
 }
 
-/// Engines of forums.
+/// The engines of forums.
 const FORUMS: [&str; 8] = [
     "Discourse",
     "DiscourseJson",
@@ -309,11 +327,12 @@ fn describe(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
     draft.entry.rank = rank.filter(|rank| *rank > 0);
     draft.protection(fields)?;
     if let Some(encoding) = fields.text("encoding")? {
-        let reason = format!("it forces the encoding `{}`; the answer's own is read", shown(encoding));
+        let reason =
+            format!("it forces the encoding `{}`; the encoding of the answer is used", shown(encoding));
         draft.changes.push(reason);
     }
     if !fields.texts("mirrors")?.is_empty() {
-        draft.changes.push("its `mirrors` are not asked".into());
+        draft.changes.push("its `mirrors` are ignored".into());
     }
     Ok(())
 }

@@ -1,38 +1,41 @@
-//! Lists that users already have: WhatsMyName, Sherlock and Maigret, made into entries of ours.
+//! Imports the lists of other tools: WhatsMyName, Sherlock and Maigret.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `recognise` | which list a JSON document is |
-//! | `whatsmyname`, `sherlock`, `maigret` | what an entry of each list means, and our entry for it |
-//! | `draft` | an entry of ours in the making, with what it leaves out |
-//! | `fields`, `slots`, `regex`, `categories`, `ids` | foreign types, templates, regexes, words, names |
-//! | [`report`] | what was taken over and what was not, entry by entry |
+//! | `recognise` | recognition of a list by its JSON document |
+//! | `whatsmyname`, `sherlock`, `maigret` | conversion of the entries of each list |
+//! | `draft` | a catalogue entry that is being made, with the parts that it leaves out |
+//! | `fields`, `slots`, `regex`, `categories`, `ids` | conversion of single parts of an entry |
+//! | `kind` | the kinds of lists that are known |
+//! | [`report`] | a report of what was imported and what was not, by entry |
 //!
 //! # How a list is read
-//! Our own files are refused for any mistake; a foreign list, whose authors we are not, is taken as far as it goes: members
-//! that we do not know are passed over (and named in the report), an entry that cannot be a module is left out with the
-//! reason, a part that cannot be said in our language is left out of its entry with the reason. Nothing is
-//! left out in silence. Entries that the list has switched off become modules that are switched off.
+//! Catalogue files are refused for any mistake. The lists of other tools are imported as far as possible,
+//! since their authors write for other programs. Unknown members are ignored and named in the report. An
+//! entry that cannot become a module is left out. A part that a catalogue entry cannot express is left out
+//! of its entry. The report gives the reason in both cases. Entries that the list has disabled become
+//! disabled modules.
 //!
 //! # What changes
-//! Requests are reproduced: address, method, body, headers, redirects followed or not. Rules are not more trusting than
-//! our own: a hit needs the status of one, and what may be a block or a defect is no miss, whatever the list's tool would
-//! make of it. The control check and the global barriers apply as to every module. Credentials that a
-//! list carries are never sent.
+//! Requests are reproduced: address, method, body, headers, and whether redirects are followed. Rules are as
+//! strict as in the catalogue. A hit needs a success status, and a response that may be a block or a defect
+//! is not a miss, even if the list's tool treats it as one. The control check and the global barriers apply
+//! to every module. Credentials in a list are never sent.
 //!
 //! # Ids
-//! `wmn.NAME`, `sherlock.NAME` and `maigret.NAME`: no list's id meets that of a built-in module or another list.
-//! NAME is the entry's name in lower-case ASCII letters and digits with `-` between; the second one of
-//! a name in a list is `NAME-2`.
+//! The ids are `wmn.NAME`, `sherlock.NAME` and `maigret.NAME`, so that they differ from those of built-in
+//! modules and of other lists. NAME is the entry's name in lower-case ASCII letters and digits, separated by
+//! `-`. The second entry with one name in a list gets `NAME-2`.
 //!
 //! # To add a list
-//! A variant of [`ListKind`], its marks in `recognise`, a file with its `MEMBERS`, `is_enabled` and
-//! `draft`, its arm in `Importer::entries`.
+//! A new list needs a variant of [`ListKind`], its marks in `recognise`, a file with its `MEMBERS`,
+//! `is_enabled` and `draft`, and an arm in `Importer::entries`.
 
 mod categories;
 mod draft;
 mod fields;
 mod ids;
+mod kind;
 mod maigret;
 mod recognise;
 mod regex;
@@ -42,97 +45,43 @@ mod slots;
 mod whatsmyname;
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub(crate) use ids::slug;
+pub use kind::ListKind;
 pub use recognise::recognise;
 use report::{ListReport, NoteKind};
 
 use self::draft::Draft;
 use self::fields::{Fields, Reason};
 use self::ids::Ids;
+use super::definition::Entry;
 use super::document;
+use super::mistake::Mistakes;
 use super::module::Module;
 
-/// The most entries of one list.
+/// The maximum number of entries in one list.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Lists that can be taken over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListKind {
-    /// `wmn-data.json`.
-    WhatsMyName,
-    /// Sherlock's `data.json`.
-    Sherlock,
-    /// Maigret's `data.json`.
-    Maigret,
-}
-
-impl ListKind {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::WhatsMyName, Self::Sherlock, Self::Maigret];
-
-    /// The name people know.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WhatsMyName => "WhatsMyName",
-            Self::Sherlock => "Sherlock",
-            Self::Maigret => "Maigret",
-        }
-    }
-
-    /// What ids of its modules begin with, before a dot.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Self::WhatsMyName => "wmn",
-            Self::Sherlock => "sherlock",
-            Self::Maigret => "maigret",
-        }
-    }
-
-    /// The tag that its modules have.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Self::WhatsMyName => "whatsmyname",
-            Self::Sherlock => "sherlock",
-            Self::Maigret => "maigret",
-        }
-    }
-}
-
-impl fmt::Display for ListKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for ListKind {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.tag())
-    }
-}
-
-/// What a list became.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
-    /// In the order of the list.
+    /// The modules, in the order of the list.
     pub modules: Vec<Module>,
-    /// Entry by entry, what is not in them.
+    /// The report of what is not in the modules, by entry.
     pub report: ListReport,
 }
 
-/// Takes a list over. `file` is its name in messages.
+/// Imports a list. `file` is the file's name in error messages.
 ///
 /// # Errors
-/// It is no JSON, no list that is known, or too long.
+/// Returns an error if the text is not JSON, is not a known list, or has too many entries.
 pub fn take_over(file: &str, text: &str) -> Result<Imported, String> {
-    let (root, twice) = document::lenient(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    let (root, twice) = document::lenient(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
     let kind = recognise(&root)?;
     let mut importer = Importer::new(file, kind);
-    twice.iter().for_each(|path| importer.twice(path));
+    twice.iter().for_each(|path| importer.note_repetition(path));
     importer.entries(&root)?;
     Ok(importer.done())
 }
@@ -142,7 +91,7 @@ struct Importer {
     modules: Vec<Module>,
     report: ListReport,
     ids: Ids,
-    /// Members that are not known, with how many entries have them.
+    /// The unknown members, each with the number of entries that have it.
     unknown: BTreeMap<String, usize>,
 }
 
@@ -157,8 +106,8 @@ impl Importer {
         }
     }
 
-    /// Notes a name that stands twice: an entry, or a member of one.
-    fn twice(&mut self, path: &[String]) {
+    /// Records a repeated name of an entry or of a member.
+    fn note_repetition(&mut self, path: &[String]) {
         let (entry, member) = match (self.kind, path) {
             (ListKind::Sherlock, [entry, member @ ..]) => (entry.as_str(), member),
             (ListKind::Maigret, [sites, entry, member @ ..]) if sites == "sites" => (entry.as_str(), member),
@@ -168,7 +117,7 @@ impl Importer {
             self.report.entries += 1;
             self.report.note(entry, NoteKind::LeftOut, "the list has a later entry of the same name");
         } else {
-            let reason = format!("`{}` stands twice in one object: the last one counts", member.join("."));
+            let reason = format!("`{}` is repeated in one object: the last one is used", member.join("."));
             self.report.note(entry, NoteKind::Changed, &reason);
         }
     }
@@ -180,7 +129,7 @@ impl Importer {
             ListKind::Maigret => root["sites"].as_object().map_or(0, Map::len),
         };
         if count > MAX_ENTRIES {
-            return Err(format!("it has {count} entries; at most {MAX_ENTRIES} are taken over"));
+            return Err(format!("it has {count} entries; at most {MAX_ENTRIES} are imported"));
         }
         match self.kind {
             ListKind::WhatsMyName => {
@@ -245,7 +194,7 @@ impl Importer {
                 self.modules.push(module);
             }
             Err(reason) => {
-                let off = if is_enabled { "" } else { " (the list has switched it off, too)" };
+                let off = if is_enabled { "" } else { " (the list has disabled it, too)" };
                 self.report.note(name, NoteKind::LeftOut, &format!("{reason}{off}"));
             }
         }
@@ -264,7 +213,10 @@ impl Importer {
         });
         entry.enabled = is_enabled;
         entry.id = self.ids.give(self.kind.prefix(), name, host.as_deref().unwrap_or_default());
-        let compiled = Module::compile(entry);
+        let written = serde_json::to_value(entry).map_err(|error| error.to_string())?;
+        let mut mistakes = Mistakes::default();
+        let entry = Entry::read(written, &mut mistakes).filter(|_| mistakes.count() == 0);
+        let compiled = entry.map_or_else(|| Err(mistakes.into_list()), Module::compile);
         let module = compiled.map_err(|mistakes| {
             mistakes.first().map_or_else(|| "it makes no sense".to_owned(), ToString::to_string)
         })?;
@@ -273,7 +225,7 @@ impl Importer {
 
     fn done(mut self) -> Imported {
         for (member, count) in std::mem::take(&mut self.unknown) {
-            let reason = format!("`{member}` is not known here and passed over ({count} entries)");
+            let reason = format!("`{member}` is unknown and ignored ({count} entries)");
             self.report.note("", NoteKind::Changed, &reason);
         }
         Imported { modules: self.modules, report: self.report }

@@ -1,14 +1,14 @@
-//! Which list a JSON document is.
+//! Recognition of a list by its JSON document.
 
 use serde_json::Value;
 
-use super::ListKind;
 use super::fields::type_name;
+use super::kind::ListKind;
 
-/// Tells the list of a document by its form.
+/// Returns the kind of list that a document is, by its form.
 ///
 /// # Errors
-/// It is none of them: says of each what is missing.
+/// Returns an error if the document is none of the known lists. It says for each kind what is missing.
 pub fn recognise(root: &Value) -> Result<ListKind, String> {
     let mut reasons = Vec::new();
     for kind in ListKind::ALL {
@@ -18,7 +18,7 @@ pub fn recognise(root: &Value) -> Result<ListKind, String> {
         }
     }
     Err(format!(
-        "it is in no format that is known: Sightline's own has an array of entries (here: {}); {}",
+        "unknown format: Sightline's own has an array of entries (here: {}); {}",
         type_name(root),
         reasons.join("; ")
     ))
@@ -52,7 +52,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_list_is_told_by_its_form() {
+    fn a_list_is_recognized_by_its_structure() {
         for (root, kind) in [
             (json!({"license": [], "sites": []}), ListKind::WhatsMyName),
             (json!({"$schema": "x", "A": {"url": "u", "errorType": "message"}}), ListKind::Sherlock),
@@ -63,10 +63,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_told_why() {
+    fn an_unrecognized_file_is_refused_with_a_reason() {
         assert_eq!(
             recognise(&json!({"sites": 7, "a": {}})).unwrap_err(),
-            "it is in no format that is known: Sightline's own has an array of entries (here: an object); \
+            "unknown format: Sightline's own has an array of entries (here: an object); \
              WhatsMyName has an array `sites` (here: a number); \
              Sherlock has entries with `url` and `errorType` (here: 0 of 2 members); \
              Maigret has an object `sites` (here: a number)"

@@ -1,4 +1,4 @@
-//! Regexes as Python has them, made into what `accepts` takes.
+//! Converts Python's regexes into regexes for `accepts`.
 
 use regex::Regex;
 use regex_syntax::ParserBuilder;
@@ -8,16 +8,18 @@ use regex_syntax::hir::Look;
 use super::fields::Reason;
 use crate::modules::pattern;
 
-/// The `accepts` of a regex that the list's tool *searches* in a name; `accepts` must match the whole. Also
-/// compiled.
+/// Returns the `accepts` for a regex that the list's tool *searches* in a name, and its compiled form.
+/// Unlike that regex, `accepts` must match the whole name.
 ///
 /// # Errors
-/// It has no linear-time form (look-around, back references), is no regex, or is too large.
+/// Returns an error if the regex has no linear-time form (look-around, back references), is invalid, or is
+/// too large.
 pub(super) fn accepts(python: &str) -> Result<(String, Regex), Reason> {
     let whole = anchored(translated(python, false))?;
     match pattern::whole(&whole) {
         Ok(regex) => Ok((whole, regex)),
-        // Classes of all scripts make large machines; most modules are asked for ASCII names only.
+        // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names
+        // only.
         Err(reason) => {
             let ascii = anchored(translated(python, true))?;
             pattern::whole(&ascii).map(|regex| (ascii, regex)).map_err(|_| reason)
@@ -25,16 +27,16 @@ pub(super) fn accepts(python: &str) -> Result<(String, Regex), Reason> {
     }
 }
 
-/// Lets a regex that is not bound to the ends stand anywhere.
+/// Extends a regex that is not anchored at the start or the end, so that it may match anywhere.
 fn anchored(text: String) -> Result<String, Reason> {
     let parsed = ParserBuilder::new().nest_limit(50).build().parse(&text);
     let hir = parsed.map_err(|error| match error {
         regex_syntax::Error::Parse(error) => match error.kind() {
             ErrorKind::UnsupportedLookAround => {
-                "it looks around, which takes more than linear time".to_owned()
+                "it uses look-around, which takes more than linear time".to_owned()
             }
             ErrorKind::UnsupportedBackreference => {
-                "it refers back to a group, which takes more than linear time".to_owned()
+                "it uses a back-reference, which takes more than linear time".to_owned()
             }
             other => format!("it is not valid here: {other}"),
         },
@@ -46,7 +48,7 @@ fn anchored(text: String) -> Result<String, Reason> {
     Ok(if before.is_empty() && after.is_empty() { text } else { format!("{before}(?:{text}){after}") })
 }
 
-/// What Python spells otherwise: `\Z`, `{,N}`; with `is_ascii`, `\w` and `\d` for ASCII alone.
+/// Rewrites Python's syntax, such as `\Z` and `{,N}`. With `is_ascii`, `\w` and `\d` match ASCII only.
 fn translated(python: &str, is_ascii: bool) -> String {
     let mut text = String::with_capacity(python.len());
     let mut in_class = false;
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_becomes_a_match_of_the_whole() {
+    fn a_python_search_becomes_a_full_match() {
         for (python, ours) in
             [("^[a-z]{3,5}$", "^[a-z]{3,5}$"), (r"\A\w+\Z", r"\A\w+\z"), (r"^a\\Z$", r"^a\\Z$")]
         {
@@ -109,7 +111,7 @@ mod tests {
             ("^a$|b", "xbx", true),
             ("^a$|b", "xax", false),
             ("^[a-z][a-z-_.]{3,15}", "ab-c_d", true),
-            // Too large with the letters of all scripts.
+            // With the letters of all scripts, these would be too large.
             (r"^[\w.]{2,30}$", "a.b_9", true),
             (r"^[\w.]{2,30}$", "a-b", false),
             (r"\w{4,300}", "abcd", true),
@@ -121,13 +123,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_linear_form_says_why() {
+    fn a_regex_that_is_not_supported_is_refused_with_a_reason() {
         for (python, why) in [
-            ("^(?!-)[a-z]+$", "it looks around"),
-            (r"^[a-z]+(?<!\.)$", "it looks around"),
-            (r"(a)\1", "it refers back"),
+            ("^(?!-)[a-z]+$", "it uses look-around"),
+            (r"^[a-z]+(?<!\.)$", "it uses look-around"),
+            (r"(a)\1", "it uses a back-reference"),
             ("(", "it is not valid here"),
-            ("(?:a{1000}){1000}", "too large"),
+            ("(?:a{1000}){1000}", "too costly"),
         ] {
             let reason = accepts(python).unwrap_err();
             assert!(reason.contains(why), "{python}: {reason}");
@@ -136,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_takes_what_a_search_finds(
+        fn a_converted_regex_matches_the_same_texts(
             python in r"\^?(\[a-c\]|b|\.|\\d|\(a\|c\)){1,4}[+*?]?\$?",
             name in "[a-d1]{1,6}",
         ) {

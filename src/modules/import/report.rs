@@ -1,4 +1,4 @@
-//! What was taken over from a list and what was not: said entry by entry.
+//! The report of an import, by entry.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -6,51 +6,51 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::ListKind;
-use crate::modules::text::{clean, cut, squeeze};
+use super::kind::ListKind;
+use crate::modules::text::{clean, squeeze, truncate};
 
-/// The most characters of a name or reason that come from a list.
+/// The maximum length in characters of a name or a reason that comes from a list.
 const MAX_CHARS: usize = 200;
 
-/// What became of a list.
+/// The report of the import of one list.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListReport {
-    /// File name.
+    /// The name of the file.
     pub file: String,
-    /// Whose list it is.
+    /// The tool that the list belongs to.
     pub format: ListKind,
-    /// How many entries it has.
+    /// The number of entries in the list.
     pub entries: usize,
-    /// How many of these its authors have switched off.
+    /// The number of entries that the list's authors have disabled.
     pub off: usize,
-    /// How many became modules, those switched off included.
+    /// The number of entries that became modules, including disabled ones.
     pub taken_over: usize,
-    /// How many that are switched on became modules.
+    /// The number of enabled entries that became modules.
     pub enabled_taken_over: usize,
-    /// Entry by entry: what is not, or not wholly, taken over.
+    /// Notes about the entries that were not, or not completely, imported.
     pub notes: Vec<Note>,
 }
 
-/// A word about one entry.
+/// A note about one entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// The entry's name in its list; empty: the list as a whole.
+    /// The entry's name in its list, or an empty text for the list as a whole.
     pub name: String,
-    /// What became of it.
+    /// The outcome of the entry's import.
     pub outcome: NoteKind,
-    /// Why. For [`NoteKind::AlreadyThere`] the id of the module that asks the same.
+    /// The reason. For [`NoteKind::AlreadyThere`], this is the id of the module that sends the same request.
     pub reason: String,
 }
 
-/// What became of an entry.
+/// The outcome of the import of one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteKind {
-    /// It became no module.
+    /// The entry did not become a module.
     LeftOut,
-    /// It became no module since an earlier one asks the same site for the same.
+    /// The entry did not become a module, since an earlier module sends the same request.
     AlreadyThere,
-    /// It became a module, without a part of what its list says.
+    /// The entry became a module without a part of the list's entry.
     Changed,
 }
 
@@ -67,14 +67,15 @@ impl ListReport {
         }
     }
 
-    /// Notes something. Whatever a terminal would obey is taken out: lists come from anywhere.
+    /// Adds a note. Control characters are removed, since a list may contain anything and the note may be
+    /// shown in a terminal.
     pub(super) fn note(&mut self, name: &str, outcome: NoteKind, reason: &str) {
         self.notes.push(Note { name: shown(name), outcome, reason: shown(reason) });
     }
 
-    /// Takes back entries that had become modules: earlier modules (their ids) do their work. Each with
-    /// its name and whether it is switched on.
-    pub(crate) fn leave_to_others(&mut self, entries: &[(String, Arc<str>, bool)]) {
+    /// Removes entries that had become modules, since earlier modules send the same requests. Each item is
+    /// the entry's name, the id of the earlier module, and whether the entry is enabled.
+    pub(crate) fn skip_covered(&mut self, entries: &[(String, Arc<str>, bool)]) {
         let names: HashSet<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
         self.notes.retain(|note| note.outcome != NoteKind::Changed || !names.contains(note.name.as_str()));
         for (name, id, is_enabled) in entries {
@@ -84,12 +85,12 @@ impl ListReport {
         }
     }
 
-    /// How many notes of that kind there are.
+    /// Returns the number of notes of the given kind.
     pub fn count(&self, outcome: NoteKind) -> usize {
         self.notes.iter().filter(|note| note.outcome == outcome).count()
     }
 
-    /// The notes of that kind, one a line, each with the file's name before it.
+    /// Returns the notes of the given kind, one per line, each with the name of the file before it.
     pub fn lines(&self, outcome: NoteKind) -> impl Iterator<Item = String> {
         self.notes
             .iter()
@@ -97,19 +98,19 @@ impl ListReport {
             .map(|note| format!("{}: {note}", shown(&self.file)))
     }
 
-    /// The list in one line: how many entries became what.
+    /// Returns a summary of the import on one line, with the numbers of entries.
     pub fn summary(&self) -> String {
         let mut text = format!(
-            "{}: list of {}: {} of {} entries taken over",
+            "{}: list of {}: {} of {} entries imported",
             shown(&self.file),
             self.format,
             self.taken_over,
             self.entries
         );
         let others = [
-            (self.count(NoteKind::AlreadyThere), "there already"),
+            (self.count(NoteKind::AlreadyThere), "already covered"),
             (self.count(NoteKind::LeftOut), "left out"),
-            (self.off, "switched off by the list"),
+            (self.off, "disabled by the list"),
         ];
         for (count, what) in others.iter().filter(|(count, _)| *count > 0) {
             text.push_str(&format!(", {count} {what}"));
@@ -125,13 +126,14 @@ impl fmt::Display for Note {
         }
         match self.outcome {
             NoteKind::LeftOut => write!(f, "left out: {}", self.reason),
-            NoteKind::AlreadyThere => write!(f, "there already: `{}` asks the same", self.reason),
-            NoteKind::Changed => write!(f, "taken over, but: {}", self.reason),
+            NoteKind::AlreadyThere => write!(f, "already covered by `{}`", self.reason),
+            NoteKind::Changed => write!(f, "imported, but: {}", self.reason),
         }
     }
 }
 
-/// One line of bounded length, without control characters and what turns the direction of text.
+/// Returns a text as one line of limited length, without control characters and characters that change the
+/// direction of text.
 pub(super) fn shown(text: &str) -> String {
-    cut(&squeeze(&clean(text)), MAX_CHARS).into_owned()
+    truncate(&squeeze(&clean(text)), MAX_CHARS).into_owned()
 }

@@ -1,49 +1,49 @@
-//! Foreign templates made into ours.
+//! Converts the templates of lists into templates of the catalogue.
 
 use super::fields::Reason;
-use crate::modules::text::cut;
+use crate::modules::text::truncate;
 
-/// Names below these lead into networks of their own.
+/// Domain suffixes of anonymous networks, which need special software.
 const HIDDEN: [&str; 3] = [".onion", ".i2p", ".loki"];
 
-/// A foreign text without variables: every brace stands for itself.
+/// Returns a text without variables as a template, with every brace literal.
 pub(super) fn literal(text: &str) -> String {
     if text.contains(['{', '}']) { text.replace('{', "{{").replace('}', "}}") } else { text.to_owned() }
 }
 
-/// A foreign text in which `placeholder` is the name; every other brace stands for itself.
+/// Returns a text as a template. `placeholder` stands for the name, and every other brace is literal.
 pub(super) fn template(text: &str, placeholder: &str) -> String {
     text.split(placeholder).map(literal).collect::<Vec<_>>().join("{query}")
 }
 
-/// A foreign address in which `placeholder` is the name.
+/// An address of a list, converted into a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
-    /// Our template.
+    /// The URL template.
     pub(super) template: String,
-    /// The name stands in it.
+    /// Whether the template contains the name.
     pub(super) names: bool,
-    /// The name stood in the fragment, which is gone: it is never sent.
+    /// Whether the name was in the fragment, which is removed since it is never sent.
     pub(super) named_in_fragment: bool,
 }
 
-/// Makes a URL template of a foreign address.
+/// Converts an address into a URL template. `placeholder` stands for the name.
 ///
 /// # Errors
-/// It is no web address.
+/// Returns an error if the text is not a web address.
 pub(super) fn address(text: &str, placeholder: &str) -> Result<Address, Reason> {
     let text = text.trim();
     let scheme = ["https://", "http://"]
         .into_iter()
         .find(|scheme| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
     let Some(scheme) = scheme else {
-        return Err(format!("`{}` is no web address", cut(text, 80)));
+        return Err(format!("`{}` is not a web address", truncate(text, 80)));
     };
     let rest = &text[scheme.len()..];
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let host = rest.split(['/', '?', ':']).next().unwrap_or_default().to_ascii_lowercase();
     if HIDDEN.iter().any(|ending| host.ends_with(ending)) {
-        return Err(format!("`{}` is not on the open web, and only that is asked", cut(&host, 80)));
+        return Err(format!("`{}` is not on the public web, which is required", truncate(&host, 80)));
     }
     let parts: Vec<String> = rest.split(placeholder).map(encoded).collect();
     Ok(Address {
@@ -53,7 +53,8 @@ pub(super) fn address(text: &str, placeholder: &str) -> Result<Address, Reason> 
     })
 }
 
-/// What no address may hold, percent-encoded; braces too, as the tools' HTTP clients do.
+/// Percent-encodes characters that are not allowed in addresses. Braces are encoded too, as the HTTP clients
+/// of the other tools do.
 fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -65,10 +66,10 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// A text as Python's `format` reads it: fields by name, braces doubled.
+/// Returns a text with its fields replaced, as Python's `format` does. Doubled braces stand for single ones.
 ///
 /// # Errors
-/// A brace without its partner, or a field that `value` does not know.
+/// Returns an error if a brace has no partner, or if `value` does not know a field.
 pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, Reason> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -83,10 +84,11 @@ pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) 
         }
         let field = if brace == "{" { rest.split_once('}') } else { None };
         let Some((name, after)) = field else {
-            return Err(format!("a `{brace}` without its partner in `{}`", cut(text, 80)));
+            return Err(format!("an unmatched `{brace}` in `{}`", truncate(text, 80)));
         };
         out.push_str(
-            &value(name).ok_or_else(|| format!("`{{{}}}` is no variable of this list", cut(name, 40)))?,
+            &value(name)
+                .ok_or_else(|| format!("`{{{}}}` is not a variable of this list", truncate(name, 40)))?,
         );
         rest = after;
     }
@@ -98,6 +100,7 @@ pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) 
 mod tests {
     use super::*;
     use crate::modules::keys::OperatorKeys;
+    use crate::modules::pattern::Searches;
     use crate::modules::query::{Query, SearchType};
     use crate::modules::template::{Kind, Saved, Template, Values};
     use proptest::prelude::*;
@@ -105,13 +108,19 @@ mod tests {
     fn filled(template: &str, kind: Kind) -> String {
         let query = Query::parse(SearchType::Username, "a.b").unwrap();
         let (keys, saved) = (OperatorKeys::default(), Saved::new());
-        let values =
-            Values { query: &query, name: query.normal(), keys: Some(&keys), saved: &saved, value: None };
+        let values = Values {
+            query: &query,
+            name: query.normal(),
+            keys: Some(&keys),
+            saved: &saved,
+            value: None,
+            searches: &Searches::default(),
+        };
         Template::parse(template, kind).unwrap().fill(&values).unwrap()
     }
 
     #[test]
-    fn an_address_keeps_what_is_sent() {
+    fn a_converted_address_keeps_its_sent_parts() {
         let made = |text| address(text, "{}").unwrap().template;
         assert_eq!(made("HTTPS://{}.site.example/u v?q={\"a\":\"{}\"}"), {
             "https://{query}.site.example/u%20v?q=%7B\"a\":\"{query}\"%7D"
@@ -122,23 +131,23 @@ mod tests {
             ("https://site.example/", false, true)
         );
         for bad in ["site.example/{}", "ftp://site.example/{}", "", "{}"] {
-            assert!(address(bad, "{}").unwrap_err().contains("is no web address"), "{bad}");
+            assert!(address(bad, "{}").unwrap_err().contains("is not a web address"), "{bad}");
         }
     }
 
     #[test]
-    fn python_fields_are_filled_and_braces_undoubled() {
+    fn python_fields_are_converted_and_doubled_braces_unescaped() {
         let value = |name: &str| (name == "x").then(|| "VALUE".to_owned());
         assert_eq!(python_format("{{ a({x}) }}", value).unwrap(), "{ a(VALUE) }");
-        assert!(python_format("{y}", value).unwrap_err().contains("`{y}` is no variable"));
+        assert!(python_format("{y}", value).unwrap_err().contains("`{y}` is not a variable"));
         for bad in ["{", "a}", "{x", "{{}"] {
-            assert!(python_format(bad, value).unwrap_err().contains("without its partner"), "{bad}");
+            assert!(python_format(bad, value).unwrap_err().contains("unmatched"), "{bad}");
         }
     }
 
     proptest! {
         #[test]
-        fn a_text_means_what_it_meant(text in r"[{}a\\$]{0,12}") {
+        fn a_converted_text_has_the_same_meaning(text in r"[{}a\\$]{0,12}") {
             prop_assert_eq!(filled(&literal(&text), Kind::Plain), text.clone());
             prop_assert_eq!(filled(&template(&text, "{a}"), Kind::Plain), text.replace("{a}", "a.b"));
         }

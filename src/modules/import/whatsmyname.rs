@@ -1,7 +1,8 @@
-//! WhatsMyName: `wmn-data.json`, an object with a list `sites`.
+//! WhatsMyName's `wmn-data.json`: an object with a list `sites`.
 //!
-//! An account is there on status `e_code` with `e_string` in the body, and is not on `m_code` with
-//! `m_string`. Redirects are answers. `{account}` is the name; `post_body` makes a POST.
+//! An account exists if the status is `e_code` and the body contains `e_string`. It is missing if the status
+//! is `m_code` and the body contains `m_string`. Redirects are not followed. `{account}` stands for the
+//! name. With `post_body`, the request is a POST.
 
 use super::draft::{Draft, codes, on_status, words};
 use super::fields::{Fields, Reason};
@@ -11,7 +12,7 @@ use crate::modules::definition::{MatcherEntry, Method};
 
 const NAME: &str = "{account}";
 
-/// The members that an entry may have.
+/// The members that an entry can have.
 pub(super) const MEMBERS: [&str; 14] = [
     "name",
     "uri_check",
@@ -29,18 +30,18 @@ pub(super) const MEMBERS: [&str; 14] = [
     "protection",
 ];
 
-/// Whether the list's authors have left the entry switched on.
+/// Returns whether the list's authors have left the entry enabled.
 pub(super) fn is_enabled(fields: Fields<'_>) -> bool {
     fields.get("valid") != Some(&serde_json::Value::Bool(false))
 }
 
-/// Makes an entry.
+/// Makes a catalogue entry.
 pub(super) fn draft(fields: Fields<'_>) -> Result<Draft, Reason> {
     let check = fields.need("uri_check")?;
     let probe = address(check, NAME)?;
     let body = fields.text("post_body")?.filter(|body| !body.is_empty());
     if !probe.names && !body.is_some_and(|body| body.contains(NAME)) {
-        return Err(format!("neither `uri_check` nor `post_body` holds `{NAME}`"));
+        return Err(format!("neither `uri_check` nor `post_body` contains `{NAME}`"));
     }
     let mut draft = Draft::new(ListKind::WhatsMyName, fields.need("name")?, &probe)?;
     draft.headers(fields.map("headers")?, NAME)?;
@@ -60,7 +61,7 @@ pub(super) fn draft(fields: Fields<'_>) -> Result<Draft, Reason> {
 
 fn post(draft: &mut Draft, body: &str) {
     if draft.header("content-type").is_none() {
-        // As a browser would send such a body.
+        // A browser would send such a body with this type.
         let is_json = body.trim_start().starts_with(['{', '[']);
         let content_type = if is_json { "application/json" } else { "application/x-www-form-urlencoded" };
         draft.changes.push(format!("it names no Content-Type for its body: {content_type} is sent"));
@@ -74,7 +75,7 @@ fn rules(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
     let code = |name: &str| match fields.statuses(name)?[..] {
         [code] => Ok(code),
         [] => Err(format!("`{name}` is missing")),
-        _ => Err(format!("`{name}` holds several codes; one is due")),
+        _ => Err(format!("`{name}` contains several codes; expected one")),
     };
     let (there, missing) = (code("e_code")?, code("m_code")?);
     let (there_text, missing_text) =
@@ -85,15 +86,16 @@ fn rules(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
         draft.entry.miss.push(miss);
     } else {
         match (there_text.is_empty(), missing_text.is_empty()) {
-            (true, true) => return Err("nothing tells an account that is there from one that is not".into()),
+            (true, true) => return Err("nothing distinguishes an existing account from a missing one".into()),
             (true, false) => {
                 hit.no_word = words(&missing_text);
                 draft.entry.miss.push(miss);
             }
             (false, false) => draft.entry.miss.push(miss),
-            // Every page without the mark would be a miss, challenges and empty ones too.
+            // Otherwise every page without the mark would be a miss, even challenge pages and empty pages.
             (false, true) => draft.changes.push(
-                "nothing marks a missing account: a page without `e_string` is unrecognized, no miss".into(),
+                "nothing marks a missing account: a page without `e_string` is unrecognized, not a miss"
+                    .into(),
             ),
         }
     }
@@ -101,7 +103,7 @@ fn rules(draft: &mut Draft, fields: Fields<'_>) -> Result<(), Reason> {
     Ok(())
 }
 
-/// The text that goes with a code.
+/// Returns the texts that belong to a status code.
 fn text_with<'v>(
     draft: &mut Draft,
     code: u16,
@@ -110,7 +112,7 @@ fn text_with<'v>(
 ) -> Result<Vec<&'v str>, Reason> {
     let texts = fields.texts(name)?;
     if matches!(code, 100..200 | 204 | 304) && !texts.is_empty() {
-        draft.changes.push(format!("`{name}` is not looked at: an answer with {code} has no body"));
+        draft.changes.push(format!("`{name}` is ignored: an answer with {code} has no body"));
         return Ok(Vec::new());
     }
     Ok(texts)

@@ -1,27 +1,25 @@
-//! What a probe sends in its body.
+//! The body of a probe's request.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
-use super::multipart;
 use crate::modules::definition::{Method, ProbeEntry};
 use crate::modules::mistake::Mistakes;
 use crate::modules::scope::Scope;
 use crate::modules::template::{FillError, Kind, Template, Values};
 
-/// A compiled body.
+/// The compiled body of a request.
 #[derive(Debug, Clone)]
 pub(super) enum Body {
     Form(Vec<Field>),
-    Multipart(Vec<Field>),
     Json(JsonBody),
-    /// Its `Content-Type` stands among the headers.
+    /// A text body. Its `Content-Type` is one of the probe's headers.
     Text(Template),
 }
 
-/// Name and value.
+/// The name and the value of a form field.
 type Field = (Template, Template);
 
 #[derive(Debug, Clone)]
@@ -32,25 +30,19 @@ pub(super) enum JsonBody {
     Object(Vec<(String, JsonBody)>),
 }
 
-/// Compiles what a probe sends in its body.
+/// Compiles the body of a probe's request.
 pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes) -> Option<Body> {
-    let given = [entry.form.is_some(), entry.multipart.is_some(), entry.json.is_some(), entry.text.is_some()];
+    let given = [entry.form.is_some(), entry.json.is_some(), entry.text.is_some()];
     let count = given.iter().filter(|is_given| **is_given).count();
     if count > 1 {
-        mistakes.add("`form`, `multipart`, `json` and `text` exclude each other: one body a probe");
+        mistakes.add("`form`, `json` and `text` exclude each other: a probe has one body");
     }
     let takes_body = matches!(entry.method, Method::Post | Method::Put);
     if count > 0 && !takes_body {
-        mistakes.add_in("method", format!("{} has no body; say POST or PUT", entry.method.as_str()));
+        mistakes.add_in("method", format!("{} has no body; use POST or PUT", entry.method.as_str()));
     }
     if let Some(form) = &entry.form {
         return mistakes.field("form", |mistakes| Some(Body::Form(fields(form, scope, mistakes))));
-    }
-    if let Some(form) = &entry.multipart {
-        if entry.headers.keys().any(|name| name.eq_ignore_ascii_case("content-type")) {
-            mistakes.add_in("headers", "the `Content-Type` of `multipart` is set by the program");
-        }
-        return mistakes.field("multipart", |mistakes| Some(Body::Multipart(fields(form, scope, mistakes))));
     }
     if let Some(json) = &entry.json {
         return mistakes.field("json", |mistakes| JsonBody::compile(json, scope, mistakes).map(Body::Json));
@@ -58,7 +50,7 @@ pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes
     let text = entry.text.as_deref()?;
     let content_type = entry.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let Some((_, content_type)) = content_type else {
-        mistakes.add_in("text", "say its `Content-Type` among the headers");
+        mistakes.add_in("text", "add a `Content-Type` header");
         return None;
     };
     let template =
@@ -66,7 +58,7 @@ pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes
     if template.is_optional() {
         mistakes.add_in(
             "text",
-            "a key that may be missing (`{config.NAME?}`) has no place here: nothing can be left out of a text",
+            "a key that may be missing (`{config.NAME?}`) is not allowed here: nothing can be left out of a text",
         );
     }
     Some(Body::Text(template))
@@ -82,13 +74,13 @@ fn fields(form: &BTreeMap<String, String>, scope: &Scope, mistakes: &mut Mistake
     fields.collect()
 }
 
-/// The filled fields, without those that hold a missing optional key.
+/// Returns the filled fields, without those that contain a missing optional key.
 fn filled(fields: &[Field], values: &Values<'_>) -> Result<Vec<(String, String)>, FillError> {
     let fill = |(name, value): &Field| Ok((name.fill(values)?, value.fill(values)?));
     fields.iter().filter_map(|field| kept(fill(field))).collect()
 }
 
-/// What is left out is no error here.
+/// Turns the error for a missing optional key into `None`.
 fn kept<T>(result: Result<T, FillError>) -> Option<Result<T, FillError>> {
     match result {
         Err(FillError::LeftOut) => None,
@@ -96,7 +88,7 @@ fn kept<T>(result: Result<T, FillError>) -> Option<Result<T, FillError>> {
     }
 }
 
-/// How values are escaped in a text body of that type.
+/// Returns how values are escaped in a text body of the given content type.
 fn kind_of(content_type: &str) -> Kind {
     let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if media_type.ends_with("json") || media_type.ends_with("javascript") {
@@ -111,18 +103,16 @@ fn kind_of(content_type: &str) -> Kind {
 }
 
 impl Body {
-    /// Every template in it.
+    /// Adds every template of the body to `out`.
     pub(super) fn templates<'t>(&'t self, out: &mut Vec<&'t Template>) {
         match self {
-            Self::Form(fields) | Self::Multipart(fields) => {
-                out.extend(fields.iter().flat_map(|(name, value)| [name, value]));
-            }
+            Self::Form(fields) => out.extend(fields.iter().flat_map(|(name, value)| [name, value])),
             Self::Text(template) => out.push(template),
             Self::Json(json) => json.templates(out),
         }
     }
 
-    /// Its `Content-Type`, and the bytes.
+    /// Returns the `Content-Type` and the bytes of the body.
     pub(super) fn bytes(&self, values: &Values<'_>) -> Result<(String, Vec<u8>), FillError> {
         Ok(match self {
             Self::Form(fields) => {
@@ -130,7 +120,6 @@ impl Body {
                 form.extend_pairs(filled(fields, values)?);
                 ("application/x-www-form-urlencoded".into(), form.finish().into_bytes())
             }
-            Self::Multipart(fields) => multipart::write(&filled(fields, values)?),
             Self::Json(json) => ("application/json".into(), json.fill(values)?.to_string().into_bytes()),
             Self::Text(text) => ("text/plain; charset=utf-8".into(), text.fill(values)?.into_bytes()),
         })

@@ -9,26 +9,23 @@ use crate::modules::template::{FillError, Kind, Template, Values};
 pub(crate) const RESERVED: [&str; 6] =
     ["host", "content-length", "transfer-encoding", "connection", "accept-encoding", "expect"];
 
-/// Compiles the headers of a probe, names as they were written.
+/// Compiles the headers of a probe. The case of their names is kept.
 pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes) -> Vec<(String, Template)> {
     let mut seen: Vec<String> = Vec::new();
     mistakes.field("headers", |mistakes| {
         let headers = entry.headers.iter().filter_map(|(name, text)| {
             let lower = name.to_ascii_lowercase();
-            if !is_token(name) {
-                mistakes.add(format!("`{name}` is no header name"));
-            }
             if RESERVED.contains(&lower.as_str()) {
                 mistakes.add(format!("`{name}` is set by the program"));
             }
             if seen.contains(&lower) {
-                mistakes.add(format!("`{name}` stands twice; upper and lower case are the same"));
+                mistakes.add(format!("`{name}` is repeated; case does not matter"));
             }
             seen.push(lower);
             mistakes.field(name, |mistakes| {
                 let template = scope.template(text, Kind::Header, mistakes)?;
                 if template.texts().any(|text| text.chars().any(|c| c.is_control() || !c.is_ascii())) {
-                    mistakes.add("a header value holds printable ASCII only");
+                    mistakes.add("a header value may contain only printable ASCII");
                 }
                 Some((name.clone(), template))
             })
@@ -37,12 +34,7 @@ pub(super) fn compile(entry: &ProbeEntry, scope: &Scope, mistakes: &mut Mistakes
     })
 }
 
-/// A token of RFC 9110.
-fn is_token(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-}
-
-/// The filled headers, without those that hold a missing optional key.
+/// Returns the filled headers, without those that contain a missing optional key.
 pub(super) fn fill(
     headers: &[(String, Template)],
     values: &Values<'_>,

@@ -1,4 +1,4 @@
-//! A compiled probe: how its request is made and what is saved from its answer.
+//! A compiled probe: makes its request and saves values from its response.
 
 use std::time::Duration;
 
@@ -12,25 +12,22 @@ use super::mistake::Mistakes;
 use super::probe::{Request, Trace};
 use super::render::Waiting;
 use super::scope::Scope;
-use super::template::{FillError, Host, Kind, Saved, Template, Values, Variable, is_name};
+use super::template::{FillError, Host, Kind, Saved, Template, Values, Variable};
 
+mod address;
 mod body;
 mod headers;
-mod multipart;
 mod pages;
 
+use address::check_url;
 use body::Body;
 pub(crate) use headers::RESERVED;
 pub(crate) use pages::Pages;
 
-/// Redirects that `follow` allows.
+/// The maximum number of redirects that are followed if `follow` is set.
 const MAX_REDIRECTS: u8 = 5;
-/// The most bytes of a saved value.
-const MAX_SAVED: usize = 8 * 1024;
-/// How long a feed may be kept, in seconds: a minute to a week.
-const KEEP_SECS: std::ops::RangeInclusive<u32> = 60..=604_800;
 
-/// Why neither `final_url:` nor `absolute_url` go with a key in an address.
+/// The error message for `final_url:` or `absolute_url` if the address contains a key.
 pub(crate) const KEY_IS_TOLD: &str = "`final_url:` and `absolute_url` tell the address that was asked, in which a key stands; \
     send the key in a header, or make the address with `format`";
 
@@ -46,19 +43,19 @@ pub(crate) struct Plan {
     pub(crate) follow: bool,
     pub(crate) save: Vec<(String, Extractor)>,
     pub(crate) fallback: bool,
-    /// How long the answer is shared by all checks.
+    /// The time for which the response is shared by all checks.
     pub(crate) keep: Option<Duration>,
     pub(crate) pages: Option<Pages>,
-    /// What a browser waits for; `None`: no browser.
+    /// The marks that a browser waits for, or `None` for a probe without a browser.
     pub(crate) waiting: Option<Waiting>,
-    /// How much of the answer's body the rules need.
+    /// The number of bytes of the response's body that the rules need.
     pub(crate) body_limit: usize,
-    /// Rules read this answer as JSON.
+    /// Whether rules read this response as JSON.
     pub(crate) wants_json: bool,
 }
 
 impl Plan {
-    /// Compiles a probe; `waiting`, `body_limit` and `wants_json` are set once the rules are known.
+    /// Compiles a probe. `waiting`, `body_limit` and `wants_json` are set once the rules are known.
     pub(crate) fn compile(
         entry: &ProbeEntry,
         selectors: &mut Selectors,
@@ -78,9 +75,6 @@ impl Plan {
         let keep = entry.feed.as_ref().and_then(|feed| compile_feed(feed, entry, body.is_some(), mistakes));
         let save = mistakes.field("save", |mistakes| {
             let saves = entry.save.iter().filter_map(|(name, extractor)| {
-                if !is_name(name) {
-                    mistakes.add(format!("`{name}` is no name; allowed are a-z, 0-9 and `_`, at most 40"));
-                }
                 let compiled = mistakes.field(name, |mistakes| {
                     Extractor::compile(extractor, false, selectors, &reading, mistakes)
                 })?;
@@ -113,14 +107,14 @@ impl Plan {
         (mistakes.count() == before).then_some(plan)
     }
 
-    /// Keys go to whom the entry names, and to nobody else.
+    /// Refuses entries that would send a key to a host that the entry does not name.
     fn guard_keys(&self, mistakes: &mut Mistakes) {
         let key = self.templates().into_iter().flat_map(Template::variables).find_map(|variable| {
             if let Variable::Config { name, .. } = variable { Some(name.as_str()) } else { None }
         });
         if let (Some(key), Some(who)) = (key, self.url.host_is_of()) {
             let message = format!(
-                "{who} says which host is asked, and it would get `{{config.{key}}}`; spell the host out, or leave the key away"
+                "{who} decides which host is contacted and would receive `{{config.{key}}}`; write the host literally or remove the key"
             );
             mistakes.add_in("url", message);
         }
@@ -130,19 +124,19 @@ impl Plan {
         }
     }
 
-    /// Whether a key stands in where it is sent.
+    /// Returns whether the address of the request contains a key.
     pub(crate) fn has_key_in_address(&self) -> bool {
         let urls = [Some(&self.url), self.pages.as_ref().and_then(Pages::template)];
         let mut variables = urls.into_iter().flatten().flat_map(Template::variables);
         variables.any(|variable| matches!(variable, Variable::Config { .. }))
     }
 
-    /// Where it is sent; `None` where a value is missing.
+    /// Returns the address to which the request is sent. Returns `None` if a value is missing.
     pub(crate) fn address(&self, values: &Values<'_>) -> Option<Url> {
         Url::parse(&self.url.fill(values).ok()?).ok()
     }
 
-    /// Fills everything in. Nothing half-filled ever leaves here.
+    /// Returns the request with all values filled in. Returns an error if any value is missing.
     pub(crate) fn request(
         &self,
         values: &Values<'_>,
@@ -180,21 +174,17 @@ impl Plan {
         })
     }
 
-    /// Adds what is to be saved from this probe's answer.
+    /// Saves values from the response of this probe.
     pub(crate) fn save(&self, reading: &Reading<'_, '_>, saved: &mut Saved) {
         let found: Vec<(String, String)> = self
             .save
             .iter()
-            .filter_map(|(name, extractor)| {
-                let text = extractor.text(reading)?;
-                let text = text.trim();
-                (!text.is_empty() && text.len() <= MAX_SAVED).then(|| (name.clone(), text.to_owned()))
-            })
+            .filter_map(|(name, extractor)| Some((name.clone(), extractor.saved(reading)?)))
             .collect();
         saved.extend(found);
     }
 
-    /// Keys and saved values that its request asks for.
+    /// Returns all templates of the request, which determine the keys and saved values that it needs.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         let mut templates = vec![&self.url];
         templates.extend(self.headers.iter().map(|(_, template)| template));
@@ -203,20 +193,6 @@ impl Plan {
         }
         templates.extend(self.pages.as_ref().and_then(Pages::template));
         templates
-    }
-}
-
-/// Tries the address with examples in its slots.
-fn check_url(url: &Template, mistakes: &mut Mistakes) {
-    let example = url.example();
-    match Url::parse(&example) {
-        Err(error) => mistakes.add(format!("`{example}` (filled with an example) is no URL: {error}")),
-        Ok(parsed) => {
-            let host = parsed.host_str().unwrap_or_default();
-            if parsed.host().is_none() || (!host.contains('.') && !host.contains("example")) {
-                mistakes.add(format!("`{host}` is no public host name"));
-            }
-        }
     }
 }
 
@@ -229,9 +205,6 @@ fn compile_feed(
     mistakes.field("feed", |mistakes| {
         if entry.method != Method::Get || has_body || entry.via != Via::Http {
             mistakes.add("a feed is fetched with GET over HTTP, without a body");
-        }
-        if !KEEP_SECS.contains(&feed.keep_s) {
-            mistakes.add_in("keep_s", "allowed are 60 to 604800 (a week)");
         }
         Some(Duration::from_secs(feed.keep_s.into()))
     })

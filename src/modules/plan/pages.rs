@@ -1,8 +1,8 @@
-//! Which request leads to the next page.
+//! Requests for further pages of a response.
 
 use url::Url;
 
-use super::MAX_SAVED;
+use super::address::check_url;
 use crate::modules::definition::{Method, PagesEntry, ProbeEntry, Via};
 use crate::modules::extract::Reading;
 use crate::modules::extract::extractor::Extractor;
@@ -12,9 +12,7 @@ use crate::modules::probe::Request;
 use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template, Values, Variable};
 
-/// The most pages that an entry may ask for.
-const MOST: u32 = 20;
-/// Pages of an entry that does not say how many.
+/// The default maximum number of pages.
 const USUAL: u32 = 5;
 
 /// A compiled [`PagesEntry`].
@@ -22,12 +20,12 @@ const USUAL: u32 = 5;
 pub(crate) struct Pages {
     next: Extractor,
     url: Option<Template>,
-    /// The first page included.
+    /// The maximum number of pages, including the first.
     pub(crate) most: usize,
 }
 
 impl Pages {
-    /// Compiles `pages` of a probe with this address; `reading` is what its extractor may ask for.
+    /// Compiles the `pages` of a probe with this address. `reading` is the scope of its extractor.
     pub(super) fn compile(
         entry: &ProbeEntry,
         probe_url: &Template,
@@ -38,9 +36,6 @@ impl Pages {
         let PagesEntry { next, url, most } = entry.pages.as_ref()?;
         mistakes.field("pages", |mistakes| {
             check_probe(entry, mistakes);
-            if most.is_some_and(|most| !(2..=MOST).contains(&most)) {
-                mistakes.add_in("most", format!("allowed are 2 to {MOST}, the first page included"));
-            }
             let next = mistakes.field("next", |mistakes| {
                 let next = Extractor::compile(next, false, selectors, reading, mistakes)?;
                 if next.probe.is_some() {
@@ -59,15 +54,14 @@ impl Pages {
         })
     }
 
-    /// What leads to the page after the one that is read.
+    /// Returns the text that leads to the page after the one that is read.
     pub(crate) fn next(&self, reading: &Reading<'_, '_>) -> Option<String> {
-        let text = self.next.text(reading)?;
-        let text = text.trim();
-        (!text.is_empty() && text.len() <= MAX_SAVED).then(|| text.to_owned())
+        self.next.saved(reading)
     }
 
-    /// The request for the page that `next` leads to from the page at `here`, made from the probe's own;
-    /// `None`: it is no address of the probe's own host.
+    /// Returns the request for the page to which `next` leads from the page at `here`. It is a copy of the
+    /// probe's own request with another address. Returns `None` if the address is not on the host of the
+    /// probe.
     pub(crate) fn request(
         &self,
         next: &str,
@@ -89,7 +83,8 @@ impl Pages {
     }
 }
 
-/// The address that a page names, with the page's own scheme: servers behind a proxy often say `http`.
+/// Returns the address that a page names, with the scheme of the page. Servers behind a proxy often write
+/// `http`.
 fn beside(here: &Url, next: &str) -> Option<Url> {
     let mut url = here.join(next).ok()?;
     if !matches!(url.scheme(), "http" | "https") || !url.username().is_empty() || url.password().is_some() {
@@ -102,17 +97,17 @@ fn beside(here: &Url, next: &str) -> Option<Url> {
     Some(url)
 }
 
-/// Whether `url` is on the host of the probe's own request: that one gets the same headers, keys included.
+/// Returns whether `url` is on the host of the probe's own request, since it gets the same headers,
+/// including keys.
 fn is_own(first: &Url, url: &Url) -> bool {
     let is_downgrade = first.scheme() == "https" && url.scheme() != "https";
     first.host() == url.host() && first.port() == url.port() && !is_downgrade
 }
 
 fn check_probe(entry: &ProbeEntry, mistakes: &mut Mistakes) {
-    let has_body =
-        entry.form.is_some() || entry.multipart.is_some() || entry.json.is_some() || entry.text.is_some();
+    let has_body = entry.form.is_some() || entry.json.is_some() || entry.text.is_some();
     if entry.method != Method::Get || has_body || entry.via != Via::Http {
-        mistakes.add("pages are asked for with GET over HTTP, without a body; so must be the first one");
+        mistakes.add("pages are requested with GET over HTTP and without a body, and so must the first one");
     }
     if entry.feed.is_some() {
         mistakes.add("`feed` and `pages` exclude each other: a feed is one document");
@@ -122,9 +117,9 @@ fn check_probe(entry: &ProbeEntry, mistakes: &mut Mistakes) {
 fn compile_url(text: &str, probe_url: &Template, scope: &Scope, mistakes: &mut Mistakes) -> Option<Template> {
     let scope = Scope { allows_page: true, ..scope.clone() };
     let url = scope.template(text, Kind::Url, mistakes)?;
-    super::check_url(&url, mistakes);
+    check_url(&url, mistakes);
     if !url.variables().any(|variable| *variable == Variable::Page) {
-        mistakes.add("it holds no `{page}`: it would lead to one page again and again");
+        mistakes.add("it must contain `{page}`: otherwise it leads to the same page again");
     }
     if url.host() != probe_url.host() {
         mistakes.add("it leads to another host than the probe's `url`");

@@ -1,31 +1,33 @@
-//! Domain names.
+//! Validation and normal form of domain names.
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 use psl::Type;
 
-/// The most bytes of a domain name, without a trailing dot (RFC 1035).
+/// The maximum length of a domain name in bytes, without a trailing dot (RFC 1035).
 pub const MAX_BYTES: usize = 253;
 
-/// The most bytes of a label (RFC 1035).
+/// The maximum length of a label in bytes (RFC 1035).
 const MAX_LABEL_BYTES: usize = 63;
 
 pub(super) const ALLOWED: &str =
     "a public domain name such as example.com, or the http(s) address of a page there";
 
-/// Names that are no names of the public DNS: RFC 6761, 6762, 7686, 8375, 9476, ICANN's `.internal`, and
-/// `.arpa`, which holds infrastructure. (`example.com` and its like are real, registered names.)
+/// Top-level names outside the public DNS: those of RFC 6761, 6762, 7686, 8375 and 9476, ICANN's
+/// `.internal`, and `.arpa`, which is for infrastructure. Names such as `example.com` are registered and
+/// therefore allowed.
 const SPECIAL_USE: [&str; 9] =
     ["alt", "arpa", "example", "internal", "invalid", "local", "localhost", "onion", "test"];
 
-/// The normal form of a domain, a domain with a trailing dot, or the address of a page there.
+/// Returns the normal form of a domain, of a domain with a trailing dot, or of the domain in a page's
+/// address.
 ///
 /// # Errors
-/// Says what is wrong, without repeating the text.
+/// Returns a description of the mistake, which does not repeat the text.
 pub fn normalize(text: &str) -> Result<String, String> {
     normalize_host(host_of(text)?)
 }
 
-/// The host of what was pasted: scheme, user, port, path, query and fragment off.
+/// Returns the host of a pasted text, without scheme, user, port, path, query and fragment.
 fn host_of(text: &str) -> Result<&str, String> {
     let (rest, is_address) = match text.split_once("://") {
         Some((scheme, rest)) if is_scheme(scheme) => {
@@ -36,11 +38,11 @@ fn host_of(text: &str) -> Result<&str, String> {
         }
         _ => text.strip_prefix("//").map_or((text, false), |rest| (rest, true)),
     };
-    // Browsers read a backslash as a slash: so do we, else they and we would see different hosts.
+    // Browsers treat a backslash as a slash. This program must see the host that a browser would see.
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = match authority.rsplit_once('@') {
         Some((_, host)) if is_address => host,
-        Some(_) => return Err("the domain holds an '@', like an email address".into()),
+        Some(_) => return Err("the domain contains an '@', like an email address".into()),
         None => authority,
     };
     strip_port(host)
@@ -63,12 +65,12 @@ fn strip_port(host: &str) -> Result<&str, String> {
     }
 }
 
-/// The normal form of a bare host: IDNA-encoded, lower case, no trailing dot.
+/// Returns the normal form of a host: IDNA-encoded, in lower case, without a trailing dot.
 pub(super) fn normalize_host(host: &str) -> Result<String, String> {
     let ascii = Uts46::new()
         .to_ascii(host.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Ignore)
         .map_err(|_| {
-            "the domain holds a character or a hyphen that is not allowed there, or is no valid international name"
+            "the domain contains a character or a hyphen that is not allowed there, or is not a valid international name"
                 .to_owned()
         })?;
     let name = ascii.strip_suffix('.').unwrap_or(&ascii);
@@ -114,16 +116,18 @@ fn check_lengths(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a last label makes the host an IPv4 address to the URL standard ("ends in a number").
+/// Returns whether a last label makes the host an IPv4 address according to the URL standard ("ends in a
+/// number").
 fn is_number(label: &str) -> bool {
     label.bytes().all(|b| b.is_ascii_digit())
         || label.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// The registrable part of a normal-form domain: `example.co.uk` of `www.example.co.uk`.
+/// Returns the registrable part of a domain in normal form, such as `example.co.uk` for `www.example.co.uk`.
 ///
-/// Names of the list's private division (`github.io`) are suffixes too, but registered by someone: asked
-/// for themselves, they count by the ICANN division. `None` for a suffix of that division.
+/// Suffixes in the private section of the Public Suffix List, such as `github.io`, are registered domains
+/// themselves. For such a suffix alone, only the ICANN section counts. Returns `None` for a suffix in the
+/// ICANN section.
 pub fn registrable(domain: &str) -> Option<&str> {
     if let Some(found) = psl::domain_str(domain) {
         return Some(found);

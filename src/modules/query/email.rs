@@ -1,21 +1,21 @@
-//! Email addresses.
+//! Validation and normal form of email addresses.
 
 use super::domain;
 
-/// The most bytes of a local part (RFC 5321).
+/// The maximum length of a local part in bytes (RFC 5321).
 pub const MAX_LOCAL_BYTES: usize = 64;
 
-/// The most bytes of an address: what fits a path of RFC 5321.
+/// The maximum length of an address in bytes, as limited by the path of RFC 5321.
 pub const MAX_BYTES: usize = 254;
 
 pub(super) const ALLOWED: &str = "an email address such as name+tag@example.com: at most 64 bytes of ASCII letters, digits and \
      !#$%&'*+-/=?^_`{|}~ in parts joined by single dots, then '@' and a public domain name";
 
-/// The normal form: the local part as it is (case is the receiving host's affair), the domain
-/// lower-cased and IDNA-encoded.
+/// Returns the normal form of an email address. The local part is unchanged, since only the receiving host
+/// knows whether its case matters. The domain is in lower case and IDNA-encoded.
 ///
 /// # Errors
-/// Says what is wrong, without repeating the text.
+/// Returns a description of the mistake, which does not repeat the text.
 pub fn normalize(text: &str) -> Result<String, String> {
     let (local, host) = text.rsplit_once('@').ok_or("the email address has no '@'")?;
     check_local(local)?;
@@ -27,7 +27,7 @@ pub fn normalize(text: &str) -> Result<String, String> {
     Ok(format!("{local}@{domain}"))
 }
 
-/// A dot-atom of RFC 5322: no quotes, no comments, ASCII.
+/// Checks that the local part is a dot-atom (RFC 5322) in ASCII, without quotes and comments.
 fn check_local(local: &str) -> Result<(), String> {
     if local.is_empty() {
         return Err("there is nothing before the '@'".into());
@@ -40,7 +40,7 @@ fn check_local(local: &str) -> Result<(), String> {
     }
     if let Some(at) = local.chars().position(|c| c != '.' && !is_atext(c)) {
         return Err(format!(
-            "the part before the '@' holds a character that is not allowed (character {})",
+            "the part before the '@' contains a character that is not allowed (character {})",
             at + 1
         ));
     }

@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`username`] | one leading `@` off, composed form (NFC) |
-//! | [`domain`] | host of whatever was pasted, IDNA-encoded, with a registrable part |
-//! | [`email`] | dot-atom local part, domain as above |
+//! | [`username`] | usernames, in composed form (NFC) and without a leading `@` |
+//! | [`domain`] | domains, IDNA-encoded, also from the address of a page |
+//! | [`email`] | email addresses with a dot-atom local part |
 //!
-//! A normal form is a fixed point: parsed again, it stays what it is.
+//! Parsing a normal form again gives the same normal form.
 
 pub mod domain;
 pub mod email;
@@ -17,15 +17,19 @@ mod tests;
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The most bytes of a query that are looked at. A pasted address of a page fits; a book does not.
+/// The maximum length of a query in bytes. It is enough for a pasted page address.
 pub const MAX_QUERY_BYTES: usize = 1024;
 
-/// What is looked up: a domain name, an email address or a username.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+/// The type of a query: a domain name, an email address or a username.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum SearchType {
     /// A domain name.
     Domain,
@@ -36,10 +40,10 @@ pub enum SearchType {
 }
 
 impl SearchType {
-    /// All of them, in the order that the contract lists them.
+    /// All search types, in the order in which the API lists them.
     pub const ALL: [Self; 3] = [Self::Domain, Self::Email, Self::Username];
 
-    /// `domain`, `email` or `username`.
+    /// Returns the name of the type: `domain`, `email` or `username`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Domain => "domain",
@@ -48,14 +52,14 @@ impl SearchType {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type with the given name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// What a text that somebody typed looks like: a domain or the address of a page there (see [`domain`]) is a
-    /// domain, what has an `@` behind its beginning is an email address, all else is a username. It need not be a
-    /// valid query of that type.
+    /// Returns the type that a typed text most likely has. A domain or the address of a page (see
+    /// [`domain`]) is a domain. A text with an `@` after its first character is an email address. Everything
+    /// else is a username. The text need not be a valid query of that type.
     pub fn recognized(text: &str) -> Self {
         if Query::parse(Self::Domain, text).is_ok() {
             Self::Domain
@@ -66,7 +70,7 @@ impl SearchType {
         }
     }
 
-    /// What a query of this type may be, for error messages.
+    /// Returns a description of the valid queries of this type, for error messages.
     pub fn allowed(self) -> &'static str {
         match self {
             Self::Domain => domain::ALLOWED,
@@ -82,7 +86,7 @@ impl fmt::Display for SearchType {
     }
 }
 
-/// A valid query: what the caller sent, and the normal form that is searched.
+/// A valid query: the text that the caller sent, and the normal form that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     search_type: SearchType,
@@ -90,12 +94,13 @@ pub struct Query {
     normal: String,
 }
 
-/// Why a text is no query of its type. The display text is for the caller and never repeats the query.
+/// The error for a text that is not a valid query of its type. Its display text is meant for the caller and
+/// never repeats the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryError {
-    /// What is wrong.
+    /// A description of the mistake.
     pub message: String,
-    /// What is allowed.
+    /// A description of the values that are allowed.
     pub allowed: &'static str,
 }
 
@@ -108,37 +113,37 @@ impl fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 impl Query {
-    /// Checks `raw` against the rules of its type and makes its normal form.
+    /// Validates `raw` by the rules of its type and computes its normal form.
     ///
     /// # Errors
-    /// Says what is wrong and what is allowed.
+    /// Returns a description of the mistake and of the allowed values.
     pub fn parse(search_type: SearchType, raw: &str) -> Result<Self, QueryError> {
         let normal = normal_form(search_type, raw)
             .map_err(|message| QueryError { message, allowed: search_type.allowed() })?;
         Ok(Self { search_type, raw: raw.to_owned(), normal })
     }
 
-    /// What kind of query it is.
+    /// Returns the type of the query.
     pub fn search_type(&self) -> SearchType {
         self.search_type
     }
 
-    /// What the caller sent.
+    /// Returns the text that the caller sent.
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// What is searched.
+    /// Returns the normal form that is searched.
     pub fn normal(&self) -> &str {
         &self.normal
     }
 
-    /// Whether the normal form is ASCII: modules that take no other script are skipped for the rest.
+    /// Returns whether the normal form is ASCII. Modules that accept only ASCII are skipped otherwise.
     pub fn has_only_ascii(&self) -> bool {
         self.normal.is_ascii()
     }
 
-    /// The part before the `@` of an email address.
+    /// Returns the part of an email address before the `@`.
     pub fn local(&self) -> Option<&str> {
         match self.search_type {
             SearchType::Email => self.normal.rsplit_once('@').map(|(local, _)| local),
@@ -146,7 +151,7 @@ impl Query {
         }
     }
 
-    /// The domain of an email address, or the domain itself (lower case, IDNA-encoded).
+    /// Returns the domain of an email address, or the domain itself, in lower case and IDNA-encoded.
     pub fn domain(&self) -> Option<&str> {
         match self.search_type {
             SearchType::Email => self.normal.rsplit_once('@').map(|(_, domain)| domain),
@@ -155,7 +160,7 @@ impl Query {
         }
     }
 
-    /// The registrable part of [`Self::domain`]: `example.co.uk` of `www.example.co.uk`.
+    /// Returns the registrable part of [`Self::domain`], such as `example.co.uk` for `www.example.co.uk`.
     pub fn registrable(&self) -> Option<&str> {
         self.domain().and_then(domain::registrable)
     }
@@ -170,7 +175,7 @@ fn normal_form(search_type: SearchType, raw: &str) -> Result<String, String> {
         return Err("the query is empty".into());
     }
     if let Some(at) = text.chars().position(is_invisible) {
-        return Err(format!("the query holds a control or invisible character (character {})", at + 1));
+        return Err(format!("the query contains a control or invisible character (character {})", at + 1));
     }
     match search_type {
         SearchType::Username => username::normalize(text),
@@ -179,8 +184,8 @@ fn normal_form(search_type: SearchType, raw: &str) -> Result<String, String> {
     }
 }
 
-/// Control characters, and those that show nothing or turn the direction of text: two queries that
-/// look the same would not be the same.
+/// Returns whether a character is a control character, is invisible, or changes the direction of text. With
+/// such characters, two different queries could look equal.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -9,7 +9,7 @@ fn normal(search_type: SearchType, raw: &str) -> String {
         .unwrap_or_else(|e| panic!("{raw:?}: {e}"))
 }
 
-/// Every refusal is for its own reason and gives nothing of the query away.
+/// Asserts that each text is refused for the given reason, and that the error does not reveal the query.
 fn refused(search_type: SearchType, table: &[(&str, &str)]) {
     for (raw, why) in table {
         let error = Query::parse(search_type, raw).expect_err(raw);
@@ -42,7 +42,7 @@ fn usernames_have_a_normal_form() {
 }
 
 #[test]
-fn what_is_no_username_is_refused() {
+fn invalid_usernames_are_refused() {
     let (long, wide, huge) = ("a".repeat(65), "名".repeat(65), "a".repeat(1025));
     refused(
         Username,
@@ -120,7 +120,7 @@ fn domains_have_a_normal_form() {
 }
 
 #[test]
-fn what_is_no_domain_is_refused() {
+fn invalid_domains_are_refused() {
     let label = format!("{}.com", "a".repeat(64));
     let long = format!("{}com", "abcdefg.".repeat(32));
     let encoded = format!("{}.com", "ü".repeat(60));
@@ -180,7 +180,7 @@ fn what_is_no_domain_is_refused() {
 }
 
 #[test]
-fn an_ip_address_in_any_spelling_is_no_domain() {
+fn an_ip_address_in_any_spelling_is_not_a_domain() {
     refused(
         Domain,
         &[
@@ -232,7 +232,7 @@ fn emails_have_a_normal_form() {
 }
 
 #[test]
-fn what_is_no_email_is_refused() {
+fn invalid_emails_are_refused() {
     let local = format!("{}@example.com", "a".repeat(65));
     let long = format!("{}@{}com", "a".repeat(60), "abcdefg.".repeat(24));
     refused(
@@ -262,7 +262,7 @@ fn what_is_no_email_is_refused() {
 }
 
 #[test]
-fn a_private_suffix_is_registrable_by_the_public_division() {
+fn a_private_suffix_counts_as_a_registrable_domain() {
     for (name, expected) in [
         ("www.example.com", Some("example.com")),
         ("a.me.github.io", Some("me.github.io")),
@@ -276,7 +276,7 @@ fn a_private_suffix_is_registrable_by_the_public_division() {
     }
 }
 
-/// Texts that come near to queries, so that many of them are accepted.
+/// Returns a strategy for texts that resemble queries, so that many of them are valid.
 fn near() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -288,7 +288,7 @@ fn near() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn parsing_never_panics_and_a_normal_form_stays_itself(raw in near()) {
+    fn parsing_never_panics_and_is_idempotent(raw in near()) {
         for kind in SearchType::ALL {
             if let Ok(query) = Query::parse(kind, &raw) {
                 let normal = query.normal();
@@ -302,7 +302,7 @@ proptest! {
     }
 
     #[test]
-    fn the_parts_of_an_email_make_it_up_again(raw in near()) {
+    fn the_parts_of_an_email_join_to_the_whole(raw in near()) {
         if let Ok(query) = Query::parse(Email, &raw) {
             let joined = format!("{}@{}", query.local().unwrap(), query.domain().unwrap());
             prop_assert_eq!(joined, query.normal());
@@ -311,7 +311,7 @@ proptest! {
 }
 
 #[test]
-fn a_type_is_recognized_from_what_was_typed() {
+fn the_type_of_a_query_is_recognized() {
     for (text, want) in [
         ("octocat", SearchType::Username),
         ("@octocat", SearchType::Username),

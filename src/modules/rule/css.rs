@@ -1,4 +1,4 @@
-//! Conditions on the elements that a selector finds.
+//! Conditions on the elements that a CSS selector finds.
 
 use crate::modules::answer::Answer;
 use crate::modules::definition::{CssCondition, CssRule};
@@ -21,7 +21,7 @@ pub(crate) struct CssMatcher {
 }
 
 impl CssMatcher {
-    /// Compiles a rule; `None` after noting what is wrong.
+    /// Compiles a rule. If it is invalid, adds the errors to `mistakes` and returns `None`.
     pub(crate) fn compile(
         rule: &CssRule,
         selectors: &mut Selectors,
@@ -45,7 +45,8 @@ impl CssMatcher {
         Some(Self { selector, exists: condition.exists, attribute, matches, equals_query, label })
     }
 
-    /// Whether the rule holds on the page. Of a page that was cut off, nobody knows what is not there.
+    /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to
+    /// be missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let page = answer.page();
         let is_found = page.elements(self.selector).iter().any(|element| {
@@ -65,7 +66,8 @@ impl CssMatcher {
         }
     }
 
-    /// `is_cut`: the element's text may go on where the page was cut off.
+    /// Returns whether a text meets the conditions. `is_cut` says whether the element's text may continue
+    /// after the cut of the page.
     fn fits(&self, text: &str, is_cut: bool, values: &Values<'_>) -> bool {
         let matches = self.matches.as_ref().is_none_or(|pattern| pattern.is_found_in(text, is_cut, values));
         let trimmed = text.trim();
@@ -87,7 +89,7 @@ impl CssMatcher {
                     .is_some_and(super::super::template::Template::shows_query))
     }
 
-    /// Whether an element must be the query.
+    /// Returns whether an element must equal the query.
     pub(crate) fn proves_name(&self) -> bool {
         self.exists && self.equals_query == Some(true)
     }

@@ -1,4 +1,4 @@
-//! Whether the head of a page shows the name.
+//! A condition on whether the head of a page contains the name.
 
 use url::form_urlencoded;
 
@@ -6,10 +6,10 @@ use crate::modules::answer::Answer;
 use crate::modules::html::{SelectorId, Selectors};
 use crate::modules::text::holds_name;
 
-/// `<meta>`s in which a page says whose it is.
+/// The `<meta>` elements that name the owner of a page.
 const METAS: [&str; 3] = ["og:title", "og:url", "profile:username"];
 
-/// A compiled `shows_query`.
+/// A compiled `shows_query` condition.
 #[derive(Debug, Clone)]
 pub(super) struct HeadMatcher {
     canonical: SelectorId,
@@ -20,8 +20,8 @@ impl HeadMatcher {
         Ok(Self { canonical: selectors.add("link[rel~=\"canonical\" i]", Some("href"))? })
     }
 
-    /// Whether the name stands in the head as a whole word. Of a title that was cut off, nobody knows how
-    /// its last word ends.
+    /// Returns whether the name appears in the head as a whole word. If the page was cut off, its title is
+    /// ignored, since its last word may be incomplete.
     pub(super) fn holds(&self, answer: &Answer<'_>, name: &str) -> bool {
         let page = answer.page();
         let addresses = page.elements(self.canonical).iter().filter_map(|link| link.attribute("href"));

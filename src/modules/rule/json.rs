@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::modules::answer::Answer;
-use crate::modules::definition::JsonRule;
+use crate::modules::definition::{JsonRule, JsonType};
 use crate::modules::mistake::Mistakes;
 use crate::modules::pattern::Pattern;
 use crate::modules::pointer::Pointer;
@@ -18,11 +17,11 @@ use crate::modules::text::same_name;
 pub(crate) struct JsonMatcher {
     at: Pointer,
     exists: Option<bool>,
-    /// One and the same value fulfils all of these.
+    /// The tests that a single value must all pass.
     positive: Vec<Test>,
-    /// No value fulfils any of these.
+    /// The tests that no value may pass.
     negative: Vec<Test>,
-    /// For people: `/login equals_query`.
+    /// The description for people, such as `/login equals_query`.
     label: String,
     echoes_query: bool,
 }
@@ -42,27 +41,8 @@ enum Test {
     Matches(Pattern),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum JsonType {
-    String,
-    Number,
-    Boolean,
-    Array,
-    Object,
-    Null,
-}
-
-const TYPES: [(&str, JsonType); 6] = [
-    ("string", JsonType::String),
-    ("number", JsonType::Number),
-    ("boolean", JsonType::Boolean),
-    ("array", JsonType::Array),
-    ("object", JsonType::Object),
-    ("null", JsonType::Null),
-];
-
 impl JsonMatcher {
-    /// Compiles a rule; `None` after noting what is wrong.
+    /// Compiles a rule. If it is invalid, adds the errors to `mistakes` and returns `None`.
     pub(crate) fn compile(rule: &JsonRule, scope: &Scope, mistakes: &mut Mistakes) -> Option<Self> {
         let before = mistakes.count();
         let at = mistakes.field("at", |mistakes| mistakes.take(Pointer::parse(&rule.at)));
@@ -87,8 +67,7 @@ impl JsonMatcher {
         let equals_template = template("equals_template", &rule.equals_template, mistakes);
         let shows_query = equals_template.as_ref().is_some_and(Template::shows_query);
         note("equals_template", equals_template.map(Test::Template), true);
-        let json_type = rule.json_type.as_deref().and_then(|name| json_type(name, mistakes));
-        note("type", json_type.map(Test::Type), true);
+        note("type", rule.json_type.map(Test::Type), true);
         note("min_length", rule.min_length.map(Test::MinLength), true);
         note("max_length", rule.max_length.map(Test::MaxLength), true);
         note("above", rule.above.map(Test::Above), true);
@@ -108,7 +87,7 @@ impl JsonMatcher {
             words.push(if rule.exists == Some(true) { "exists" } else { "missing" }.to_owned());
         }
         if words.is_empty() && mistakes.count() == before {
-            mistakes.add("no condition beside `at` (an empty `any_of` is none); say `\"exists\": true`, or what the value must be");
+            mistakes.add("no condition beside `at` (an empty `any_of` is none); add `\"exists\": true` or a condition on the value");
         }
         if mistakes.count() > before {
             return None;
@@ -119,8 +98,8 @@ impl JsonMatcher {
         Some(Self { at: at?, exists: rule.exists, positive, negative, label, echoes_query })
     }
 
-    /// Whether the rule holds on `root`. Of more values than a pointer selects, nobody knows what is not
-    /// among them.
+    /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
+    /// can be proved to be missing.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
         let (selected, is_whole) = self.at.select_known(root);
         if !is_whole && (self.exists == Some(false) || !self.negative.is_empty()) {
@@ -135,42 +114,25 @@ impl JsonMatcher {
             && !selected.iter().any(|found| self.negative.iter().any(|test| test.holds(found.value, values)))
     }
 
-    /// Whether the rule holds on the scripts of a page: on the first that has its pointer, or, where none
-    /// has, on nothing. A page without JSON in scripts is no answer to it at all.
-    pub(crate) fn holds_in_scripts(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let Some(root) = answer.script(&self.at) else {
-            return !answer.scripts().is_empty()
-                && answer.has_all_scripts()
-                && self.holds(&Value::Null, values);
-        };
-        // What was not read might have more than null.
-        let is_told = self.at.select(root).iter().any(|found| !found.value.is_null());
-        (is_told || answer.has_all_scripts()) && self.holds(root, values)
-    }
-
-    /// For evidence: pointer and conditions.
+    /// Returns the pointer and the conditions, for the evidence of a result.
     pub(crate) fn label(&self) -> &str {
         &self.label
     }
 
-    /// Whether it holds only where the answer repeats the query.
+    /// Returns whether the rule holds only if the response repeats the query.
     pub(crate) fn echoes_query(&self) -> bool {
         self.echoes_query
     }
 
-    /// Whether it can hold on a value only (not where nothing is).
+    /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.exists != Some(true) && self.positive.iter().all(Test::is_bare)
+    }
+
+    /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
         !self.positive.is_empty() || self.exists == Some(true)
     }
-}
-
-fn json_type(name: &str, mistakes: &mut Mistakes) -> Option<JsonType> {
-    let known = TYPES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    if known.is_none() {
-        let allowed: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
-        mistakes.add_in("type", format!("`{name}` is no JSON type; allowed are {}", allowed.join(", ")));
-    }
-    known
 }
 
 impl Test {
@@ -181,7 +143,7 @@ impl Test {
             Self::Query => as_text(value).is_some_and(|text| same_name(&text, values.name)),
             Self::Template(template) => as_text(value)
                 .is_some_and(|text| template.fill(values).is_ok_and(|wanted| same_name(&text, &wanted))),
-            Self::Type(kind) => type_of(value) == *kind,
+            Self::Type(kind) => JsonType::of(value) == *kind,
             Self::MinLength(least) => length(value).is_some_and(|length| length >= *least),
             Self::MaxLength(most) => length(value).is_some_and(|length| length <= *most),
             Self::Above(bound) => value.as_f64().is_some_and(|number| number > *bound),
@@ -190,17 +152,39 @@ impl Test {
             Self::Matches(pattern) => value.as_str().is_some_and(|text| pattern.is_found(text, values)),
         }
     }
+
+    /// Returns whether an empty value or each value of some type passes.
+    fn is_bare(&self) -> bool {
+        match self {
+            Self::Null(wanted) => *wanted,
+            Self::AnyOf(list) => list.iter().all(is_empty),
+            Self::Type(_) => true,
+            Self::MaxLength(most) => *most == 0,
+            Self::Below(bound) => *bound <= 1.0,
+            Self::Query
+            | Self::Template(_)
+            | Self::MinLength(_)
+            | Self::Above(_)
+            | Self::Contains(_)
+            | Self::Matches(_) => false,
+        }
+    }
 }
 
-/// `1` and `1.0` are equal, as JSON knows one kind of number.
-pub(super) fn equals(one: &Value, other: &Value) -> bool {
-    // Two integers are compared as such: as floats, large ones would run together.
+/// Returns whether a value is null, zero or without content.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || length(value) == Some(0) || value.as_f64() == Some(0.0)
+}
+
+/// Returns whether two values are equal. `1` equals `1.0`, since JSON has one type of number.
+fn equals(one: &Value, other: &Value) -> bool {
+    // Two integers are compared as integers, since large ones may become equal as floats.
     one == other
         || ((one.is_f64() || other.is_f64())
             && matches!((one.as_f64(), other.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
 }
 
-pub(super) fn contains(value: &Value, wanted: &str) -> bool {
+fn contains(value: &Value, wanted: &str) -> bool {
     match value {
         Value::String(text) => text.contains(wanted),
         Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted)),
@@ -208,7 +192,7 @@ pub(super) fn contains(value: &Value, wanted: &str) -> bool {
     }
 }
 
-pub(super) fn length(value: &Value) -> Option<usize> {
+fn length(value: &Value) -> Option<usize> {
     match value {
         Value::String(text) => Some(text.chars().count()),
         Value::Array(elements) => Some(elements.len()),
@@ -217,18 +201,7 @@ pub(super) fn length(value: &Value) -> Option<usize> {
     }
 }
 
-fn type_of(value: &Value) -> JsonType {
-    match value {
-        Value::Null => JsonType::Null,
-        Value::Bool(_) => JsonType::Boolean,
-        Value::Number(_) => JsonType::Number,
-        Value::String(_) => JsonType::String,
-        Value::Array(_) => JsonType::Array,
-        Value::Object(_) => JsonType::Object,
-    }
-}
-
-/// A scalar as text.
+/// Returns a scalar value as text.
 pub(crate) fn as_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),

@@ -1,32 +1,27 @@
-//! A conjunction of conditions on the answer of one probe.
+//! A matcher: conditions on the response of one probe, all of which must hold.
 
 use std::borrow::Cow;
 
-use regex::Regex;
-use serde_json::Value;
-
-use super::contradiction;
 use super::css::CssMatcher;
 use super::head::HeadMatcher;
 use super::json::JsonMatcher;
 use super::shown::ShownMatcher;
 use crate::modules::answer::Answer;
-use crate::modules::definition::{BodyHash, MatcherEntry, StatusRule};
-use crate::modules::digest::Algorithm;
+use crate::modules::definition::{MatcherEntry, StatusRule};
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
-use crate::modules::pattern::{self, Pattern};
+use crate::modules::pattern::{self, Pattern, SearchRegex};
 use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template, Values};
 
 /// A compiled [`MatcherEntry`].
 #[derive(Debug, Clone)]
 pub(crate) struct Matcher {
-    /// Which probe's answer; `None`: the last one that was obtained.
+    /// The index of the probe whose response is tested, or `None` for the last response that was obtained.
     pub(crate) probe: Option<usize>,
     status: Vec<(u16, u16)>,
     final_url: Option<Pattern>,
-    header: Vec<(String, Option<Regex>)>,
+    header: Vec<(String, Option<SearchRegex>)>,
     no_header: Vec<String>,
     words: Vec<Template>,
     any_word: Vec<Template>,
@@ -34,35 +29,38 @@ pub(crate) struct Matcher {
     shown: ShownMatcher,
     ignore_case: bool,
     body_is: Option<Template>,
+    /// Whether `body_is` is an empty text or empty JSON.
+    is_body_empty: bool,
     regex: Option<Pattern>,
     shows_query: Option<HeadMatcher>,
     json: Vec<JsonMatcher>,
-    script: Vec<JsonMatcher>,
     css: Vec<CssMatcher>,
-    /// One of these is enough.
-    body_hash: Vec<(Algorithm, Value)>,
     label: String,
 }
 
-/// What kinds of conditions a matcher has, for confidence and for how much of a body is read.
+/// The texts of `body_is` for a body without content. A template has braces twice.
+const EMPTY_BODIES: [&str; 4] = ["", "null", "[]", "{{}}"];
+
+/// The kinds of conditions that a matcher has. They determine the confidence, and the part of the body that
+/// is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Clues {
-    /// It holds only where JSON repeats the query.
+pub(crate) struct ConditionKinds {
+    /// Whether the matcher holds only if JSON repeats the query.
     pub(crate) echo_in_json: bool,
-    /// It holds only where text, page or final address repeats the query.
+    /// Whether the matcher holds only if the text, the page or the final address repeats the query.
     pub(crate) echo_in_text: bool,
-    /// It wants something in JSON.
+    /// Whether the matcher requires something in JSON.
     pub(crate) json: bool,
-    /// It wants something in the body or a header.
+    /// Whether the matcher requires something in the body or a header.
     pub(crate) marker: bool,
-    /// It wants something not to be in the body.
+    /// Whether the matcher requires that something is absent from the body.
     pub(crate) absence: bool,
-    /// It looks at the body.
+    /// Whether the matcher reads the body.
     pub(crate) reads_body: bool,
 }
 
 impl Matcher {
-    /// Compiles a matcher; `None` after noting what is wrong.
+    /// Compiles a matcher. If it is invalid, adds the errors to `mistakes` and returns `None`.
     pub(crate) fn compile(
         entry: &MatcherEntry,
         selectors: &mut Selectors,
@@ -72,20 +70,14 @@ impl Matcher {
         let before = mistakes.count();
         scope.check_probe(entry.probe, mistakes);
         let templates = |field: &str, texts: &[String], mistakes: &mut Mistakes| {
-            mistakes.list(field, texts, |mistakes, text| {
-                if text.is_empty() {
-                    mistakes.add("an empty text stands in every body");
-                }
-                scope.template(text, Kind::Plain, mistakes)
-            })
+            mistakes.list(field, texts, |mistakes, text| scope.template(text, Kind::Plain, mistakes))
         };
         let words = templates("words", &entry.words, mistakes);
         let any_word = templates("any_word", &entry.any_word, mistakes);
         let no_word = templates("no_word", &entry.no_word, mistakes);
         let matcher = Self {
             probe: entry.probe,
-            status: mistakes
-                .list("status", &entry.status, |mistakes, rule| mistakes.take(status_range(rule))),
+            status: entry.status.iter().map(|rule| rule.range()).collect(),
             final_url: optional_pattern("final_url", entry.final_url.as_deref(), scope, mistakes),
             header: compile_headers(entry, mistakes),
             no_header: entry.no_header.iter().map(|name| name.to_ascii_lowercase()).collect(),
@@ -97,6 +89,7 @@ impl Matcher {
             body_is: entry.body_is.as_deref().and_then(|text| {
                 mistakes.field("body_is", |mistakes| scope.template(text, Kind::Plain, mistakes))
             }),
+            is_body_empty: entry.body_is.as_deref().is_some_and(|text| EMPTY_BODIES.contains(&text.trim())),
             regex: optional_pattern("regex", entry.regex.as_deref(), scope, mistakes),
             shows_query: if entry.shows_query {
                 mistakes.field("shows_query", |mistakes| mistakes.take(HeadMatcher::compile(selectors)))
@@ -105,41 +98,27 @@ impl Matcher {
             },
             json: mistakes
                 .list("json", &entry.json, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes)),
-            script: mistakes
-                .list("script", &entry.script, |mistakes, rule| JsonMatcher::compile(rule, scope, mistakes)),
             css: mistakes.list("css", &entry.css, |mistakes, rule| {
                 CssMatcher::compile(rule, selectors, scope, mistakes)
             }),
-            body_hash: mistakes.field("body_hash", |mistakes| digests(&entry.body_hash, mistakes)),
             label: String::new(),
         };
         if is_empty(entry) {
-            mistakes.add("no condition: it would match every answer; say at least a `status`");
-        } else if mistakes.count() == before {
-            contradiction::note(entry, mistakes);
+            mistakes.add("no condition: it would match every answer; add at least a `status`");
         }
         (mistakes.count() == before).then(|| Self { label: matcher.describe(entry), ..matcher })
     }
 
-    /// Whether every condition holds. On a body that was cut off, conditions on the whole of it (that
-    /// something is absent, that it equals a text, its digest) do not: the rest could speak against them.
+    /// Returns whether every condition holds. On a body that was cut off, conditions on the whole body (that
+    /// something is absent, or that the body equals a text) do not hold, since the rest of it is unknown.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         self.head_holds(answer, values)
             && self.text_holds(answer, values)
             && self.shown.holds(answer, values)
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
-            && self.script.iter().all(|rule| rule.holds_in_scripts(answer, values))
             && self.shows_query.as_ref().is_none_or(|rule| rule.holds(answer, values.name))
             && self.css.iter().all(|rule| rule.holds(answer, values))
-            && (self.body_hash.is_empty() || self.has_hash(answer))
-    }
-
-    fn has_hash(&self, answer: &Answer<'_>) -> bool {
-        let is_it = |(algorithm, wanted): &(Algorithm, Value)| {
-            answer.digest(*algorithm).is_some_and(|digest| digest == wanted)
-        };
-        self.body_hash.iter().any(is_it)
     }
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -151,7 +130,8 @@ impl Matcher {
             && self.header.iter().all(|(name, regex)| match regex {
                 None => has(name),
                 Some(regex) => {
-                    response.headers.iter().any(|(known, value)| known == name && regex.is_match(value))
+                    let is_it = |value: &str| regex.is_found(value, values.searches);
+                    response.headers.iter().any(|(known, value)| known == name && is_it(value))
                 }
             })
             && !self.no_header.iter().any(|name| has(name))
@@ -187,41 +167,53 @@ impl Matcher {
         if self.ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) }
     }
 
-    /// For evidence: the conditions, without what they compare with.
+    /// Returns the conditions without the compared values, for the evidence of a result.
     pub(crate) fn label(&self) -> &str {
         &self.label
     }
 
-    /// What it wants of the address after redirects.
+    /// Returns the condition on the address after redirects.
     pub(crate) fn final_url(&self) -> Option<&Pattern> {
         self.final_url.as_ref()
     }
 
-    /// Whether it says itself what an address after redirects, or the target of one, means.
+    /// Returns whether the matcher tests the address after redirects or the target of a redirect.
     pub(crate) fn judges_redirects(&self) -> bool {
         self.final_url.is_some() || self.header.iter().any(|(name, _)| name == "location")
     }
 
-    /// Whether it says itself that the page repeats the query as a name.
+    /// Returns whether the matcher requires that the page shows the query as a name.
     pub(crate) fn proves_name(&self) -> bool {
-        self.json.iter().chain(&self.script).any(JsonMatcher::echoes_query)
-            || self.css.iter().any(CssMatcher::proves_name)
+        self.json.iter().any(JsonMatcher::echoes_query) || self.css.iter().any(CssMatcher::proves_name)
     }
 
-    /// Whether it may hold on an answer without a body: it speaks of one, or of the head.
-    pub(crate) fn bears_emptiness(&self) -> bool {
-        self.body_is.is_some()
-            || !self.body_hash.is_empty()
-            || !self.header.is_empty()
-            || self.final_url.is_some()
+    /// Returns whether the matcher may hold on a response without a body, since it tests for an empty body
+    /// or tests the head.
+    pub(crate) fn allows_empty_body(&self) -> bool {
+        self.body_is.is_some() || !self.header.is_empty() || self.final_url.is_some()
     }
 
-    /// Whether it holds on JSON only.
+    /// Returns whether the matcher requires no content: it tests only the status, the headers or the address, or
+    /// requires that something is absent from the body or empty. An error that a site has for every name fulfils it,
+    /// too.
+    pub(crate) fn is_bare(&self) -> bool {
+        let requires_text = !self.words.is_empty()
+            || !self.any_word.is_empty()
+            || (self.body_is.is_some() && !self.is_body_empty)
+            || self.regex.is_some()
+            || self.shown.is_asked()
+            || self.shows_query.is_some();
+        !requires_text
+            && self.json.iter().all(JsonMatcher::is_bare)
+            && !self.css.iter().any(CssMatcher::is_positive)
+    }
+
+    /// Returns whether the matcher holds only on JSON.
     pub(crate) fn reads_json(&self) -> bool {
         !self.json.is_empty()
     }
 
-    pub(crate) fn clues(&self) -> Clues {
+    pub(crate) fn condition_kinds(&self) -> ConditionKinds {
         let shows = |template: &Template| template.shows_query();
         let regex_shows = |it: &Option<Pattern>| it.as_ref().and_then(Pattern::template).is_some_and(shows);
         let echo_in_text = self.words.iter().any(shows)
@@ -236,25 +228,22 @@ impl Matcher {
             || !self.any_word.is_empty()
             || self.body_is.is_some()
             || self.regex.is_some()
-            || self.shown.is_asked()
-            || !self.body_hash.is_empty();
-        let mut documents = self.json.iter().chain(&self.script);
-        Clues {
-            echo_in_json: documents.clone().any(JsonMatcher::echoes_query),
+            || self.shown.is_asked();
+        ConditionKinds {
+            echo_in_json: self.json.iter().any(JsonMatcher::echoes_query),
             echo_in_text,
-            json: documents.clone().any(JsonMatcher::is_positive),
+            json: self.json.iter().any(JsonMatcher::is_positive),
             marker: reads_text
                 || self.shows_query.is_some()
                 || self.css.iter().any(CssMatcher::is_positive)
                 || !self.header.is_empty(),
             absence: !self.no_word.is_empty()
                 || self.css.iter().any(|rule| !rule.is_positive())
-                || documents.any(|rule| !rule.is_positive()),
+                || self.json.iter().any(|rule| !rule.is_positive()),
             reads_body: reads_text
                 || self.shows_query.is_some()
                 || !self.no_word.is_empty()
                 || !self.json.is_empty()
-                || !self.script.is_empty()
                 || !self.css.is_empty(),
         }
     }
@@ -264,7 +253,7 @@ impl Matcher {
         if !entry.status.is_empty() {
             let codes = entry.status.iter().map(|rule| match rule {
                 StatusRule::Code(code) => code.to_string(),
-                StatusRule::Class(class) => class.clone(),
+                StatusRule::Class(_) => format!("{}xx", rule.range().0 / 100),
             });
             words.push(format!("status {}", codes.collect::<Vec<_>>().join("/")));
         }
@@ -279,19 +268,17 @@ impl Matcher {
             (entry.body_is.is_some(), "body_is"),
             (entry.regex.is_some(), "regex"),
             (entry.shows_query, "shows_query"),
-            (!entry.body_hash.is_empty(), "body_hash"),
         ];
         words.extend(self.header.iter().map(|(name, _)| format!("header {name}")));
         words.extend(self.no_header.iter().map(|name| format!("no header {name}")));
         words.extend(flags.iter().filter(|(is_set, _)| *is_set).map(|(_, word)| (*word).to_owned()));
         words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
-        words.extend(self.script.iter().map(|rule| format!("script {}", rule.label())));
         words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
         words.join(", ")
     }
 }
 
-/// Whether it has no condition at all.
+/// Returns whether the entry has no condition at all.
 pub(super) fn is_empty(entry: &MatcherEntry) -> bool {
     let bare = MatcherEntry { probe: entry.probe, ignore_case: entry.ignore_case, ..MatcherEntry::default() };
     *entry == bare
@@ -304,60 +291,19 @@ fn optional_pattern(
     mistakes: &mut Mistakes,
 ) -> Option<Pattern> {
     let text = text?;
-    mistakes.field(field, |mistakes| {
-        if text.is_empty() {
-            mistakes.add("an empty regex is found everywhere");
-        }
-        scope.pattern(text, mistakes)
-    })
+    mistakes.field(field, |mistakes| scope.pattern(text, mistakes))
 }
 
-/// The codes that a status rule stands for, both ends included.
-pub(super) fn status_range(rule: &StatusRule) -> Result<(u16, u16), String> {
-    match rule {
-        StatusRule::Code(code @ 100..=599) => Ok((*code, *code)),
-        StatusRule::Code(code) => {
-            Err(format!("{code} is no HTTP status; allowed are 100 to 599, \"1xx\" to \"5xx\""))
-        }
-        StatusRule::Class(class) => match class.as_bytes() {
-            [digit @ b'1'..=b'5', b'x', b'x'] => {
-                let from = u16::from(digit - b'0') * 100;
-                Ok((from, from + 99))
-            }
-            _ => Err(format!("`{class}` is no class of HTTP statuses; allowed are \"1xx\" to \"5xx\"")),
-        },
-    }
-}
-
-fn compile_headers(entry: &MatcherEntry, mistakes: &mut Mistakes) -> Vec<(String, Option<Regex>)> {
+fn compile_headers(entry: &MatcherEntry, mistakes: &mut Mistakes) -> Vec<(String, Option<SearchRegex>)> {
     mistakes.field("header", |mistakes| {
         let headers = entry.header.iter().filter_map(|(name, pattern)| {
             let regex = if pattern.is_empty() {
                 None
             } else {
-                Some(mistakes.field(name, |mistakes| mistakes.take(pattern::search(pattern)))?)
+                Some(mistakes.field(name, |mistakes| pattern::read_search(pattern, mistakes))?)
             };
             Some((name.to_ascii_lowercase(), regex))
         });
         headers.collect()
     })
-}
-
-fn digests(entry: &BodyHash, mistakes: &mut Mistakes) -> Vec<(Algorithm, Value)> {
-    let mut all = Vec::new();
-    for (field, texts, algorithm, digits) in [
-        ("sha256", &entry.sha256, Algorithm::Sha256, 64),
-        ("sha1", &entry.sha1, Algorithm::Sha1, 40),
-        ("md5", &entry.md5, Algorithm::Md5, 32),
-    ] {
-        all.extend(mistakes.list(field, texts, |mistakes, text| {
-            if text.len() == digits && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-                return Some((algorithm, Value::from(text.to_ascii_lowercase())));
-            }
-            mistakes.add(format!("a {field} digest is {digits} hex digits"));
-            None
-        }));
-    }
-    all.extend(entry.mmh3.iter().map(|number| (Algorithm::Mmh3, Value::from(*number))));
-    all
 }

@@ -1,13 +1,11 @@
-//! Compiled rules: what must hold on an answer.
+//! Compiled rules, which test conditions on responses.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`matcher`] | a conjunction on one answer |
-//! | [`json`], [`css`] | conditions on JSON and on elements |
-//! | [`contradiction`] | rules that no answer can fulfil |
-//! | [`implication`] | whether one rule holds wherever another one does |
+//! | [`matcher`] | a conjunction of conditions on one response |
+//! | [`json`], [`css`] | conditions on JSON values and on HTML elements |
+//! | [`implication`] | the decision whether one rule implies another |
 
-pub(crate) mod contradiction;
 pub(crate) mod css;
 mod head;
 pub(crate) mod implication;

@@ -1,4 +1,4 @@
-//! Conditions on what a page shows to people: its visible text and its title.
+//! Conditions on the visible text and the title of a page.
 
 use crate::modules::answer::Answer;
 use crate::modules::definition::MatcherEntry;
@@ -8,7 +8,7 @@ use crate::modules::scope::Scope;
 use crate::modules::template::{Kind, Template, Values};
 use crate::modules::text::squeeze;
 
-/// `text`, `title` and `title_is` of a [`MatcherEntry`].
+/// The compiled conditions `text`, `title` and `title_is` of a [`MatcherEntry`].
 #[derive(Debug, Clone)]
 pub(super) struct ShownMatcher {
     text: Vec<Template>,
@@ -18,7 +18,7 @@ pub(super) struct ShownMatcher {
 }
 
 impl ShownMatcher {
-    /// Compiles the conditions; notes what is wrong.
+    /// Compiles the conditions and adds their errors to `mistakes`.
     pub(super) fn compile(
         entry: &MatcherEntry,
         selectors: &mut Selectors,
@@ -30,7 +30,7 @@ impl ShownMatcher {
         }
         let template = |text: &str, mistakes: &mut Mistakes| {
             if text.trim().is_empty() {
-                mistakes.add("an empty text stands on every page");
+                mistakes.add("an empty text is on every page");
             }
             scope.template(text, Kind::Plain, mistakes)
         };
@@ -42,7 +42,7 @@ impl ShownMatcher {
         Self { text, title, title_is, ignore_case: entry.ignore_case }
     }
 
-    /// Whether every condition holds. The title of a page that was cut off inside it is not known.
+    /// Returns whether every condition holds. A title that was cut off does not meet any condition.
     pub(super) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         (self.text.is_empty() || self.text_holds(answer, values))
             && (self.title.is_none() && self.title_is.is_none() || self.title_holds(answer, values))
@@ -69,12 +69,12 @@ impl ShownMatcher {
         if self.ignore_case { text.to_lowercase() } else { text.to_owned() }
     }
 
-    /// Whether there is any condition.
+    /// Returns whether there is any condition.
     pub(super) fn is_asked(&self) -> bool {
         !self.text.is_empty() || self.title.is_some() || self.title_is.is_some()
     }
 
-    /// Whether it holds only where the page repeats the query.
+    /// Returns whether the conditions hold only if the page repeats the query.
     pub(super) fn echoes_query(&self) -> bool {
         self.text.iter().chain(&self.title).chain(&self.title_is).any(Template::shows_query)
     }
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_counts_and_nothing_else() {
+    fn only_visible_text_matches() {
         for (rule, wanted) in [
             (json!({"text": ["account doesn't exist"]}), true),
             (json!({"text": ["account doesn't exist", "shown"]}), true),

@@ -1,10 +1,10 @@
-//! Escaping by place: no value can break out of where it stands.
+//! Escapes values so that they cannot change the syntax of the text around them.
 
 use url::Url;
 
-use super::{FillError, Part, Place};
+use super::place::{FillError, Place};
 
-/// Writes `value` so that it stays one value at its place.
+/// Writes `value` so that it remains one value in its place.
 pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), FillError> {
     match place {
         Place::Path | Place::UrlQuery | Place::Form => percent(value, out),
@@ -13,13 +13,13 @@ pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), 
         Place::Regex => out.push_str(&regex::escape(value)),
         Place::Header => header(value, out)?,
         Place::Plain => out.push_str(value),
-        // These two have rules of their own, see below.
+        // These two places have functions of their own below.
         Place::Address | Place::Host => return Err(FillError::Unfit),
     }
     Ok(())
 }
 
-/// RFC 3986: everything but unreserved characters is encoded.
+/// Percent-encodes everything except unreserved characters (RFC 3986, section 2.3).
 pub(super) fn percent(value: &str, out: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -37,13 +37,13 @@ fn push_encoded(byte: u8, out: &mut String) {
     out.push(char::from(DIGITS[usize::from(byte & 15)]));
 }
 
-/// The inside of a JSON string.
+/// Writes the inside of a JSON string.
 fn json(value: &str, out: &mut String) {
     let quoted = serde_json::Value::from(value).to_string();
     out.push_str(&quoted[1..quoted.len() - 1]);
 }
 
-/// Character data or an attribute value; characters that XML cannot hold are left out.
+/// Writes XML character data or an attribute value. Characters that XML does not allow are omitted.
 fn xml(value: &str, out: &mut String) {
     for c in value.chars() {
         match c {
@@ -59,7 +59,7 @@ fn xml(value: &str, out: &mut String) {
     }
 }
 
-/// A header value: printable ASCII; other letters are percent-encoded, control characters refused.
+/// Writes a header value in ASCII. Other letters are percent-encoded, and control characters are refused.
 fn header(value: &str, out: &mut String) -> Result<(), FillError> {
     if value.chars().any(char::is_control) {
         return Err(FillError::Unfit);
@@ -74,7 +74,7 @@ fn header(value: &str, out: &mut String) -> Result<(), FillError> {
     Ok(())
 }
 
-/// One or more labels of a host name.
+/// Writes one or more labels of a host name.
 pub(super) fn host(value: &str, may_hold_dots: bool, out: &mut String) -> Result<(), FillError> {
     let value = value.to_ascii_lowercase();
     let is_fit = value.len() <= 253
@@ -92,8 +92,9 @@ pub(super) fn host(value: &str, may_hold_dots: bool, out: &mut String) -> Result
     Ok(())
 }
 
-/// A whole web address at the start of a URL; what follows it must still be its path.
-pub(super) fn address(value: &str, next: Option<&Part>, out: &mut String) -> Result<(), FillError> {
+/// Writes a complete web address at the start of a URL. `next` is the text after it, or `None` if a slot
+/// follows. That text must still be part of the path.
+pub(super) fn address(value: &str, next: Option<&str>, out: &mut String) -> Result<(), FillError> {
     let url = Url::parse(value.trim()).map_err(|_| FillError::Unfit)?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     if !is_web || !url.username().is_empty() || url.password().is_some() {
@@ -102,7 +103,7 @@ pub(super) fn address(value: &str, next: Option<&Part>, out: &mut String) -> Res
     if next.is_some() && (url.query().is_some() || url.fragment().is_some()) {
         return Err(FillError::Unfit);
     }
-    let follows_slash = matches!(next, Some(Part::Text(text)) if text.starts_with('/'));
+    let follows_slash = next.is_some_and(|text| text.starts_with('/'));
     let text = url.as_str();
     out.push_str(if follows_slash { text.trim_end_matches('/') } else { text });
     Ok(())

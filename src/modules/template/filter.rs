@@ -1,4 +1,4 @@
-//! `{query|FILTER}`.
+//! Filters of template values, written as `{query|FILTER}`.
 
 use std::net::IpAddr;
 
@@ -6,8 +6,8 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use super::Place;
 use super::escape;
+use super::place::Place;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
@@ -44,7 +44,7 @@ impl Filter {
     pub(super) fn from_name(name: &str) -> Result<Self, String> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, filter)| *filter).ok_or_else(|| {
             let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("`|{name}` is no filter; there are {}", known.join(", "))
+            format!("`|{name}` is not a filter; allowed are {}", known.join(", "))
         })
     }
 
@@ -52,7 +52,7 @@ impl Filter {
         matches!(self, Self::Md5 | Self::Sha1 | Self::Sha256 | Self::Wkd)
     }
 
-    /// `None`: the value has no such part.
+    /// Returns the filtered value, or `None` if the value has no such part.
     pub(super) fn apply(self, value: &str, place: Place) -> Option<String> {
         Some(match self {
             Self::Lower => value.to_lowercase(),
@@ -67,7 +67,7 @@ impl Filter {
             Self::Tld => value.rsplit_once('.')?.1.to_owned(),
             Self::ReverseIp => reverse_ip(value.trim().parse().ok()?),
             Self::UrlEncode => match place {
-                // The place encodes already; twice would be wrong.
+                // Values in this place are encoded anyway, and encoding them twice would be wrong.
                 Place::Path | Place::UrlQuery | Place::Form => value.to_owned(),
                 _ => {
                     let mut out = String::new();
@@ -79,7 +79,8 @@ impl Filter {
     }
 }
 
-/// As Web Key Directories name keys (draft-koch-openpgp-webkey-service): no padding, five bits a letter.
+/// Returns the z-base-32 encoding that Web Key Directories use (draft-koch-openpgp-webkey-service): five
+/// bits per letter, without padding.
 fn z_base_32(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 32] = b"ybndrfg8ejkmcpqxot1uwisza345h769";
     let mut text = String::with_capacity(bytes.len().div_ceil(5) * 8);
@@ -98,7 +99,8 @@ fn z_base_32(bytes: &[u8]) -> String {
     text
 }
 
-/// The address as reverse zones and block lists name it (RFC 1035, 3.5; RFC 3596, 2.5), without the zone.
+/// Returns an address as in reverse zones and block lists, without the zone (RFC 1035, section 3.5; RFC
+/// 3596, section 2.5).
 fn reverse_ip(address: IpAddr) -> String {
     let parts: Vec<String> = match address {
         IpAddr::V4(address) => address.octets().iter().rev().map(u8::to_string).collect(),
@@ -110,7 +112,7 @@ fn reverse_ip(address: IpAddr) -> String {
     parts.join(".")
 }
 
-/// Lower-case hex.
+/// Returns the bytes in lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()

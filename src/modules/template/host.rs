@@ -1,21 +1,23 @@
-//! Which host a URL template leads to, for the per-host limit.
+//! The host to which a URL template leads, for the rate limit of that host.
 
+use super::compiled::Template;
 use super::parse::scheme_length;
-use super::{Kind, Part, Place, Template, Values, Variable};
+use super::place::{Kind, Place};
+use super::slot::{Part, Values, Variable};
 
 /// The host of a URL template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Host {
-    /// Always this one, or a name below it.
+    /// The host is always this one, or a name below it.
     Fixed(String),
-    /// It ends with a value of the query: this template, filled, is the host.
+    /// The host ends with a value of the query. This template, when filled, is the host.
     Queried(Template),
-    /// An earlier answer decides.
+    /// The host comes from an earlier response or from a key of the operator.
     Unknown,
 }
 
 impl Host {
-    /// The host for this query; `None` where it is not known or the query has no such part.
+    /// Returns the host for this query. Returns `None` if it is not known or if the query has no such part.
     pub(crate) fn name(&self, values: &Values<'_>) -> Option<String> {
         match self {
             Self::Fixed(host) => Some(host.clone()),
@@ -23,10 +25,18 @@ impl Host {
             Self::Unknown => None,
         }
     }
+
+    /// Returns the host if it is the same for all queries.
+    pub(crate) fn fixed(&self) -> Option<&str> {
+        match self {
+            Self::Fixed(host) => Some(host),
+            Self::Queried(_) | Self::Unknown => None,
+        }
+    }
 }
 
 impl Template {
-    /// The host that this URL template leads to.
+    /// Returns the host to which this URL template leads.
     pub(crate) fn host(&self) -> Host {
         let parts = self.host_parts();
         let Some(last) = parts.iter().rposition(|part| matches!(part, Part::Slot(_))) else {
@@ -50,7 +60,8 @@ impl Template {
         }
     }
 
-    /// Who says which host this URL template leads to, if it is neither the entry nor the operator.
+    /// Returns the source of this URL template's host for error messages, if that is neither the entry nor
+    /// the operator.
     pub(crate) fn host_is_of(&self) -> Option<&'static str> {
         match self.host() {
             Host::Fixed(_) => None,
@@ -63,7 +74,7 @@ impl Template {
         }
     }
 
-    /// The parts before the path, without scheme and port.
+    /// Returns the parts before the path, without the scheme and the port.
     fn host_parts(&self) -> Vec<Part> {
         let mut host = Vec::new();
         for (index, part) in self.parts.iter().enumerate() {
@@ -87,7 +98,7 @@ impl Template {
     }
 }
 
-/// Whether anyone can register a name directly below `name`.
+/// Returns whether anyone can register a name directly below `name`.
 fn is_icann_suffix(name: &str) -> bool {
     psl::suffix(name.as_bytes()).is_some_and(|suffix| {
         suffix.as_bytes() == name.as_bytes() && suffix.typ() != Some(psl::Type::Private)

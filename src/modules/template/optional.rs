@@ -1,8 +1,9 @@
-//! URLs that hold a key that may be missing: its parameter is left out whole.
+//! URLs with keys that may be missing. The parameter of a missing key is omitted as a whole.
 
-use super::{FillError, Part, Values, write_parts};
+use super::place::FillError;
+use super::slot::{Part, Values, write_parts};
 
-/// Writes a URL without the parameters of its query that hold a missing optional key.
+/// Writes a URL without those query parameters that contain a missing optional key.
 pub(super) fn write_url(parts: &[Part], values: &Values<'_>, out: &mut String) -> Result<(), FillError> {
     let (front, parameters) = split(parts);
     write_parts(&front, values, out)?;
@@ -19,8 +20,8 @@ pub(super) fn write_url(parts: &[Part], values: &Values<'_>, out: &mut String) -
     Ok(())
 }
 
-/// What stands before the query, and its parameters. Values are escaped: only a template's own text
-/// separates.
+/// Returns the parts before the query, and the parameters of the query. Values are escaped, so only the
+/// template's own text contains separators.
 fn split(parts: &[Part]) -> (Vec<Part>, Vec<Vec<Part>>) {
     let mut front = Vec::new();
     let mut parameters: Vec<Vec<Part>> = Vec::new();

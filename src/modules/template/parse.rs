@@ -1,7 +1,8 @@
-//! Reading a template's text.
+//! Parses the text of a template.
 
 use super::filter::Filter;
-use super::{Kind, Part, Place, Slot, Variable};
+use super::place::{Kind, Place};
+use super::slot::{Part, Slot, Variable};
 
 const VARIABLES: &str = "query, local, domain, saved.NAME, config.NAME, config.NAME?";
 
@@ -76,7 +77,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// In a regex: the length of an escape or a quantifier at this point, whose braces are its own.
+    /// Returns the length of a regex escape or quantifier at this position, whose braces are not those of a
+    /// slot.
     fn regex_braces(&self) -> Option<usize> {
         if self.kind != Kind::Regex {
             return None;
@@ -89,7 +91,7 @@ impl Reader<'_> {
                 let inside = self.rest[head..].strip_prefix('{').and_then(|rest| rest.split('}').next());
                 let is_own = match (escaped, inside) {
                     ('p' | 'P' | 'x' | 'u' | 'U', Some(_)) => true,
-                    // `\b{query}` is a word boundary and a variable.
+                    // `\b{query}` is a word boundary followed by a variable.
                     ('b', Some(inside)) => matches!(inside, "start" | "end" | "start-half" | "end-half"),
                     _ => false,
                 };
@@ -122,7 +124,7 @@ impl Reader<'_> {
     }
 }
 
-/// `query|lower|md5`.
+/// Parses the inside of a slot, such as `query|lower|md5`.
 fn slot(text: &str) -> Result<Slot, String> {
     let mut words = text.split('|');
     let variable = variable(words.next().unwrap_or_default())?;
@@ -145,26 +147,26 @@ fn variable(name: &str) -> Result<Variable, String> {
             }
             Some((kind @ ("saved" | "config"), rest)) => {
                 return Err(format!(
-                    "`{rest}` of `{{{kind}.{rest}}}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters"
+                    "`{rest}` of `{{{kind}.{rest}}}` is not a valid name; allowed are a-z, 0-9 and `_`, at most 40 characters"
                 ));
             }
             _ => {
                 return Err(format!(
-                    "`{{{name}}}` is no variable; there are {VARIABLES}; write a literal brace twice: `{{{{`"
+                    "`{{{name}}}` is not a variable; allowed are {VARIABLES}; write a literal brace twice: `{{{{`"
                 ));
             }
         },
     })
 }
 
-/// Names of saved values and of keys.
-pub(crate) fn is_name(name: &str) -> bool {
+/// Returns whether `name` is valid as the name of a saved value or of a key.
+fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 40
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// Finds out in which part of the URL each slot stands.
+/// Determines the part of the URL in which each slot is.
 fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
     let mut place = Place::Host;
     let mut rest: &mut [Part] = parts;
@@ -175,7 +177,7 @@ fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
             rest = &mut rest[1..];
         }
         Some(Part::Text(text)) if scheme_length(text).is_some() => {}
-        _ => return Err("a URL begins with `https://`, `http://` or `{saved.NAME}`".into()),
+        _ => return Err("a URL must begin with `https://`, `http://` or `{saved.NAME}`".into()),
     }
     for (index, part) in rest.iter_mut().enumerate() {
         match part {
@@ -192,14 +194,15 @@ fn place_in_url(parts: &mut [Part]) -> Result<(), String> {
     Ok(())
 }
 
-/// What may be left out, and what an answer says of its next page, must not stand just anywhere.
+/// Checks that optional keys are only in the query of a URL, and that `{page}` is not in its host.
 fn check_place(slot: &Slot) -> Result<(), String> {
     match &slot.variable {
         Variable::Config { name, is_optional: true } if slot.place != Place::UrlQuery => Err(format!(
-            "`{{config.{name}?}}` may be missing: in a URL it can stand in a parameter of the query only"
+            "`{{config.{name}?}}` may be missing: in a URL it is allowed only in a query parameter"
         )),
         Variable::Page if slot.place == Place::Host => {
-            Err("`{page}` must not stand in the host: an answer does not choose who is asked".into())
+            Err("`{page}` is not allowed in the host: an answer must not choose which host is contacted"
+                .into())
         }
         _ => Ok(()),
     }
@@ -212,13 +215,15 @@ pub(super) fn scheme_length(text: &str) -> Option<usize> {
 fn walk(text: &str, mut place: Place) -> Result<Place, String> {
     for c in text.chars() {
         if c.is_control() || c == ' ' || c == '\\' {
-            return Err(format!("a URL holds no {c:?}; percent-encode it"));
+            return Err(format!("a URL must not contain {c:?}; percent-encode it"));
         }
         place = match (place, c) {
-            (Place::Host, '@') => return Err("a URL here has no user name and no password".into()),
+            (Place::Host, '@') => return Err("a URL must not have a user name or password here".into()),
             (Place::Host, '/') => Place::Path,
             (Place::Host | Place::Path, '?') => Place::UrlQuery,
-            (_, '#') => return Err("a URL here has no fragment (`#`): it would never be sent".into()),
+            (_, '#') => {
+                return Err("a URL must not have a fragment here (`#`): it would never be sent".into());
+            }
             (place, _) => place,
         };
     }

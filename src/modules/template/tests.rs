@@ -2,6 +2,9 @@ use proptest::prelude::*;
 use url::Url;
 
 use super::*;
+use crate::modules::keys::OperatorKeys;
+use crate::modules::pattern::Searches;
+use crate::modules::query::{Query, SearchType};
 
 fn query(kind: SearchType, text: &str) -> Query {
     Query::parse(kind, text).unwrap()
@@ -10,12 +13,19 @@ fn query(kind: SearchType, text: &str) -> Query {
 fn fill(template: &str, kind: Kind, query: &Query) -> Result<String, FillError> {
     let saved = Saved::from([("token".to_owned(), "a b".to_owned())]);
     let keys = OperatorKeys::new([("key".to_owned(), "k&1".to_owned())]);
-    let values = Values { query, name: query.normal(), keys: Some(&keys), saved: &saved, value: Some("v") };
+    let values = Values {
+        query,
+        name: query.normal(),
+        keys: Some(&keys),
+        saved: &saved,
+        value: Some("v"),
+        searches: &Searches::default(),
+    };
     Template::parse(template, kind).unwrap().fill(&values)
 }
 
 #[test]
-fn values_are_escaped_for_where_they_stand() {
+fn values_are_escaped_for_their_place() {
     let email = query(SearchType::Email, "a+b@sub.example.co.uk");
     for (template, kind, want) in [
         (
@@ -42,7 +52,7 @@ fn values_are_escaped_for_where_they_stand() {
 }
 
 #[test]
-fn hashes_are_taken_of_the_lower_cased_value() {
+fn hashes_are_computed_from_the_lower_case_value() {
     let email = query(SearchType::Email, "MyEmailAddress@example.com");
     assert_eq!(fill("{query|md5}", Kind::Plain, &email).unwrap(), "0bc83cb571cd1c50ba6f3e8a78ef1346");
     assert_eq!(
@@ -53,8 +63,8 @@ fn hashes_are_taken_of_the_lower_cased_value() {
 }
 
 #[test]
-fn web_key_directories_and_the_dns_have_names_for_keys() {
-    // The examples of draft-koch-openpgp-webkey-service and of RFC 7929.
+fn wkd_and_dane_hashes_are_computed() {
+    // These are the examples of draft-koch-openpgp-webkey-service and of RFC 7929.
     let email = query(SearchType::Email, "Joe.Doe@example.org");
     assert_eq!(fill("{local|wkd}", Kind::Plain, &email).unwrap(), "iy9q119eutrkn8s1mk4r39qejnbu3n5q");
     let email = query(SearchType::Email, "hugh@example.com");
@@ -75,7 +85,8 @@ fn domains_and_addresses_have_parts() {
     let name = query(SearchType::Username, "bob");
     let reversed = |address: &str| {
         let saved = Saved::from([("ip".to_owned(), address.to_owned())]);
-        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "bob", &saved, &searches);
         Template::parse("{saved.ip|reverse_ip}", Kind::Plain).unwrap().fill(&values)
     };
     assert_eq!(reversed("192.0.2.17").unwrap(), "17.2.0.192");
@@ -90,7 +101,7 @@ fn domains_and_addresses_have_parts() {
 }
 
 #[test]
-fn what_holds_a_missing_optional_key_is_left_out_whole() {
+fn a_part_with_a_missing_optional_key_is_left_out() {
     let name = query(SearchType::Username, "a-b");
     for (template, want) in [
         ("https://x.org/p?a=1&k={config.key?}", "https://x.org/p?a=1&k=k%261"),
@@ -104,7 +115,7 @@ fn what_holds_a_missing_optional_key_is_left_out_whole() {
     }
     assert_eq!(fill("Bearer {config.key?}", Kind::Header, &name).unwrap(), "Bearer k&1");
     assert_eq!(fill("Bearer {config.none?}", Kind::Header, &name), Err(FillError::LeftOut));
-    // A needed one still ends it.
+    // A missing key that is not optional is still an error.
     assert_eq!(
         fill("https://x.org/?k={config.none?}&l={config.other}", Kind::Url, &name),
         Err(FillError::NoKey("other".into()))
@@ -112,7 +123,7 @@ fn what_holds_a_missing_optional_key_is_left_out_whole() {
 }
 
 #[test]
-fn what_is_missing_or_does_not_fit_is_said() {
+fn a_missing_or_unfit_value_is_an_error() {
     let name = query(SearchType::Username, "a.b");
     let missing = |name: &str| FillError::NotSaved(name.into());
     for (template, kind, want) in [
@@ -126,7 +137,8 @@ fn what_is_missing_or_does_not_fit_is_said() {
     }
     for dots in [".", ".."] {
         let saved = Saved::from([("v".to_owned(), dots.to_owned())]);
-        let values = Values { query: &name, name: "a.b", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "a.b", &saved, &searches);
         let fill = |text| Template::parse(text, Kind::Url).unwrap().fill(&values);
         assert_eq!(fill("https://x.org/{saved.v}/p"), Err(FillError::Unfit));
         assert!(fill("https://x.org/p?q={saved.v}").is_ok());
@@ -134,40 +146,40 @@ fn what_is_missing_or_does_not_fit_is_said() {
 }
 
 #[test]
-fn a_bad_template_says_what_is_allowed() {
+fn the_error_of_an_invalid_template_says_what_is_allowed() {
     for (template, kind, want) in [
         (
             "{user}",
             Kind::Plain,
-            "`{user}` is no variable; there are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
+            "`{user}` is not a variable; allowed are query, local, domain, saved.NAME, config.NAME, config.NAME?; write a literal brace twice: `{{`",
         ),
         (
             "{query|upper}",
             Kind::Plain,
-            "`|upper` is no filter; there are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
+            "`|upper` is not a filter; allowed are lower, md5, sha1, sha256, wkd, first_56, registrable, label, suffix, tld, reverse_ip, urlencode",
         ),
         ("{query", Kind::Plain, "a `{` without its `}`; write a literal brace twice: `{{`"),
         ("query}", Kind::Plain, "a `}` without its `{`; write a literal brace twice: `}}`"),
         (
             "https://x.org/{config.k?}",
             Kind::Url,
-            "`{config.k?}` may be missing: in a URL it can stand in a parameter of the query only",
+            "`{config.k?}` may be missing: in a URL it is allowed only in a query parameter",
         ),
         (
             "https://{page}.x.org/",
             Kind::Url,
-            "`{page}` must not stand in the host: an answer does not choose who is asked",
+            "`{page}` is not allowed in the host: an answer must not choose which host is contacted",
         ),
         (
             "{config.?}",
             Kind::Plain,
-            "`?` of `{config.?}` is no name; allowed are a-z, 0-9 and `_`, at most 40 characters",
+            "`?` of `{config.?}` is not a valid name; allowed are a-z, 0-9 and `_`, at most 40 characters",
         ),
-        ("ftp://x", Kind::Url, "a URL begins with `https://`, `http://` or `{saved.NAME}`"),
-        ("{query}", Kind::Url, "a URL begins with `https://`, `http://` or `{saved.NAME}`"),
-        ("https://u@x.org/", Kind::Url, "a URL here has no user name and no password"),
-        ("https://x.org/#a", Kind::Url, "a URL here has no fragment (`#`): it would never be sent"),
-        ("https://x.org/a b", Kind::Url, "a URL holds no ' '; percent-encode it"),
+        ("ftp://x", Kind::Url, "a URL must begin with `https://`, `http://` or `{saved.NAME}`"),
+        ("{query}", Kind::Url, "a URL must begin with `https://`, `http://` or `{saved.NAME}`"),
+        ("https://u@x.org/", Kind::Url, "a URL must not have a user name or password here"),
+        ("https://x.org/#a", Kind::Url, "a URL must not have a fragment here (`#`): it would never be sent"),
+        ("https://x.org/a b", Kind::Url, "a URL must not contain ' '; percent-encode it"),
     ] {
         assert_eq!(Template::parse(template, kind).unwrap_err(), want);
     }
@@ -177,7 +189,8 @@ fn a_bad_template_says_what_is_allowed() {
 fn the_host_is_the_fixed_suffix_or_the_queried_domain() {
     let saved = Saved::new();
     let domain = query(SearchType::Domain, "a.example.org");
-    let values = Values { query: &domain, name: domain.normal(), keys: None, saved: &saved, value: None };
+    let searches = Searches::default();
+    let values = Values::new(&domain, domain.normal(), &saved, &searches);
     for (template, want) in [
         ("https://API.x.org:8443/{query}", Some("api.x.org")),
         ("https://x.org?q={query}", Some("x.org")),
@@ -195,11 +208,12 @@ fn the_host_is_the_fixed_suffix_or_the_queried_domain() {
 }
 
 #[test]
-fn a_saved_address_is_a_web_address_and_nothing_else() {
+fn only_a_web_address_is_saved_as_an_address() {
     let name = query(SearchType::Username, "bob");
     let with = |base: &str, template: &str| {
         let saved = Saved::from([("base".to_owned(), base.to_owned())]);
-        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "bob", &saved, &searches);
         Template::parse(template, Kind::Url).unwrap().fill(&values)
     };
     assert_eq!(
@@ -218,7 +232,8 @@ proptest! {
     fn no_value_breaks_out_of_a_url(value in "\\PC{1,40}|[./\\\\?#&%@:\\x00-\\x20]{1,8}") {
         let name = query(SearchType::Username, "bob");
         let saved = Saved::from([("v".to_owned(), value.clone())]);
-        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "bob", &saved, &searches);
         let template = Template::parse("https://x.org/a/{saved.v}/b?q={saved.v}&r=1", Kind::Url).unwrap();
         if let Ok(filled) = template.fill(&values) {
             let url = Url::parse(&filled).unwrap();
@@ -235,7 +250,8 @@ proptest! {
     fn no_value_breaks_out_of_a_host(value in "[a-zA-Z0-9./\\\\?#@:_ -]{1,20}|\\PC{1,10}") {
         let name = query(SearchType::Username, "bob");
         let saved = Saved::from([("v".to_owned(), value)]);
-        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "bob", &saved, &searches);
         let template = Template::parse("https://{saved.v}.x.org/p", Kind::Url).unwrap();
         if let Ok(filled) = template.fill(&values) {
             let url = Url::parse(&filled).unwrap();
@@ -248,7 +264,8 @@ proptest! {
     fn no_value_breaks_out_of_json_regex_header_or_xml(value in any::<String>()) {
         let name = query(SearchType::Username, "bob");
         let saved = Saved::from([("v".to_owned(), value.clone())]);
-        let values = Values { query: &name, name: "bob", keys: None, saved: &saved, value: None };
+        let searches = Searches::default();
+        let values = Values::new(&name, "bob", &saved, &searches);
         let fill = |text: &str, kind| Template::parse(text, kind).unwrap().fill(&values);
         let json: serde_json::Value =
             serde_json::from_str(&fill("{{\"a\":\"{saved.v}\"}}", Kind::Json).unwrap()).unwrap();

@@ -1,24 +1,24 @@
-//! What a session is to be like: one of Chromium or of Firefox, whichever the endpoint has.
+//! The capabilities of a new session, for Chromium and for Firefox. An endpoint has one of the two.
 
 use serde_json::{Value, json};
 
-/// What a session's browser must be told.
+/// The options of a new session.
 #[derive(Clone, Copy)]
-pub(super) struct Wish<'a> {
-    /// Host and port of its gate through the egress guard.
+pub(super) struct SessionOptions<'a> {
+    /// The host and port of the session's egress proxy.
     pub(super) proxy: &'a str,
-    /// Whether Firefox is to speak WebDriver BiDi, for its contexts.
+    /// Whether to enable WebDriver BiDi in Firefox, which its contexts need.
     pub(super) with_bidi: bool,
-    /// Whether Chromium's own sandbox must be left out: root has none, many containers neither.
+    /// Whether to disable Chromium's own sandbox, which works neither for root nor in many containers.
     pub(super) without_sandbox: bool,
 }
 
-impl Wish<'_> {
-    /// The body of a New Session command.
+impl SessionOptions<'_> {
+    /// Returns the body of a New Session command.
     pub(super) fn capabilities(&self) -> Value {
         json!({"capabilities": {
             "alwaysMatch": {
-                // Waiting is ours: for what the module says, not for the last script.
+                // The prober itself waits for the marks of the module. It does not wait for the last script to end.
                 "pageLoadStrategy": "none",
                 "unhandledPromptBehavior": "dismiss",
                 "acceptInsecureCerts": false,
@@ -33,10 +33,10 @@ impl Wish<'_> {
         if self.without_sandbox {
             args.push("--no-sandbox".into());
         }
-        // All schemes, loopback not left out.
+        // The proxy is used for all schemes and for loopback addresses.
         args.push(format!("--proxy-server=http://{}", self.proxy));
         args.push("--proxy-bypass-list=<-loopback>".into());
-        // The browser itself looks up no name at all: not to fetch ahead, not for WebRTC. The proxy may have one.
+        // The browser resolves no names except the proxy's, neither for prefetching nor for WebRTC.
         let proxy_host = self.proxy.rsplit_once(':').map_or(self.proxy, |(host, _)| host);
         args.push(format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {proxy_host}"));
         json!({
@@ -44,7 +44,7 @@ impl Wish<'_> {
             "proxy": self.proxy_of(&["<-loopback>"]),
             "goog:chromeOptions": {
                 "args": args,
-                // Chromedriver lets popups through by itself.
+                // Chromedriver would allow popups.
                 "excludeSwitches": ["disable-popup-blocking"],
                 "prefs": chromium_preferences(),
             },
@@ -63,7 +63,7 @@ impl Wish<'_> {
         firefox
     }
 
-    /// Section 7.2: by whom the session's traffic goes.
+    /// Returns the proxy of the session's traffic (WebDriver, section 7.2).
     fn proxy_of(&self, without: &[&str]) -> Value {
         json!({
             "proxyType": "manual",
@@ -74,28 +74,28 @@ impl Wish<'_> {
     }
 }
 
-/// A script of ours that takes longer waits for a page that hangs.
+/// The time limit of a script. Only a page that hangs takes longer.
 const SCRIPT_TIMEOUT_MS: u64 = 3000;
 
 const CHROMIUM_ARGS: [&str; 32] = [
     "--headless=new",
     "--window-size=1280,1000",
     "--lang=en-US",
-    // Small containers have little shared memory, and no graphics.
+    // Small containers have little shared memory and no graphics.
     "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-software-rasterizer",
-    // What a page shows is read, not looked at.
+    // Only the HTML of a page is used.
     "--blink-settings=imagesEnabled=false",
     "--disable-remote-fonts",
     "--mute-audio",
     "--autoplay-policy=user-gesture-required",
-    // Traffic that would not go through the proxy.
+    // These options prevent traffic that would bypass the proxy.
     "--disable-quic",
     "--dns-prefetch-disable",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    // Traffic of the browser's own.
+    // These options prevent traffic of the browser itself.
     "--no-first-run",
     "--no-default-browser-check",
     "--disable-background-networking",
@@ -111,7 +111,7 @@ const CHROMIUM_ARGS: [&str; 32] = [
     "--disable-features=AutofillServerCommunication,CertificateTransparencyComponentUpdater,\
      InterestFeedContentSuggestions,MediaRouter,OptimizationHints,Prerender2,SafeBrowsing,Translate,\
      WebTransport",
-    // No traces, and no more processes than one page needs.
+    // There are no crash reports, and no more processes and memory than one page needs.
     "--disable-breakpad",
     "--disable-crash-reporter",
     "--renderer-process-limit=4",
@@ -125,13 +125,13 @@ fn chromium_preferences() -> Value {
         "webrtc.ip_handling_policy": "disable_non_proxied_udp",
         "webrtc.multiple_routes_enabled": false,
         "webrtc.nonproxied_udp_enabled": false,
-        // None at all.
+        // Downloads are forbidden.
         "download_restrictions": 3,
         "download.prompt_for_download": false,
         "safebrowsing.enabled": false,
         "credentials_enable_service": false,
         "profile.password_manager_enabled": false,
-        // No predictions, no fetching ahead.
+        // There are no predictions and no prefetching.
         "net.network_prediction_options": 2,
         "profile.default_content_setting_values": {
             "images": 2, "sound": 2, "notifications": 2, "geolocation": 2, "media_stream": 2, "popups": 2,
@@ -142,7 +142,7 @@ fn chromium_preferences() -> Value {
 
 fn firefox_preferences() -> Value {
     json!({
-        // Loopback is not left out.
+        // Requests to loopback addresses use the proxy, too.
         "network.proxy.allow_hijacking_localhost": true,
         "network.proxy.no_proxies_on": "",
         "network.proxy.failover_direct": false,
@@ -162,7 +162,8 @@ fn firefox_preferences() -> Value {
         "media.autoplay.default": 5,
         "media.preload.default": 1,
         "media.preload.auto": 1,
-        // Seconds for the process of a page that is closed to end by itself; milliseconds for the browser.
+        // These are the time for the process of a closed page to end by itself, in seconds, and for the browser, in
+        // milliseconds.
         "dom.ipc.tabs.shutdownTimeoutSecs": 1,
         "toolkit.asyncshutdown.crash_timeout": 10_000,
         "browser.download.start_downloads_in_tmp_dir": true,
@@ -176,7 +177,7 @@ fn firefox_preferences() -> Value {
     })
 }
 
-/// What a page loads that nobody looks at: blocked by address where the browser has no switch for it.
+/// The URL patterns of media and fonts, which are not needed. They are blocked in browsers without a setting for it.
 pub(super) const NOT_LOADED: [&str; 16] = [
     "*.mp4",
     "*.mp4?*",
@@ -201,9 +202,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_session_has_the_guard_as_its_only_way_out() {
-        let wish = Wish { proxy: "127.0.0.1:4711", with_bidi: true, without_sandbox: false };
-        let capabilities = wish.capabilities();
+    fn every_session_uses_the_egress_proxy_for_all_traffic() {
+        let options = SessionOptions { proxy: "127.0.0.1:4711", with_bidi: true, without_sandbox: false };
+        let capabilities = options.capabilities();
         let matches = capabilities["capabilities"]["firstMatch"].as_array().unwrap();
         assert_eq!(matches.len(), 2);
         for one in matches {

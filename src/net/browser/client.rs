@@ -1,4 +1,4 @@
-//! W3C WebDriver over HTTP and JSON (<https://www.w3.org/TR/webdriver2/>): commands out, answers or errors in.
+//! A client of W3C WebDriver over HTTP and JSON (<https://www.w3.org/TR/webdriver2/>).
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use url::Url;
 
 use crate::base::secret::Secret;
 
-/// The most bytes of an answer: a page's HTML, escaped.
+/// The maximum size of an answer, which may contain a page's HTML, in bytes.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What drivers say when their browser is gone: chromedriver, then geckodriver.
+/// Texts in errors of chromedriver and geckodriver that mean that their browser has ended.
 const END_OF_SESSION: [&str; 6] = [
     "disconnected",
     "not reachable",
@@ -23,33 +23,33 @@ const END_OF_SESSION: [&str; 6] = [
     "without establishing a connection",
 ];
 
-/// Why a command did not do.
+/// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Nobody answers there, or not in WebDriver's way, or the connection broke.
+    /// The endpoint cannot be reached, does not speak WebDriver, or broke the connection.
     Gone(String),
-    /// No answer in time.
+    /// The answer did not arrive in time.
     Late,
-    /// The driver's own error: its code (section 6.6) and its explanation.
+    /// The driver returned an error (WebDriver, section 6.6).
     Refused {
-        /// `no such window`, `unknown error`, …
+        /// The error code, for example `no such window`.
         code: String,
-        /// For people.
+        /// The explanation.
         message: String,
     },
 }
 
 impl Fault {
-    /// What may be told of it: explanations of a driver may show an address that was opened.
+    /// Returns a text that may be shown. The explanation of a driver is left out, because it may contain a URL.
     pub(super) fn kind(&self) -> &str {
         match self {
-            Self::Gone(_) => "its driver does not answer",
-            Self::Late => "its driver does not answer in time",
+            Self::Gone(_) => "the driver does not answer",
+            Self::Late => "the driver does not answer in time",
             Self::Refused { code, .. } => code,
         }
     }
 
-    /// Whether the session that was asked is of no use any more.
+    /// Returns whether the error means that the session has ended.
     pub(super) fn is_end_of_session(&self) -> bool {
         match self {
             Self::Gone(_) | Self::Late => true,
@@ -59,13 +59,13 @@ impl Fault {
         }
     }
 
-    /// Whether no browser was started, or there was no room for one.
+    /// Returns whether the error means that the driver refused to start a browser.
     pub(super) fn is_refused_start(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "session not created")
     }
 
-    /// Whether a wish was not understood, or nobody is there who could.
-    pub(super) fn is_misunderstanding(&self) -> bool {
+    /// Returns whether the error may mean that the endpoint does not support a requested capability.
+    pub(super) fn is_unknown_capability(&self) -> bool {
         match self {
             Self::Gone(_) => true,
             Self::Refused { code, .. } => code == "invalid argument",
@@ -73,17 +73,17 @@ impl Fault {
         }
     }
 
-    /// Whether the page's own process died.
+    /// Returns whether the error means that the page's process has crashed.
     pub(super) fn is_crash(&self) -> bool {
         matches!(self, Self::Refused { message, .. } if message.contains("tab crashed"))
     }
 
-    /// Whether the page left no time for a script.
-    pub(super) fn is_hang(&self) -> bool {
+    /// Returns whether the error means that the page blocked a script.
+    pub(super) fn is_blocked_script(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "script timeout" || code == "timeout")
     }
 
-    /// Whether the window that was asked is closed.
+    /// Returns whether the error means that the window is closed.
     pub(super) fn is_closed_window(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "no such window")
     }
@@ -92,9 +92,9 @@ impl Fault {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Gone(why) => write!(f, "the driver is gone: {why}"),
+            Self::Gone(why) => write!(f, "the driver cannot be reached: {why}"),
             Self::Late => f.write_str("the driver does not answer in time"),
-            // The explanation's first line; stack traces follow.
+            // Only the first line of the explanation is kept, because a stack trace follows it.
             Self::Refused { code, message } => {
                 write!(f, "{code}: {}", message.lines().next().unwrap_or_default())
             }
@@ -102,10 +102,10 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// An endpoint: chromedriver, geckodriver, a Selenium Grid.
+/// A client of one endpoint: chromedriver, geckodriver or a Selenium Grid.
 pub(super) struct Client {
     agent: Agent,
-    /// Without a slash at its end.
+    /// The base URL, without a slash at its end.
     base: String,
     authorization: Option<Secret<String>>,
     is_local: bool,
@@ -113,16 +113,16 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// One for the endpoint at `url`, whose user and password are sent as Basic authentication.
+    /// Creates a client for the endpoint at `url`. A user and a password in it are sent as Basic authentication.
     pub(super) fn new(url: &Url) -> Self {
         let config = Agent::config_builder()
-            // Else one would be taken from the environment.
+            // Otherwise ureq would use a proxy from the environment.
             .proxy(None)
             .http_status_as_error(false)
-            // A driver that was started anew on the same port must not meet an old connection.
+            // A driver that is restarted on the same port must not get requests on an old connection.
             .max_idle_connections(0);
         let mut bare = url.clone();
-        // Cannot fail for web addresses.
+        // These cannot fail for http and https.
         let _ = (bare.set_username(""), bare.set_password(None));
         Self {
             agent: config.build().new_agent(),
@@ -133,7 +133,7 @@ impl Client {
         }
     }
 
-    /// Whether the endpoint is on this machine.
+    /// Returns whether the endpoint is on this machine.
     pub(super) fn is_local(&self) -> bool {
         self.is_local
     }
@@ -144,30 +144,31 @@ impl Client {
 
     pub(super) fn get(&self, path: &str, timeout: Duration) -> Result<Value, Fault> {
         let request = self.agent.get(format!("{}{path}", self.base));
-        self.read(self.dressed(request).config().timeout_global(Some(timeout)).build().call())
+        self.read(self.with_authorization(request).config().timeout_global(Some(timeout)).build().call())
     }
 
     pub(super) fn post(&self, path: &str, body: &Value, timeout: Duration) -> Result<Value, Fault> {
         let request = self.agent.post(format!("{}{path}", self.base));
-        let request = self.dressed(request).header("Content-Type", "application/json; charset=utf-8");
+        let request =
+            self.with_authorization(request).header("Content-Type", "application/json; charset=utf-8");
         self.read(request.config().timeout_global(Some(timeout)).build().send(body.to_string()))
     }
 
     pub(super) fn delete(&self, path: &str, timeout: Duration) -> Result<Value, Fault> {
         let request = self.agent.delete(format!("{}{path}", self.base));
-        self.read(self.dressed(request).config().timeout_global(Some(timeout)).build().call())
+        self.read(self.with_authorization(request).config().timeout_global(Some(timeout)).build().call())
     }
 
-    /// Reads JSON that is no answer of WebDriver's.
+    /// Reads JSON that is not in the format of WebDriver answers.
     pub(super) fn json(&self, url: Option<&Url>, timeout: Duration) -> Result<Value, Fault> {
-        let url = url.ok_or_else(|| Fault::Gone("no address".into()))?;
+        let url = url.ok_or_else(|| Fault::Gone("no URL".into()))?;
         let request = self.agent.get(url.as_str()).config().timeout_global(Some(timeout)).build();
         let mut answer = request.call().map_err(fault)?;
         let body = answer.body_mut().read_to_vec().map_err(fault)?;
         serde_json::from_slice(&body).map_err(|error| Fault::Gone(error.to_string()))
     }
 
-    fn dressed<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
+    fn with_authorization<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
         match &self.authorization {
             Some(authorization) => request.header("Authorization", authorization.expose()),
             None => request,
@@ -179,7 +180,7 @@ impl Client {
         let is_ok = answer.status().is_success();
         let body = answer.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec().map_err(fault)?;
         let mut body: Value = serde_json::from_slice(&body)
-            .map_err(|_| Fault::Gone(format!("its answer ({}) is no WebDriver", answer.status())))?;
+            .map_err(|_| Fault::Gone(format!("its answer ({}) is not valid WebDriver", answer.status())))?;
         let value = body.get_mut("value").map_or(Value::Null, Value::take);
         if is_ok {
             return Ok(value);
@@ -205,7 +206,7 @@ fn authorization(url: &Url) -> Option<Secret<String>> {
     Some(Secret::new(format!("Basic {}", BASE64_STANDARD.encode(both))))
 }
 
-/// Whether an address is one of loopback.
+/// Returns whether the host of a URL is a loopback address.
 pub(super) fn is_local(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
@@ -215,7 +216,7 @@ pub(super) fn is_local(url: &Url) -> bool {
     }
 }
 
-/// The body of a command without parameters.
+/// Returns the body of a command without parameters.
 pub(super) fn nothing() -> Value {
     json!({})
 }
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_apart() {
+    fn faults_are_distinguished() {
         let refused =
             |code: &str, message: &str| Fault::Refused { code: code.into(), message: message.into() };
         assert!(refused("invalid session id", "").is_end_of_session());
@@ -245,7 +246,10 @@ mod tests {
         assert!(refused("unknown error", "Failed to decode response from marionette").is_end_of_session());
         assert!(!refused("javascript error", "x is undefined").is_end_of_session());
         assert!(refused("unknown error", "tab crashed\n  (Session info)").is_crash());
-        assert!(refused("script timeout", "").is_hang() && refused("no such window", "").is_closed_window());
+        assert!(
+            refused("script timeout", "").is_blocked_script()
+                && refused("no such window", "").is_closed_window()
+        );
         assert_eq!(refused("a", "b\nc").to_string(), "a: b");
     }
 }

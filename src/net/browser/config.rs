@@ -1,4 +1,4 @@
-//! Settings of the browsers, and the parts that are made of them.
+//! The configuration of the browsers, and the parts that are built from it.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,7 @@ use url::Url;
 
 use super::client::Client;
 use super::driver::Driver;
-use super::egress::{Clients, Gate, OwnPorts, Uplink, Way};
+use super::egress::{Clients, Destination, EgressProxy, OwnPorts, Uplink};
 use super::endpoint::{Endpoint, Opener, Source};
 use super::pool::{Pool, Slot};
 use crate::base::secret::Secret;
@@ -17,57 +17,58 @@ use crate::modules::probe::Prober;
 use crate::net::approve::Approver;
 use crate::net::config::{NetConfig, NetError, OutboundProxy};
 
-/// Where sessions are had.
+/// An endpoint that opens sessions.
 #[derive(Debug, Clone)]
 pub enum Webdriver {
-    /// `chromedriver` from the `PATH`, started and ended by us.
+    /// The `chromedriver` in the `PATH`. This process starts and ends it.
     Auto,
-    /// An endpoint of WebDriver: chromedriver, geckodriver, Selenium Grid. It may hold a password.
+    /// The URL of a WebDriver endpoint: chromedriver, geckodriver, Selenium Grid. It may contain a password.
     At(Secret<Url>),
 }
 
-/// Where the egress guard listens.
+/// The address of the egress proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guard {
-    /// The first session's port, the others' behind it; port 0: any free ones.
+pub struct EgressProxyAddress {
+    /// The port of the first session. The other sessions have the next ports. With port 0, each session takes a free
+    /// port.
     pub listen: SocketAddr,
-    /// Name or address that browsers reach it by, if it is another.
+    /// The name or address by which browsers reach the proxy, if it differs from the listening address.
     pub announced: Option<String>,
 }
 
-impl Default for Guard {
-    /// Free ports of loopback.
+impl Default for EgressProxyAddress {
+    /// Returns free ports on the loopback address.
     fn default() -> Self {
         Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), announced: None }
     }
 }
 
-/// How pages are rendered.
+/// The configuration of the browsers.
 pub struct BrowserConfig {
-    /// Where sessions are had: those that answer share them.
+    /// The endpoints. Sessions are distributed over those that answer.
     pub endpoints: Vec<Webdriver>,
-    /// The most sessions at once, of all endpoints together.
+    /// The maximum number of sessions of all endpoints together.
     pub sessions: usize,
-    /// Where the egress guard listens.
-    pub guard: Guard,
-    /// Which clients may use the guard, beside those of this machine.
+    /// The address of the egress proxy.
+    pub egress_proxy: EgressProxyAddress,
+    /// A function that decides whether a client on another machine may use the egress proxy.
     pub clients: Arc<dyn Fn(IpAddr) -> bool + Send + Sync>,
-    /// How requests leave this machine.
+    /// The configuration of outgoing requests.
     pub net: NetConfig,
-    /// Answers all that browsers ask, in place of the web.
+    /// The simulated web that answers all requests of the browsers, if there is one.
     pub simulated: Option<Arc<dyn Prober>>,
 }
 
-/// Why there are no browsers.
+/// The reason why there are no browsers.
 #[derive(Debug)]
 pub enum BrowserError {
-    /// A driver of our own was asked for, and there is none; says which.
+    /// The driver to be started is not installed. Contains a message that names the driver.
     Driver(String),
-    /// The guard cannot listen where it is told to.
-    Guard(SocketAddr, io::Error),
-    /// The outbound proxy is of no use.
+    /// The egress proxy cannot listen on this address.
+    EgressProxy(SocketAddr, io::Error),
+    /// The configuration of outgoing requests is invalid.
     Net(NetError),
-    /// A thread could not be started.
+    /// A thread cannot be started.
     Failed(io::Error),
 }
 
@@ -75,29 +76,30 @@ impl fmt::Display for BrowserError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Driver(why) => write!(f, "--webdriver auto: {why}"),
-            Self::Guard(addr, error) => {
-                write!(f, "the browsers' egress guard cannot listen on {addr}: {error}")
+            Self::EgressProxy(addr, error) => {
+                write!(f, "the browsers' egress proxy cannot listen on {addr}: {error}")
             }
             Self::Net(error) => error.fmt(f),
-            Self::Failed(error) => write!(f, "no thread for the browsers: {error}"),
+            Self::Failed(error) => write!(f, "cannot start a thread for the browsers: {error}"),
         }
     }
 }
 
 impl std::error::Error for BrowserError {}
 
-/// Places and sessions as configured, and the way out of all of them; nothing is started yet but the guard.
-pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>, Arc<Way>), BrowserError> {
+/// Builds the pool, the opener and the destination of all traffic. Starts only the egress proxies.
+pub(super) fn build(config: &BrowserConfig) -> Result<(Pool, Arc<Opener>, Arc<Destination>), BrowserError> {
     let own = Arc::new(OwnPorts::default());
     let endpoints = config.endpoints.iter().map(|webdriver| endpoint(webdriver, &own));
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-    let way = Arc::new(way(config, &own)?);
+    let destination = Arc::new(destination(config, &own)?);
     let others = Arc::clone(&config.clients);
     let clients: Arc<Clients> = Arc::new(move |ip| ip.is_loopback() || others(ip));
-    let slots = (0..config.sessions).map(|index| slot(&config.guard, index, &way, &clients, &own));
+    let slots =
+        (0..config.sessions).map(|index| slot(&config.egress_proxy, index, &destination, &clients, &own));
     let slots = slots.collect::<Result<Vec<_>, _>>()?;
     let opener = Arc::new(Opener::new(endpoints, own));
-    Ok((Pool::new(slots, Arc::clone(&opener)), opener, way))
+    Ok((Pool::new(slots, Arc::clone(&opener)), opener, destination))
 }
 
 fn endpoint(webdriver: &Webdriver, own: &Arc<OwnPorts>) -> Result<Endpoint, BrowserError> {
@@ -113,12 +115,12 @@ fn endpoint(webdriver: &Webdriver, own: &Arc<OwnPorts>) -> Result<Endpoint, Brow
     }))
 }
 
-fn way(config: &BrowserConfig, own: &Arc<OwnPorts>) -> Result<Way, BrowserError> {
+fn destination(config: &BrowserConfig, own: &Arc<OwnPorts>) -> Result<Destination, BrowserError> {
     if let Some(web) = &config.simulated {
-        return Ok(Way::Played(Arc::clone(web)));
+        return Ok(Destination::Simulated(Arc::clone(web)));
     }
     let proxy = config.net.outbound_proxy.as_deref().map(OutboundProxy::parse).transpose();
-    Ok(Way::Web(Uplink {
+    Ok(Destination::Web(Uplink {
         approver: Approver::new(config.net.allow_private_targets),
         proxy: proxy.map_err(BrowserError::Net)?,
         connect_timeout: config.net.connect_timeout,
@@ -127,25 +129,26 @@ fn way(config: &BrowserConfig, own: &Arc<OwnPorts>) -> Result<Way, BrowserError>
 }
 
 fn slot(
-    guard: &Guard,
+    egress_proxy: &EgressProxyAddress,
     index: usize,
-    way: &Arc<Way>,
+    destination: &Arc<Destination>,
     clients: &Arc<Clients>,
     own: &OwnPorts,
 ) -> Result<Slot, BrowserError> {
-    let mut listen = guard.listen;
+    let mut listen = egress_proxy.listen;
     if listen.port() != 0 {
         let port = u16::try_from(index).ok().and_then(|index| listen.port().checked_add(index));
-        let taken = || BrowserError::Guard(listen, io::Error::other("there are no more ports behind it"));
+        let taken =
+            || BrowserError::EgressProxy(listen, io::Error::other("no further port for the next session"));
         listen.set_port(port.ok_or_else(taken)?);
     }
-    let gate = Gate::open(listen, Arc::clone(way), Arc::clone(clients));
-    let gate = gate.map_err(|error| BrowserError::Guard(listen, error))?;
-    own.add(gate.addr().port());
-    let host = guard.announced.clone().unwrap_or_else(|| match gate.addr().ip() {
+    let egress = EgressProxy::open(listen, Arc::clone(destination), Arc::clone(clients));
+    let egress = egress.map_err(|error| BrowserError::EgressProxy(listen, error))?;
+    own.add(egress.addr().port());
+    let host = egress_proxy.announced.clone().unwrap_or_else(|| match egress.addr().ip() {
         IpAddr::V6(ip) => format!("[{ip}]"),
         IpAddr::V4(ip) => ip.to_string(),
     });
-    let proxy = format!("{host}:{}", gate.addr().port());
-    Ok(Slot::new(gate, proxy))
+    let proxy = format!("{host}:{}", egress.addr().port());
+    Ok(Slot::new(egress, proxy))
 }

@@ -1,6 +1,6 @@
-//! Empty contexts (profiles), one for each page: cookies, storage, cache and service workers end with it. WebDriver's
-//! classic commands have no word for them: Chromium makes them by the Chrome DevTools Protocol, Firefox by WebDriver BiDi
-//! (<https://w3c.github.io/webdriver-bidi/>), both in a few milliseconds.
+//! Empty contexts (profiles), one for each page. Cookies, storage, cache and service workers end with the context.
+//! Classic WebDriver has no command for them: Chromium creates them by the Chrome DevTools Protocol, Firefox by
+//! WebDriver BiDi (<https://w3c.github.io/webdriver-bidi/>), both in a few milliseconds.
 
 use std::io;
 use std::time::Duration;
@@ -9,65 +9,65 @@ use serde_json::{Value, json};
 
 use super::socket::Socket;
 
-/// Contexts of one browser.
+/// The contexts of one browser.
 pub(super) struct Contexts {
     socket: Socket,
-    dialect: Dialect,
+    protocol: Protocol,
 }
 
-enum Dialect {
-    /// Each context is told its proxy: host and port.
+enum Protocol {
+    /// The Chrome DevTools Protocol. Each context has its own proxy setting, with host and port.
     DevTools { proxy: String },
-    /// Contexts have the session's.
+    /// WebDriver BiDi. Contexts use the proxy of the session.
     Bidi,
 }
 
 impl Contexts {
     pub(super) fn by_devtools(socket: Socket, proxy: &str) -> Self {
-        Self { socket, dialect: Dialect::DevTools { proxy: proxy.to_owned() } }
+        Self { socket, protocol: Protocol::DevTools { proxy: proxy.to_owned() } }
     }
 
     pub(super) fn by_bidi(socket: Socket) -> Self {
-        Self { socket, dialect: Dialect::Bidi }
+        Self { socket, protocol: Protocol::Bidi }
     }
 
-    /// Whether the browser knows commands of the Chrome DevTools Protocol.
+    /// Returns whether the browser supports the Chrome DevTools Protocol.
     pub(super) fn has_devtools(&self) -> bool {
-        matches!(self.dialect, Dialect::DevTools { .. })
+        matches!(self.protocol, Protocol::DevTools { .. })
     }
 
-    /// A new, empty context; gives its name.
+    /// Creates an empty context and returns its id.
     pub(super) fn create(&mut self, timeout: Duration) -> io::Result<String> {
-        match &self.dialect {
-            Dialect::DevTools { proxy } => {
+        match &self.protocol {
+            Protocol::DevTools { proxy } => {
                 let parameters = json!({
                     "disposeOnDetach": true,
                     "proxyServer": format!("http://{proxy}"),
-                    // Loopback is not left out.
+                    // Requests to loopback addresses use the proxy, too.
                     "proxyBypassList": "<-loopback>",
                 });
                 let answer = self.socket.ask("Target.createBrowserContext", &parameters, timeout)?;
                 word(&answer, "browserContextId")
             }
-            Dialect::Bidi => {
+            Protocol::Bidi => {
                 let answer = self.socket.ask("browser.createUserContext", &json!({}), timeout)?;
                 word(&answer, "userContext")
             }
         }
     }
 
-    /// An empty page in that context, which may download nothing; gives its window handle.
+    /// Creates an empty page in the context, without permission for downloads. Returns its window handle.
     pub(super) fn create_page(&mut self, context: &str, timeout: Duration) -> io::Result<String> {
-        match &self.dialect {
-            Dialect::DevTools { .. } => {
+        match &self.protocol {
+            Protocol::DevTools { .. } => {
                 let deny = json!({"behavior": "deny", "browserContextId": context});
                 self.socket.ask("Browser.setDownloadBehavior", &deny, timeout)?;
                 let parameters = json!({"url": "about:blank", "browserContextId": context});
                 word(&self.socket.ask("Target.createTarget", &parameters, timeout)?, "targetId")
             }
-            Dialect::Bidi => {
+            Protocol::Bidi => {
                 let deny = json!({"downloadBehavior": {"type": "denied"}, "userContexts": [context]});
-                // Older versions have no such command; what they download ends with them.
+                // Older versions do not support the command. Their downloads are deleted with their profile.
                 let _ = self.socket.ask("browser.setDownloadBehavior", &deny, timeout);
                 let parameters = json!({"type": "tab", "userContext": context});
                 word(&self.socket.ask("browsingContext.create", &parameters, timeout)?, "context")
@@ -75,13 +75,13 @@ impl Contexts {
         }
     }
 
-    /// Closes all pages of a context and forgets what they left behind.
+    /// Closes all pages of a context and deletes their data.
     pub(super) fn dispose(&mut self, context: &str, timeout: Duration) -> io::Result<()> {
-        let (command, parameters) = match &self.dialect {
-            Dialect::DevTools { .. } => {
+        let (command, parameters) = match &self.protocol {
+            Protocol::DevTools { .. } => {
                 ("Target.disposeBrowserContext", json!({"browserContextId": context}))
             }
-            Dialect::Bidi => ("browser.removeUserContext", json!({"userContext": context})),
+            Protocol::Bidi => ("browser.removeUserContext", json!({"userContext": context})),
         };
         self.socket.ask(command, &parameters, timeout).map(drop)
     }

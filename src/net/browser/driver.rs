@@ -1,4 +1,4 @@
-//! A chromedriver of our own: started on a free port, started anew when it has died, ended with us.
+//! A chromedriver process on a free port. It is restarted when it has ended, and ended together with this process.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -19,15 +19,15 @@ use super::client::Client;
 use super::egress::OwnPorts;
 
 const PROGRAM: &str = "chromedriver";
-/// For a driver to name its port.
+/// The time limit for a driver to print its port.
 const START: Duration = Duration::from_secs(20);
-/// Between two attempts that fail.
+/// The pause between two failing attempts.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Runs the driver as a process group of its own, with its browsers. However we end, our end of standard
-/// input closes with us; then, or when the driver ends, all of the group is ended and what it wrote removed, at
-/// last, when nobody is left who could write more.
-const KEEPER: &str = r#"
+/// A script that runs the driver and its browsers in their own process group. Its standard input is a pipe from this
+/// process, which is closed however this process ends. Then, or when the driver ends, the script ends the whole group
+/// and removes its files.
+const WATCHDOG_SCRIPT: &str = r#"
 exec 3<&0
 "$@" 3<&- </dev/null &
 driver=$!
@@ -48,7 +48,7 @@ rm -rf -- "$TMPDIR"
 kill -KILL 0
 "#;
 
-/// See the file's head.
+/// A chromedriver process. Dropping it ends the driver and all its browsers.
 pub(super) struct Driver {
     own: Arc<OwnPorts>,
     state: Mutex<State>,
@@ -56,7 +56,7 @@ pub(super) struct Driver {
 
 enum State {
     Running(Process),
-    /// Since when, and why.
+    /// The driver does not run. Contains the time and the reason of the last failed start, if one failed.
     Down(Option<(Instant, String)>),
     Stopped,
 }
@@ -68,28 +68,28 @@ struct Process {
 }
 
 impl Driver {
-    /// One that is started when it is needed.
+    /// Finds the program in the `PATH`. It is started when it is first needed.
     ///
     /// # Errors
-    /// There is no such program.
+    /// Returns an error if the program is not installed.
     pub(super) fn find(own: Arc<OwnPorts>) -> Result<Self, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         if !is_in(&path, PROGRAM) {
-            return Err(format!("there is no {PROGRAM} in the PATH (Debian: install chromium-driver)"));
+            return Err(format!("{PROGRAM} not found in the PATH (Debian: install chromium-driver)"));
         }
         Ok(Self { own, state: Mutex::new(State::Down(None)) })
     }
 
-    /// The way to it; starts it where it does not run.
+    /// Returns a client for the driver, which is started if it does not run.
     pub(super) fn client(&self) -> Result<Arc<Client>, String> {
         let mut state = self.state.lock();
         match &mut *state {
-            State::Stopped => return Err("it was stopped".into()),
+            State::Stopped => return Err("the driver was stopped".into()),
             State::Running(process) => {
                 if matches!(process.keeper.try_wait(), Ok(None)) {
                     return Ok(Arc::clone(&process.client));
                 }
-                warn!("{PROGRAM} has died; it is started anew");
+                warn!("{PROGRAM} has ended; restarting it");
                 self.clean_up(process);
             }
             State::Down(Some((since, why))) if since.elapsed() < PAUSE => return Err(why.clone()),
@@ -104,14 +104,14 @@ impl Driver {
                 Ok(client)
             }
             Err(error) => {
-                let why = format!("{PROGRAM} cannot be started: {error}");
+                let why = format!("cannot start {PROGRAM}: {error}");
                 *state = State::Down(Some((Instant::now(), why.clone())));
                 Err(why)
             }
         }
     }
 
-    /// Ends it with all its browsers, for good.
+    /// Ends the driver and all its browsers. The driver is not started again.
     pub(super) fn stop(&self) {
         let mut state = self.state.lock();
         if let State::Running(process) = &mut *state {
@@ -124,7 +124,7 @@ impl Driver {
 
     fn clean_up(&self, process: &Process) {
         self.own.remove(process.client.port());
-        // The keeper did it; this is for one that was killed.
+        // The script has removed the folder unless it was killed.
         let _ = fs::remove_dir_all(&process.folder);
     }
 }
@@ -140,8 +140,8 @@ fn is_in(path: &OsStr, program: &str) -> bool {
 }
 
 fn start() -> io::Result<Process> {
-    // It takes a free port of IPv4, and ends where another program has the same one of IPv6.
-    let mut last = io::Error::other("no attempt");
+    // The driver takes a free port of IPv4, and ends if another program has the same port of IPv6.
+    let mut last = io::Error::other("not attempted");
     for _ in 0..5 {
         match start_once() {
             Ok(process) => return Ok(process),
@@ -168,14 +168,14 @@ fn start_once() -> io::Result<Process> {
             drop(keeper.stdin.take());
             let _ = keeper.wait();
             let _ = fs::remove_dir_all(&folder);
-            Err(io::Error::other("it names no port"))
+            Err(io::Error::other("it printed no port"))
         }
     }
 }
 
 fn spawn(folder: &Path, driver: &[&str]) -> io::Result<Child> {
     Command::new("sh")
-        .args(["-c", KEEPER, "sh"])
+        .args(["-c", WATCHDOG_SCRIPT, "sh"])
         .args(driver)
         .env("TMPDIR", folder)
         .process_group(0)
@@ -185,7 +185,7 @@ fn spawn(folder: &Path, driver: &[&str]) -> io::Result<Child> {
         .spawn()
 }
 
-/// Where browsers keep their profiles: nobody else's to read, gone with the driver.
+/// Creates a private folder for the browsers' profiles, which is removed with the driver.
 fn own_folder() -> io::Result<PathBuf> {
     let name = format!("sightline-browser-{}", uuid::Uuid::new_v4().simple());
     let folder = std::env::temp_dir().join(name);
@@ -193,13 +193,13 @@ fn own_folder() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Waits for the line that names the port; the rest is read away, so that it does not fill the pipe.
+/// Waits for the line with the port. Reads and drops the rest of the output, so that it does not fill the pipe.
 fn port_of(output: ChildStdout) -> Option<u16> {
     let (tell, told) = mpsc::channel();
     let reading = move || {
         let mut lines = BufReader::new(output).lines();
         let port = lines.by_ref().map_while(Result::ok).find_map(|line| port_in(&line));
-        // Nobody waits any more: too late.
+        // Sending fails if the port came too late.
         let _ = tell.send(port);
         lines.map_while(Result::ok).for_each(drop);
     };
@@ -207,7 +207,7 @@ fn port_of(output: ChildStdout) -> Option<u16> {
     told.recv_timeout(START).ok().flatten()
 }
 
-/// "ChromeDriver was started successfully on port 12345."
+/// Parses a line such as "ChromeDriver was started successfully on port 12345."
 fn port_in(line: &str) -> Option<u16> {
     line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
 }
@@ -230,13 +230,13 @@ mod tests {
         }
     }
 
-    /// Says its id and a child's, and takes no hint.
-    const STUBBORN: &str = "trap '' TERM; sleep 600 & echo $$ $!; while :; do wait; done";
+    /// A script that prints its process id and a child's, and ignores SIGTERM.
+    const IGNORES_SIGTERM: &str = "trap '' TERM; sleep 600 & echo $$ $!; while :; do wait; done";
 
     #[test]
-    fn a_driver_that_does_not_end_is_killed_with_all_its_browsers() {
+    fn a_driver_that_ignores_sigterm_is_killed_with_all_its_browsers() {
         let folder = own_folder().unwrap();
-        let mut keeper = spawn(&folder, &["sh", "-c", STUBBORN]).unwrap();
+        let mut keeper = spawn(&folder, &["sh", "-c", IGNORES_SIGTERM]).unwrap();
         let mut line = String::new();
         BufReader::new(keeper.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let processes: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! Where sessions come from.
+//! Opens sessions at the configured endpoints.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,49 +9,50 @@ use log::warn;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::capabilities::Wish;
+use super::capabilities::SessionOptions;
 use super::client::{Client, Fault};
-use super::crew::Crew;
 use super::driver::Driver;
 use super::egress::OwnPorts;
-use super::roster::Roster;
 use super::sandbox::Sandbox;
-use super::session::{Holding, Session};
+use super::session::{Resources, Session};
+use super::session_counts::SessionCounts;
+use super::wait_group::WaitGroup;
 
-/// For a browser to start; on a busy machine that takes its time. Longer than a driver's own patience (chromedriver's
-/// is a minute): a browser that starts after we have hung up would be nobody's.
+/// The time limit for a browser to start. It is longer than a driver's own limit (a minute for chromedriver), because
+/// a browser that starts after the client has disconnected would never be ended.
 pub(super) const OPENING: Duration = Duration::from_secs(90);
-/// For an endpoint to say how it is.
+/// The time limit for the answer to a status request.
 const STATUS: Duration = Duration::from_secs(3);
-/// How often in a row an endpoint that is at work for us may leave that unanswered.
-const PATIENCE: usize = 5;
+/// The number of status requests in a row that an endpoint with sessions may leave unanswered.
+const MAX_LATE_ANSWERS: usize = 5;
 
-/// Before an endpoint that was full is asked again, if no session of ours ends meanwhile.
-const AGAIN: Duration = Duration::from_secs(2);
+/// The pause before a full endpoint is tried again if none of its sessions ends meanwhile.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-/// A driver or a grid.
+/// An endpoint: a driver or a grid.
 pub(super) struct Endpoint {
     source: Source,
     is_up: AtomicBool,
-    /// Looks in a row that it kept waiting.
+    /// The number of late answers in a row.
     lates: AtomicUsize,
-    /// Found out: it does not understand whoever asks for WebDriver BiDi.
-    knows_no_bidi: AtomicBool,
+    /// Whether the endpoint refused a session with WebDriver BiDi and then opened one without it.
+    lacks_bidi: AtomicBool,
     sandbox: Sandbox,
 }
 
 pub(super) enum Source {
-    /// The operator's.
+    /// An endpoint of the operator.
     Given(Arc<Client>),
-    /// Our own.
+    /// A driver that this process starts.
     Own(Driver),
 }
 
-/// Why an endpoint opens no session.
-enum Trouble {
-    /// It has others of ours: a geckodriver has one at a time, a grid as many as it has machines for.
+/// The reason why an endpoint opens no session.
+enum OpenError {
+    /// The endpoint has its maximum number of sessions. A geckodriver allows one, a grid as many as it has machines
+    /// for.
     Full,
-    /// Says why.
+    /// The attempt failed for the contained reason.
     Failed(String),
 }
 
@@ -61,7 +62,7 @@ impl Endpoint {
             source,
             is_up: AtomicBool::new(true),
             lates: AtomicUsize::new(0),
-            knows_no_bidi: AtomicBool::new(false),
+            lacks_bidi: AtomicBool::new(false),
             sandbox: Sandbox::new(),
         }
     }
@@ -73,96 +74,104 @@ impl Endpoint {
         }
     }
 
-    /// Whether it answers as an endpoint of WebDriver does. That it is `ready` for one more session is not
-    /// asked: geckodriver is not once it has ours. While it is `at_work` for us, one that keeps us waiting is what it was
-    /// before: geckodriver does one thing at a time.
-    fn look(&self, at_work: bool) -> bool {
+    /// Checks whether the endpoint answers as WebDriver. Its `ready` is ignored, because geckodriver is not ready for
+    /// a second session. If the endpoint has sessions, a late answer does not change its state, because geckodriver
+    /// runs one command at a time.
+    fn check(&self, has_sessions: bool) -> bool {
         let status = self.client().map_err(Fault::Gone).and_then(|client| client.get("/status", STATUS));
         let is_late = status == Err(Fault::Late);
         let lates = if is_late { self.lates.load(Ordering::Relaxed) + 1 } else { 0 };
         self.lates.store(lates, Ordering::Relaxed);
-        if !is_late || !at_work || lates > PATIENCE {
+        if !is_late || !has_sessions || lates > MAX_LATE_ANSWERS {
             self.is_up.store(status.is_ok(), Ordering::Relaxed);
         }
         self.is_up.load(Ordering::Relaxed)
     }
 
-    fn open(&self, proxy: &str, holding: Holding) -> Result<Session, Trouble> {
-        let client = self.client().map_err(Trouble::Failed)?;
+    fn open(&self, proxy: &str, resources: Resources) -> Result<Session, OpenError> {
+        let client = self.client().map_err(OpenError::Failed)?;
         let begun = self.begin(&client, proxy).map_err(|fault| match fault {
-            fault if fault.is_refused_start() && holding.claim.has_company() => Trouble::Full,
-            // A grid lets wait whom it has no room for.
-            Fault::Late if holding.claim.has_company() => Trouble::Full,
-            fault => Trouble::Failed(fault.to_string()),
+            fault if fault.is_refused_start() && resources.claim.is_shared() => OpenError::Full,
+            // A full grid delays its answer until a session ends.
+            Fault::Late if resources.claim.is_shared() => OpenError::Full,
+            fault => OpenError::Failed(fault.to_string()),
         })?;
-        Session::take_over(client, &begun, proxy, holding).map_err(|fault| Trouble::Failed(fault.to_string()))
+        Session::from_answer(client, &begun, proxy, resources)
+            .map_err(|fault| OpenError::Failed(fault.to_string()))
     }
 
-    /// Has the endpoint begin a session. A Selenium Grid of version 3 reads no wish with a word that it does not know.
+    /// Requests a session. Version 3 of Selenium Grid refuses capabilities that it does not know.
     fn begin(&self, client: &Client, proxy: &str) -> Result<Value, Fault> {
-        let with_bidi = !self.knows_no_bidi.load(Ordering::Relaxed);
-        match self.begin_like(client, Wish { proxy, with_bidi, without_sandbox: false }) {
-            Err(fault) if with_bidi && fault.is_misunderstanding() => {
-                let begun = self.begin_like(client, Wish { proxy, with_bidi: false, without_sandbox: false });
-                self.knows_no_bidi.store(begun.is_ok(), Ordering::Relaxed);
+        let with_bidi = !self.lacks_bidi.load(Ordering::Relaxed);
+        match self.begin_with(client, SessionOptions { proxy, with_bidi, without_sandbox: false }) {
+            Err(fault) if with_bidi && fault.is_unknown_capability() => {
+                let begun = self
+                    .begin_with(client, SessionOptions { proxy, with_bidi: false, without_sandbox: false });
+                self.lacks_bidi.store(begun.is_ok(), Ordering::Relaxed);
                 begun
             }
             begun => begun,
         }
     }
 
-    /// The same, without the browser's own sandbox where it does not start with it.
-    fn begin_like(&self, client: &Client, wish: Wish<'_>) -> Result<Value, Fault> {
+    /// Requests a session with these options. If the browser does not start with its own sandbox, tries again without
+    /// it.
+    fn begin_with(&self, client: &Client, options: SessionOptions<'_>) -> Result<Value, Fault> {
         let begin = |without_sandbox| {
-            let begun = client.post("/session", &Wish { without_sandbox, ..wish }.capabilities(), OPENING);
+            let begun = client.post(
+                "/session",
+                &SessionOptions { without_sandbox, ..options }.capabilities(),
+                OPENING,
+            );
             begun.inspect(|_| self.sandbox.note_start(without_sandbox))
         };
-        if client.is_local() && self.sandbox.is_left_out() {
+        if client.is_local() && self.sandbox.is_disabled() {
             return begin(true);
         }
         match begin(false) {
-            Err(fault) if client.is_local() && self.sandbox.may_be_why(&fault) => begin(true),
+            Err(fault) if client.is_local() && self.sandbox.may_cause(&fault) => begin(true),
             begun => begun,
         }
     }
 }
 
-/// Opens sessions, each on a thread of its own: who waits for one may give up, and the next has it.
+/// A component that opens sessions, each on its own thread. If a check stops waiting for a session, another check
+/// gets it.
 pub(super) struct Opener {
     endpoints: Vec<Endpoint>,
     own: Arc<OwnPorts>,
-    roster: Arc<Roster>,
-    crew: Arc<Crew>,
-    /// Why the last attempt failed, if it did.
+    counts: Arc<SessionCounts>,
+    threads: Arc<WaitGroup>,
+    /// The reason why the last attempt failed, if it did.
     failure: Mutex<Option<String>>,
     is_closed: AtomicBool,
 }
 
-/// What comes of an opening.
+/// Receives the result of opening a session.
 pub(super) type Opening = Receiver<Result<Session, String>>;
 
 impl Opener {
     pub(super) fn new(endpoints: Vec<Endpoint>, own: Arc<OwnPorts>) -> Self {
         Self {
-            roster: Arc::new(Roster::new(endpoints.len())),
+            counts: Arc::new(SessionCounts::new(endpoints.len())),
             endpoints,
             own,
-            crew: Arc::default(),
+            threads: Arc::default(),
             failure: Mutex::default(),
             is_closed: AtomicBool::new(false),
         }
     }
 
-    /// Begins to open a session whose traffic goes through `proxy`.
+    /// Starts opening a session whose traffic goes through `proxy`.
     pub(super) fn begin(self: &Arc<Self>, proxy: &str) -> Opening {
         let (tell, told) = channel();
         let (opener, proxy, by_thread) = (Arc::clone(self), proxy.to_owned(), tell.clone());
         let opening = move || {
-            // Where nobody is there any more, it ends again.
+            // If the receiver has been dropped, the session is dropped and thereby ended.
             let _ = by_thread.send(opener.open(&proxy));
         };
-        if let Err(error) = self.crew.start("browser-open", opening) {
-            let _ = tell.send(Err(format!("no thread to start a browser: {error}")));
+        if let Err(error) = self.threads.start("browser-open", opening) {
+            let _ = tell.send(Err(format!("cannot start a thread to open a browser: {error}")));
         }
         told
     }
@@ -170,43 +179,45 @@ impl Opener {
     fn open(&self, proxy: &str) -> Result<Session, String> {
         let until = Instant::now() + OPENING;
         loop {
-            let ended = self.roster.ended();
+            let ended = self.counts.ended();
             match self.try_all(proxy) {
                 Ok(session) => {
                     *self.failure.lock() = None;
                     return Ok(session);
                 }
-                Err(Trouble::Failed(why)) => {
+                Err(OpenError::Failed(why)) => {
                     self.note_failure(&why);
                     return Err(why);
                 }
-                Err(Trouble::Full) if self.is_closed() || Instant::now() >= until => {
-                    return Err("the endpoints have no room for one more".into());
+                Err(OpenError::Full) if self.is_closed() || Instant::now() >= until => {
+                    return Err("all endpoints are full".into());
                 }
-                Err(Trouble::Full) => self.roster.wait_for_end(ended, until.min(Instant::now() + AGAIN)),
+                Err(OpenError::Full) => {
+                    self.counts.wait_for_end(ended, until.min(Instant::now() + RETRY_PAUSE));
+                }
             }
         }
     }
 
-    /// Asks those that answer first, of them the one with the fewest sessions.
-    fn try_all(&self, proxy: &str) -> Result<Session, Trouble> {
+    /// Tries all endpoints. Those that answer come first, ordered by their number of sessions.
+    fn try_all(&self, proxy: &str) -> Result<Session, OpenError> {
         let (mut tried, mut is_full) = (Vec::new(), false);
-        let mut why = "there is no endpoint".to_owned();
+        let mut why = "no endpoint is configured".to_owned();
         let is_down = |index: usize| !self.endpoints[index].is_up.load(Ordering::Relaxed);
-        while let Some(claim) = self.roster.claim(|index| (!tried.contains(&index)).then(|| is_down(index))) {
+        while let Some(claim) = self.counts.claim(|index| (!tried.contains(&index)).then(|| is_down(index))) {
             if self.is_closed() {
-                return Err(Trouble::Failed("the service is ending".into()));
+                return Err(OpenError::Failed("the service is shutting down".into()));
             }
             let endpoint = &self.endpoints[claim.endpoint()];
             tried.push(claim.endpoint());
-            let (crew, own) = (Arc::clone(&self.crew), Arc::clone(&self.own));
-            match endpoint.open(proxy, Holding { claim, crew, own, port: None }) {
+            let (threads, own) = (Arc::clone(&self.threads), Arc::clone(&self.own));
+            match endpoint.open(proxy, Resources { claim, threads, own, port: None }) {
                 Ok(session) => return Ok(session),
-                Err(Trouble::Full) => is_full = true,
-                Err(Trouble::Failed(error)) => why = error,
+                Err(OpenError::Full) => is_full = true,
+                Err(OpenError::Failed(error)) => why = error,
             }
         }
-        Err(if is_full { Trouble::Full } else { Trouble::Failed(why) })
+        Err(if is_full { OpenError::Full } else { OpenError::Failed(why) })
     }
 
     fn note_failure(&self, why: &str) {
@@ -219,18 +230,18 @@ impl Opener {
         }
     }
 
-    /// Asks all endpoints how they are; whether any answers.
-    pub(super) fn look(&self) -> bool {
-        let looked = self.endpoints.iter().enumerate();
-        looked.filter(|(index, endpoint)| endpoint.look(self.roster.claimed(*index) > 0)).count() > 0
+    /// Checks all endpoints. Returns whether any of them answers.
+    pub(super) fn check_endpoints(&self) -> bool {
+        let endpoints = self.endpoints.iter().enumerate();
+        endpoints.filter(|(index, endpoint)| endpoint.check(self.counts.claimed(*index) > 0)).count() > 0
     }
 
-    /// Sessions there are.
+    /// Returns the number of open sessions.
     pub(super) fn open_sessions(&self) -> usize {
-        self.roster.open()
+        self.counts.open()
     }
 
-    /// Whether no session could be opened, the last time one was wanted.
+    /// Returns whether the last attempt to open a session failed.
     pub(super) fn has_failed(&self) -> bool {
         self.failure.lock().is_some()
     }
@@ -239,18 +250,18 @@ impl Opener {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Opens nothing from here on.
+    /// Stops opening sessions.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        self.roster.wake();
+        self.counts.wake();
     }
 
-    /// Waits until no session is being opened or ended, at the latest until then.
-    pub(super) fn settle(&self, until: Instant) {
-        self.crew.wait(until);
+    /// Waits until no session is being opened or ended, at most until `until`.
+    pub(super) fn wait_idle(&self, until: Instant) {
+        self.threads.wait(until);
     }
 
-    /// Ends the drivers that are our own.
+    /// Ends the drivers that this process has started.
     pub(super) fn stop_drivers(&self) {
         for endpoint in &self.endpoints {
             if let Source::Own(driver) = &endpoint.source {

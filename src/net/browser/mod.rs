@@ -1,44 +1,44 @@
 //! Pages rendered by real browsers, driven by W3C WebDriver.
 //!
-//! A request with [`Via::Browser`](crate::modules::definition::Via) goes this way: a place in the `pool` with its session; an empty context
-//! and a page in it (`session`); the address opened; looks at the page until one of the request's marks
-//! fits (`page`, `look.js`); what the page shows then is the answer. All traffic of the browser goes
-//! through the `egress` guard. Whatever goes wrong costs that one request: a session that is in doubt is
-//! replaced.
+//! A request with [`Via::Browser`](crate::modules::definition::Via) leases a slot of the `pool` with its session,
+//! opens a page in an empty context (`session`), and checks the page again and again until one of the request's marks
+//! matches (`page`, `page_state.js`). The page's HTML is then the answer. All traffic of the browser goes through the
+//! `egress` proxy. A failure affects only that request: a session that may be broken is replaced.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `config` | settings |
-//! | `client` | commands of WebDriver over HTTP |
-//! | `capabilities` | what a session is to be like: Chromium, Firefox |
-//! | `session` | a browser |
-//! | `contexts`, `socket` | its empty contexts, by the Chrome DevTools Protocol or WebDriver BiDi |
-//! | `page`, `look.js` | waiting, by looking |
-//! | `pool` | sessions used again |
-//! | `endpoint`, `driver` | where sessions come from; a chromedriver of our own |
+//! | `config` | the configuration |
+//! | `client` | WebDriver commands over HTTP |
+//! | `capabilities` | the capabilities of a session, for Chromium and Firefox |
+//! | `session` | a session, which is one browser |
+//! | `contexts`, `socket` | empty contexts, by the Chrome DevTools Protocol or WebDriver BiDi |
+//! | `page`, `page_state.js` | waiting for a page |
+//! | `pool` | sessions that are used again |
+//! | `endpoint`, `driver` | the endpoints that open sessions, and a chromedriver that this process starts |
 //! | `sandbox` | whether a browser starts with its own sandbox |
-//! | `roster`, `crew` | how many sessions there are; threads that open and end them |
-//! | `watch` | whether a browser answers |
-//! | `egress/` | the guard |
+//! | `session_counts`, `wait_group` | the number of sessions, and waiting for the threads that open and end them |
+//! | `availability` | whether a browser is available |
+//! | `egress/` | the egress proxy, through which all traffic of the browsers goes |
 //!
-//! What a browser sends is the browser's: the headers of a request are not.
+//! The headers of a request are ignored: a browser sends its own.
 
+mod availability;
 mod capabilities;
 mod client;
 mod config;
 mod contexts;
-mod crew;
 mod driver;
 mod egress;
 mod endpoint;
 mod page;
 mod pool;
-mod roster;
 mod sandbox;
 mod session;
+mod session_counts;
 mod socket;
-mod watch;
+mod wait_group;
 
+use std::fs::File;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -46,86 +46,89 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use url::Url;
 
-pub use config::{BrowserConfig, BrowserError, Guard, Webdriver};
+pub use config::{BrowserConfig, BrowserError, EgressProxyAddress, Webdriver};
 
+use super::failure::out_of_resources;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
-use egress::{Visit, Way};
+use availability::Availability;
+use egress::{Destination, PageLoad};
 use endpoint::Opener;
 use page::Task;
 use pool::{Lease, NoSession, Pool};
 use session::Page;
-use watch::Watch;
 
-/// What is left of a deadline for closing a page.
+/// The part of a deadline that is reserved for closing the page.
 const CLOSING: Duration = Duration::from_millis(150);
-/// For a page to close, beyond the deadline if need be; what takes longer ends with its session, and nobody waits.
+/// The time limit for closing a page, even after the deadline. If closing takes longer, the session is ended without
+/// waiting.
 const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
-/// For all sessions to end.
+/// The time limit for ending all sessions.
 const ENDING: Duration = Duration::from_secs(3);
 
-/// Numbers of the moment.
+/// The current number of sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BrowserLoad {
-    /// Sessions that there may be.
+    /// The maximum number of sessions.
     pub sessions: usize,
-    /// Sessions that are open.
+    /// The number of open sessions.
     pub open: usize,
-    /// Sessions in which a page is looked at.
+    /// The number of sessions that are used by a check.
     pub busy: usize,
 }
 
-/// The browsers. All of them, and the drivers that are our own, end with it.
+/// The browsers. Dropping them ends all sessions and the drivers that this process has started.
 pub struct RealBrowsers {
     shared: Arc<Shared>,
-    watching: Mutex<Option<JoinHandle<()>>>,
+    checking: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Shared {
     pool: Arc<Pool>,
     opener: Arc<Opener>,
-    watch: Arc<Watch>,
-    way: Arc<Way>,
-    is_played: bool,
+    availability: Arc<Availability>,
+    destination: Arc<Destination>,
+    is_simulated: bool,
 }
 
 impl RealBrowsers {
-    /// Browsers with these settings. The first is started in the background.
+    /// Prepares browsers with this configuration. The first one is started in the background.
     ///
     /// # Errors
-    /// A setting is of no use, or a port of the egress guard cannot be had.
+    /// Returns an error if a value of the configuration is invalid, or if a port of the egress proxy cannot be
+    /// opened.
     pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
-        let is_played = config.simulated.is_some();
-        let (pool, opener, way) = config::build(config)?;
-        let (pool, watch) = (Arc::new(pool), Arc::new(Watch::default()));
-        let watching = watch::start(Arc::clone(&watch), Arc::clone(&opener), Arc::clone(&pool))
+        let is_simulated = config.simulated.is_some();
+        let (pool, opener, destination) = config::build(config)?;
+        let (pool, availability) = (Arc::new(pool), Arc::new(Availability::default()));
+        let checking = availability::start(Arc::clone(&availability), Arc::clone(&opener), Arc::clone(&pool))
             .map_err(BrowserError::Failed)?;
-        let shared = Arc::new(Shared { pool, opener, watch, way, is_played });
-        Ok(Self { shared, watching: Mutex::new(Some(watching)) })
+        let shared = Arc::new(Shared { pool, opener, availability, destination, is_simulated });
+        Ok(Self { shared, checking: Mutex::new(Some(checking)) })
     }
 
-    /// Who opens pages in them.
+    /// Returns the prober that opens pages in these browsers.
     pub fn prober(&self) -> Arc<dyn Prober> {
         Arc::clone(&self.shared) as _
     }
 
-    /// How much they have to do.
+    /// Returns the current number of sessions.
     pub fn load(&self) -> BrowserLoad {
         let pool = &self.shared.pool;
         BrowserLoad { sessions: pool.size(), open: self.shared.opener.open_sessions(), busy: pool.busy() }
     }
 
-    /// Ends them all.
+    /// Ends all browsers, and waits for that up to a time limit.
     pub fn stop(&self) {
         self.shared.opener.close();
-        self.shared.watch.stop();
-        let watching = self.watching.lock().take();
-        if let Some(watching) = watching {
+        self.shared.availability.stop();
+        let checking = self.checking.lock().take();
+        if let Some(checking) = checking {
             let until = Instant::now() + ENDING;
             self.shared.pool.close(until);
-            self.shared.opener.settle(until);
+            self.shared.opener.wait_idle(until);
             self.shared.opener.stop_drivers();
-            // A panic there was logged.
-            let _ = watching.join();
+            // A panic of that thread is already logged.
+            let _ = checking.join();
         }
     }
 }
@@ -135,9 +138,9 @@ impl Browsers for RealBrowsers {
         self.shared.pool.size()
     }
 
-    /// Looked after in the background; only before the first look, right after the start, it waits for that.
+    /// Returns the result of the last background check. Right after the start, waits for the first check.
     fn is_available(&self) -> bool {
-        self.shared.watch.is_available()
+        self.shared.availability.is_available()
     }
 }
 
@@ -152,56 +155,57 @@ impl Prober for Shared {
         let url = self.address(&request.url)?;
         let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
         let began = Instant::now();
-        let visit = || Arc::new(Visit::new(request.trace.clone(), deadline));
-        let (page, visit) = self.open(&mut lease, &url, visit, deadline)?;
+        let page_load = || Arc::new(PageLoad::new(request.trace.clone(), deadline));
+        let (page, page_load) = self.open(&mut lease, &url, page_load, deadline)?;
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
-        let is_played = self.is_played;
-        let task = Task { request, visit: &visit, began: Instant::now(), deadline: until, is_played };
+        let is_simulated = self.is_simulated;
+        let task =
+            Task { request, page_load: &page_load, began: Instant::now(), deadline: until, is_simulated };
         let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
-        let seen = page::look(session, &task);
-        let is_doubtful = matches!(&seen, Err(failure) if failure.is_session_doubtful);
-        self.close(&mut lease, page, deadline, is_doubtful);
+        let seen = page::wait_for_page(session, &task);
+        let is_session_broken = matches!(&seen, Err(failure) if failure.is_session_broken);
+        self.close(&mut lease, page, deadline, is_session_broken);
         let mut response = seen.map_err(|failure| failure.error)?;
         response.timing.connect = task.began.saturating_duration_since(began);
         Ok(response)
     }
 
-    fn keep_house(&self, now: Instant) {
-        self.way.keep_house(now);
+    fn evict_expired(&self, now: Instant) {
+        self.destination.evict_expired(now);
     }
 }
 
 impl Shared {
-    /// Where a page is opened; never an address of the browser's own, or of a file.
+    /// Returns the URL to open. URLs of files and of the browser itself are refused.
     fn address(&self, url: &Url) -> Result<Url, ProbeError> {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(ProbeError::Protocol("the request's address is not one of http or https".into()));
+            return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
         }
-        let address = if self.is_played { egress::staged(url) } else { Some(url.clone()) };
-        address.ok_or_else(|| ProbeError::Protocol("the request's address cannot be simulated".into()))
+        let address = if self.is_simulated { egress::simulated_url(url) } else { Some(url.clone()) };
+        address.ok_or_else(|| ProbeError::Protocol("the URL of the request cannot be simulated".into()))
     }
 
-    /// Has the page begun to load. A session that died while nobody used it is replaced: that is not the
-    /// check's fault. Each attempt is a visit of its own, for what the session before it left under way ends with that.
+    /// Starts loading a page. A session that ended while it was idle is replaced, because this check has not caused
+    /// that. Each attempt has its own page load, so that requests of an earlier attempt end with its page load.
     fn open(
         &self,
         lease: &mut Lease<'_>,
         url: &Url,
-        visit: impl Fn() -> Arc<Visit>,
+        page_load: impl Fn() -> Arc<PageLoad>,
         deadline: Instant,
-    ) -> Result<(Page, Arc<Visit>), ProbeError> {
+    ) -> Result<(Page, Arc<PageLoad>), ProbeError> {
         loop {
             lease.fill(deadline).map_err(|none| self.no_session(none))?;
-            let visit = visit();
-            lease.gate().begin(Arc::clone(&visit));
+            let page_load = page_load();
+            lease.egress().begin(Arc::clone(&page_load));
             let Some(session) = lease.session() else { continue };
             let is_new = session.is_new();
             let fault = match session.open_page(url, deadline) {
-                Ok(page) => return Ok((page, visit)),
+                Ok(page) => return Ok((page, page_load)),
                 Err(fault) => fault,
             };
             lease.retire();
-            self.watch.doubt();
+            self.availability.recheck();
             if Instant::now() >= deadline {
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
@@ -215,22 +219,26 @@ impl Shared {
         match none {
             NoSession::Late => ProbeError::Timeout(Phase::Connect),
             NoSession::Failed(why) => {
-                self.watch.doubt();
+                self.availability.recheck();
+                // The error does not say why the driver could not be reached.
+                if let Some(want) = File::open("/dev/null").err().as_ref().and_then(out_of_resources) {
+                    return want;
+                }
                 ProbeError::Browser(format!("no browser: {why}"))
             }
         }
     }
 
-    /// Closes the page; a session that is in doubt with it.
-    fn close(&self, lease: &mut Lease<'_>, page: Page, deadline: Instant, is_doubtful: bool) {
-        lease.gate().end();
+    /// Closes the page. Also ends the session if it may be broken.
+    fn close(&self, lease: &mut Lease<'_>, page: Page, deadline: Instant, is_session_broken: bool) {
+        lease.egress().end();
         let until = deadline.max(Instant::now() + CLOSING_AT_MOST);
         let is_closed = lease.session().is_some_and(|session| {
-            (!is_doubtful || session.outlives_a_hung_page()) && session.close_page(page, until).is_ok()
+            (!is_session_broken || session.survives_hung_pages()) && session.close_page(page, until).is_ok()
         });
         if !is_closed {
             lease.retire();
-            self.watch.doubt();
+            self.availability.recheck();
         }
     }
 }

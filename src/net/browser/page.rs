@@ -1,4 +1,4 @@
-//! Looks at a page until it is ready to be judged, and makes an answer of it.
+//! Waits until a page is ready, and turns it into an answer.
 
 use std::time::{Duration, Instant};
 
@@ -7,50 +7,52 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::client::Fault;
-use super::egress::{Visit, real_of};
+use super::egress::{PageLoad, real_url};
 use super::session::Session;
 use crate::modules::probe::{Mark, Phase, ProbeError, Request, Response, Timing};
 
-const LOOK: &str = include_str!("look.js");
-/// Between two looks: most pages are there soon or not soon at all.
+const PAGE_STATE: &str = include_str!("page_state.js");
+/// The first pause between two checks. The pauses grow, because most pages are ready either soon or late.
 const FIRST_PAUSE: Duration = Duration::from_millis(40);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// A page that answers with an error and says nothing that is waited for is not waited for longer than this
-/// once it has loaded: a wall, most likely.
-const ERROR_PATIENCE: Duration = Duration::from_secs(2);
-/// How long before the deadline a page is handed over as it stands; of a short deadline a fifth.
-const LAST_LOOK: Duration = Duration::from_millis(700);
+/// The time that a page with an error status gets after it has loaded, if none of the marks matches. It is probably a
+/// challenge page.
+const ERROR_PAGE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time before the deadline at which the current state of a page is used. With a short deadline it is a fifth of
+/// the time.
+const LAST_CHECK_MARGIN: Duration = Duration::from_millis(700);
 
-/// The longest name of a network error.
+/// The maximum length of the name of a network error.
 const MAX_CODE: usize = 64;
 
-/// What is looked for, and until when.
+/// A page that is being loaded, with its request.
 pub(super) struct Task<'a> {
     pub(super) request: &'a Request,
-    pub(super) visit: &'a Visit,
-    /// When the browser began to load.
+    pub(super) page_load: &'a PageLoad,
+    /// The time at which the browser began to load the page.
     pub(super) began: Instant,
     pub(super) deadline: Instant,
-    /// The address is one of the simulated web.
-    pub(super) is_played: bool,
+    /// Whether the URL belongs to the simulated web.
+    pub(super) is_simulated: bool,
 }
 
-/// No page, and whether its browser may be used on.
+/// A failed wait for a page.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) error: ProbeError,
-    pub(super) is_session_doubtful: bool,
+    /// Whether the session may be broken and must be replaced.
+    pub(super) is_session_broken: bool,
 }
 
-/// What the script says.
+/// The state of a page, as the script returns it.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
-enum Seen {
-    /// Nothing so far.
+enum PageState {
+    /// Nothing is loaded yet.
     None,
-    /// The browser's own page about what went wrong.
+    /// The browser shows its own error page.
     Error { why: String },
-    /// A page of the site's.
+    /// The browser shows a page of the site.
     #[serde(rename_all = "camelCase")]
     Page {
         state: String,
@@ -62,35 +64,35 @@ enum Seen {
     },
 }
 
-/// Looks at the page that the session is loading until it can be handed over.
-pub(super) fn look(session: &Session, task: &Task<'_>) -> Result<Response, Failure> {
-    let mut gaze = Gaze::new(task);
+/// Checks the page that the session is loading until it is ready.
+pub(super) fn wait_for_page(session: &Session, task: &Task<'_>) -> Result<Response, Failure> {
+    let mut waiting = Waiting::new(task);
     loop {
-        match gaze.look_once(session) {
+        match waiting.check(session) {
             Some(done) => return done,
-            None => gaze.pause(),
+            None => waiting.pause(),
         }
     }
 }
 
-struct Gaze<'a> {
+struct Waiting<'a> {
     task: &'a Task<'a>,
     marks: Value,
-    last_look: Instant,
+    last_check: Instant,
     pause: Duration,
     first_seen: Option<Instant>,
     loaded_with_error: Option<Instant>,
     is_hanging: bool,
 }
 
-impl<'a> Gaze<'a> {
+impl<'a> Waiting<'a> {
     fn new(task: &'a Task<'a>) -> Self {
         let marks = task.request.render.iter().flat_map(|render| &render.until).map(as_json).collect();
-        let margin = LAST_LOOK.min(task.deadline.saturating_duration_since(task.began) / 5);
+        let margin = LAST_CHECK_MARGIN.min(task.deadline.saturating_duration_since(task.began) / 5);
         Self {
             task,
             marks,
-            last_look: task.deadline.checked_sub(margin).unwrap_or(task.deadline),
+            last_check: task.deadline.checked_sub(margin).unwrap_or(task.deadline),
             pause: FIRST_PAUSE,
             first_seen: None,
             loaded_with_error: None,
@@ -98,25 +100,26 @@ impl<'a> Gaze<'a> {
         }
     }
 
-    /// `None`: not yet.
-    fn look_once(&mut self, session: &Session) -> Option<Result<Response, Failure>> {
+    /// Checks the page once. Returns `None` if it is not ready.
+    fn check(&mut self, session: &Session) -> Option<Result<Response, Failure>> {
         let now = Instant::now();
         if now >= self.task.deadline {
             return Some(Err(self.timeout()));
         }
-        let is_tired = self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PATIENCE);
-        let is_last = is_tired || now >= self.last_look;
-        let with = json!([self.marks, self.task.request.body_limit, self.task.is_played, is_last]);
-        let seen = match session.run(LOOK, &with, self.task.deadline) {
+        let is_error_page_over =
+            self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
+        let is_last = is_error_page_over || now >= self.last_check;
+        let with = json!([self.marks, self.task.request.body_limit, self.task.is_simulated, is_last]);
+        let seen = match session.run(PAGE_STATE, &with, self.task.deadline) {
             Ok(seen) => seen,
-            Err(fault) => return self.stumble(&fault),
+            Err(fault) => return self.handle_fault(&fault),
         };
         self.is_hanging = false;
-        // A page may have bent the browser's objects: then the script says nothing that can be read.
-        match Seen::deserialize(seen).ok()? {
-            Seen::None => None,
-            Seen::Error { why } => Some(Err(failed(self.network_error(session, &as_code(&why)), false))),
-            Seen::Page { state, status, url, html, is_cut, .. } => {
+        // A page can change the browser's objects, which makes the script's result invalid.
+        match PageState::deserialize(seen).ok()? {
+            PageState::None => None,
+            PageState::Error { why } => Some(Err(failed(self.network_error(session, &as_code(&why)), false))),
+            PageState::Page { state, status, url, html, is_cut, .. } => {
                 self.note(&state, status, now);
                 let html = html?;
                 Some(self.answer(status, &url, html, is_cut))
@@ -131,8 +134,8 @@ impl<'a> Gaze<'a> {
         }
     }
 
-    /// Most errors of a look pass: the page is on its way from one document to the next.
-    fn stumble(&mut self, fault: &Fault) -> Option<Result<Response, Failure>> {
+    /// Handles a failed check. Most faults are temporary: the browser is switching from one document to the next.
+    fn handle_fault(&mut self, fault: &Fault) -> Option<Result<Response, Failure>> {
         if fault.is_crash() {
             let why = "the page crashed its browser".into();
             return Some(Err(failed(ProbeError::Browser(why), true)));
@@ -150,33 +153,34 @@ impl<'a> Gaze<'a> {
         if fault.is_closed_window() {
             return Some(Err(failed(ProbeError::Protocol("the page closed itself".into()), true)));
         }
-        self.is_hanging = fault.is_hang();
+        self.is_hanging = fault.is_blocked_script();
         None
     }
 
     fn timeout(&self) -> Failure {
         let phase = if self.first_seen.is_some() { Phase::Body } else { Phase::FirstByte };
-        // A page that left no time for scripts may leave none for anything.
+        // A page that blocks scripts may block everything else, too.
         failed(ProbeError::Timeout(phase), self.is_hanging)
     }
 
-    /// What the browser's error page means; of what the guard refused, the guard knows more.
+    /// Converts the browser's error page to an error. For a request that the egress proxy refused, its own error is
+    /// used.
     fn network_error(&self, session: &Session, why: &str) -> ProbeError {
-        if self.task.visit.is_too_large() {
+        if self.task.page_load.is_too_large() {
             return ProbeError::Body("the page loads too much".into());
         }
         let url = session.url(self.task.deadline);
-        let refusal = url.as_ref().and_then(Url::host_str).and_then(|host| self.task.visit.refusal(host));
+        let refusal = url.as_ref().and_then(Url::host_str).and_then(|host| self.task.page_load.refusal(host));
         refusal.unwrap_or_else(|| from_code(why))
     }
 
     fn answer(&self, status: u16, url: &str, html: String, is_cut: bool) -> Result<Response, Failure> {
         let Ok(shown) = Url::parse(url) else {
-            return Err(failed(ProbeError::Protocol("the page's address is none".into()), false));
+            return Err(failed(ProbeError::Protocol("the page has no valid URL".into()), false));
         };
-        let final_url = if self.task.is_played { real_of(&shown) } else { shown };
+        let final_url = if self.task.is_simulated { real_url(&shown) } else { shown };
         let limit = self.task.request.body_limit;
-        let (body, truncated) = cut(html, limit);
+        let (body, truncated) = truncate(html, limit);
         let first = self.first_seen.unwrap_or(self.task.began);
         Ok(Response {
             status,
@@ -194,15 +198,15 @@ impl<'a> Gaze<'a> {
 
     fn pause(&mut self) {
         let now = Instant::now();
-        // The last look is made while there is still time for it.
-        let until = if now < self.last_look { self.last_look } else { self.task.deadline };
+        // The last check must begin before the deadline.
+        let until = if now < self.last_check { self.last_check } else { self.task.deadline };
         std::thread::sleep(self.pause.min(until.saturating_duration_since(now)));
         self.pause = LONGEST_PAUSE.min(self.pause * 3 / 2);
     }
 }
 
-fn failed(error: ProbeError, is_session_doubtful: bool) -> Failure {
-    Failure { error, is_session_doubtful }
+fn failed(error: ProbeError, is_session_broken: bool) -> Failure {
+    Failure { error, is_session_broken }
 }
 
 fn as_json(mark: &Mark) -> Value {
@@ -217,8 +221,8 @@ fn as_json(mark: &Mark) -> Value {
     json!({"kind": kind, "value": value})
 }
 
-/// The first `limit` bytes, whole characters of them.
-fn cut(html: String, limit: usize) -> (Vec<u8>, bool) {
+/// Cuts HTML to at most `limit` bytes, at the end of a character. Returns whether it was longer.
+fn truncate(html: String, limit: usize) -> (Vec<u8>, bool) {
     if html.len() <= limit {
         return (html.into_bytes(), false);
     }
@@ -228,19 +232,19 @@ fn cut(html: String, limit: usize) -> (Vec<u8>, bool) {
     (bytes, true)
 }
 
-/// A browser's name of an error. A page that plays a browser's may have it say anything.
+/// Returns the name of a browser's error without other characters, since a page can imitate a browser's error page.
 fn as_code(why: &str) -> String {
     why.chars().filter(char::is_ascii_graphic).take(MAX_CODE).collect()
 }
 
-/// Chromium's names of network errors, and Firefox'.
+/// Converts the name of a network error of Chromium or Firefox.
 fn from_code(code: &str) -> ProbeError {
     let is = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
     if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION", "dnsNotFound"]) {
         ProbeError::Dns("the name does not resolve".into())
     } else if is(&["REDIRECT", "redirectLoop"]) {
         ProbeError::Redirect(
-            "more redirects than a browser follows, or to something that is no web address".into(),
+            "more redirects than a browser follows, or to a URL that is not http or https".into(),
         )
     } else if is(&["CERT", "SSL", "nssFailure", "nssBadCert"]) {
         ProbeError::Tls(code.to_owned())
@@ -267,14 +271,14 @@ mod tests {
 
     #[test]
     fn a_page_is_cut_between_characters() {
-        assert_eq!(cut("aéb".into(), 4), ("aéb".into(), false));
-        assert_eq!(cut("aéb".into(), 3), ("aé".into(), true));
-        assert_eq!(cut("aéb".into(), 2), ("a".into(), true));
-        assert_eq!(cut("é".into(), 0), (Vec::new(), true));
+        assert_eq!(truncate("aéb".into(), 4), ("aéb".into(), false));
+        assert_eq!(truncate("aéb".into(), 3), ("aé".into(), true));
+        assert_eq!(truncate("aéb".into(), 2), ("a".into(), true));
+        assert_eq!(truncate("é".into(), 0), (Vec::new(), true));
     }
 
     #[test]
-    fn errors_of_browsers_are_told_apart() {
+    fn names_of_browser_errors_are_converted() {
         for (code, reason) in [
             ("ERR_NAME_NOT_RESOLVED", "dns"),
             ("ERR_TOO_MANY_REDIRECTS", "redirect"),
@@ -286,26 +290,29 @@ mod tests {
             ("ERR_INVALID_HTTP_RESPONSE", "protocol"),
             ("dnsNotFound", "dns"),
         ] {
-            assert_eq!(from_code(code).reason(), reason, "{code}");
+            assert_eq!(from_code(code).reason().as_str(), reason, "{code}");
         }
     }
 
     #[test]
-    fn a_pages_own_words_are_no_code() {
+    fn the_name_of_an_error_is_short_and_printable() {
         assert_eq!(as_code("ERR_NAME_NOT_RESOLVED"), "ERR_NAME_NOT_RESOLVED");
         assert_eq!(as_code("a\u{1b}[31m b\r\nc\u{202e}é\0"), "a[31mbc");
         assert_eq!(as_code(&"x".repeat(100_000)).len(), MAX_CODE);
     }
 
     #[test]
-    fn what_the_script_says_is_read_strictly() {
+    fn the_result_of_the_script_is_parsed_strictly() {
         let page = json!({"stage": "page", "state": "complete", "status": 200, "isReady": false, "url": "x"});
-        assert!(matches!(Seen::deserialize(page), Ok(Seen::Page { html: None, is_cut: false, .. })));
-        assert!(matches!(Seen::deserialize(json!({"stage": "none"})), Ok(Seen::None)));
-        for bent in
+        assert!(matches!(
+            PageState::deserialize(page),
+            Ok(PageState::Page { html: None, is_cut: false, .. })
+        ));
+        assert!(matches!(PageState::deserialize(json!({"stage": "none"})), Ok(PageState::None)));
+        for invalid in
             [json!(null), json!("x"), json!({"stage": "page", "status": -1}), json!({"stage": "else"})]
         {
-            assert!(Seen::deserialize(bent.clone()).is_err(), "{bent}");
+            assert!(PageState::deserialize(invalid.clone()).is_err(), "{invalid}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sessions, used again and again; one check has one at a time.
+//! The pool of sessions, which are used again. A check leases one at a time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::egress::Gate;
+use super::egress::EgressProxy;
 use super::endpoint::{Opener, Opening};
 use super::session::Session;
 
-/// How soon whoever waits for a session looks whether there is another, or none to come.
-const LOOK: Duration = Duration::from_millis(100);
+/// The interval at which a waiting check looks for another session.
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// See the file's head.
+/// The slots for sessions.
 pub(super) struct Pool {
     free: Mutex<Vec<Slot>>,
     freed: Condvar,
@@ -21,15 +21,15 @@ pub(super) struct Pool {
     opener: Arc<Opener>,
 }
 
-/// A place for a session, with its gate through the egress guard.
+/// A slot for a session, with its egress proxy.
 pub(super) struct Slot {
-    pub(super) gate: Gate,
-    /// The gate's address, as the browser reaches it.
+    pub(super) egress: EgressProxy,
+    /// The address of the egress proxy, as the browser reaches it.
     pub(super) proxy: String,
     session: State,
 }
 
-/// A session that is dropped ends; one that is being opened, once it is there.
+/// The session of a slot. Dropping it ends the session, or ends it as soon as it is open.
 enum State {
     Empty,
     Opening(Opening),
@@ -37,16 +37,17 @@ enum State {
 }
 
 impl Slot {
-    pub(super) fn new(gate: Gate, proxy: String) -> Self {
-        Self { gate, proxy, session: State::Empty }
+    pub(super) fn new(egress: EgressProxy, proxy: String) -> Self {
+        Self { egress, proxy, session: State::Empty }
     }
 
     fn is_open(&self) -> bool {
         matches!(self.session, State::Open(_))
     }
 
-    /// What has come meanwhile is no longer under way; what is of no more use ends: an endpoint may have no other.
-    fn tidy(&mut self) {
+    /// Takes a session that has been opened meanwhile, and ends a session that cannot be used again, because its
+    /// endpoint may allow no other.
+    fn update(&mut self) {
         if let State::Opening(opening) = &self.session {
             match opening.try_recv() {
                 Ok(Ok(session)) => self.session = State::Open(Box::new(session)),
@@ -60,12 +61,12 @@ impl Slot {
     }
 }
 
-/// Why there is no session.
+/// The reason why there is no session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NoSession {
-    /// It takes longer than the deadline.
+    /// Opening a session takes longer than the deadline.
     Late,
-    /// It cannot be had; says why.
+    /// A session cannot be opened, for the contained reason.
     Failed(String),
 }
 
@@ -74,7 +75,7 @@ impl Pool {
         Self { size: slots.len(), free: Mutex::new(slots), freed: Condvar::new(), opener }
     }
 
-    /// A place that nobody uses, at the latest at `deadline`.
+    /// Leases a free slot. Waits until `deadline` at most.
     pub(super) fn take(&self, deadline: Instant) -> Option<Lease<'_>> {
         let mut free = self.free.lock();
         while free.is_empty() {
@@ -82,14 +83,14 @@ impl Pool {
                 return None;
             }
         }
-        // One with a browser, if there is any.
+        // A slot with an open session comes first.
         let at = free.iter().rposition(Slot::is_open);
         let at = at.or_else(|| free.iter().rposition(|slot| matches!(slot.session, State::Opening(_))));
         let slot = free.remove(at.unwrap_or_default());
         Some(Lease { pool: self, slot: Some(slot) })
     }
 
-    /// A place without a browser, or whose browser is still being started; where all have one, any.
+    /// Leases a free slot without an open session, or any free slot if all have one.
     pub(super) fn take_unopened(&self) -> Option<Lease<'_>> {
         let mut free = self.free.lock();
         let at = free.iter().position(|slot| !slot.is_open());
@@ -104,12 +105,12 @@ impl Pool {
         self.size
     }
 
-    /// Places that checks have now.
+    /// Returns the number of leased slots.
     pub(super) fn busy(&self) -> usize {
         self.size - self.free.lock().len().min(self.size)
     }
 
-    /// Ends all sessions; those in use when they come back. Waits for that, at the latest until then.
+    /// Ends all sessions. Sessions in use end when their lease does. Waits for that until `until` at most.
     pub(super) fn close(&self, until: Instant) {
         let mut free = self.free.lock();
         loop {
@@ -123,7 +124,7 @@ impl Pool {
     }
 }
 
-/// A place for as long as a check needs it.
+/// A leased slot. Dropping it returns the slot.
 pub(super) struct Lease<'p> {
     pool: &'p Pool,
     slot: Option<Slot>,
@@ -131,31 +132,31 @@ pub(super) struct Lease<'p> {
 
 impl Lease<'_> {
     fn slot(&mut self) -> &mut Slot {
-        // Taken out by `drop` alone.
-        #[expect(clippy::expect_used, reason = "a lease holds its place until it is dropped")]
-        self.slot.as_mut().expect("a lease has a place")
+        // Only `drop` takes the slot out.
+        #[expect(clippy::expect_used, reason = "a lease holds its slot until it is dropped")]
+        self.slot.as_mut().expect("a lease has a slot")
     }
 
-    /// The gate of this place.
-    pub(super) fn gate(&mut self) -> &Gate {
-        &self.slot().gate
+    /// Returns the egress proxy of this slot.
+    pub(super) fn egress(&mut self) -> &EgressProxy {
+        &self.slot().egress
     }
 
-    /// Sees to it that there is a session for one more page: that of this place, or of another that comes free
-    /// meanwhile, for an endpoint may have fewer sessions than there are places.
+    /// Waits for a session: that of this slot, or of another slot that becomes free. An endpoint may allow fewer
+    /// sessions than there are slots.
     pub(super) fn fill(&mut self, deadline: Instant) -> Result<(), NoSession> {
-        while !self.is_filled(deadline.min(Instant::now() + LOOK))? {
+        while !self.is_filled(deadline.min(Instant::now() + CHECK_INTERVAL))? {
             if Instant::now() >= deadline {
                 return Err(NoSession::Late);
             }
-            self.change_places();
+            self.exchange_slot();
         }
         Ok(())
     }
 
-    /// Sees how a start in this very place ends.
+    /// Waits for a session of this slot.
     pub(super) fn try_start(&mut self, deadline: Instant) -> Result<(), NoSession> {
-        while !self.is_filled(deadline.min(Instant::now() + LOOK))? {
+        while !self.is_filled(deadline.min(Instant::now() + CHECK_INTERVAL))? {
             if Instant::now() >= deadline {
                 return Err(NoSession::Late);
             }
@@ -163,11 +164,11 @@ impl Lease<'_> {
         Ok(())
     }
 
-    /// Whether this place has a session by then; one is begun to be opened where there is none.
+    /// Returns whether this slot gets a session before `until`. Starts opening one if there is none.
     fn is_filled(&mut self, until: Instant) -> Result<bool, NoSession> {
         let opener = Arc::clone(&self.pool.opener);
         if opener.is_closed() {
-            return Err(NoSession::Failed("the service is ending".into()));
+            return Err(NoSession::Failed("the service is shutting down".into()));
         }
         let slot = self.slot();
         if matches!(slot.session, State::Empty) {
@@ -180,21 +181,21 @@ impl Lease<'_> {
             failed => {
                 slot.session = State::Empty;
                 let why = failed.ok().and_then(Result::err);
-                return Err(NoSession::Failed(why.unwrap_or_else(|| "it broke down".into())));
+                return Err(NoSession::Failed(why.unwrap_or_else(|| "opening the session panicked".into())));
             }
         }
         Ok(true)
     }
 
-    /// Leaves this place for one that has a browser, if there is any.
-    fn change_places(&mut self) {
+    /// Exchanges this slot for a free one with an open session, if there is one.
+    fn exchange_slot(&mut self) {
         let mut free = self.pool.free.lock();
         let Some(at) = free.iter().rposition(Slot::is_open) else { return };
         let other = free.remove(at);
         free.extend(self.slot.replace(other));
     }
 
-    /// The session of this place, once it is filled.
+    /// Returns the session of this slot, if it is open.
     pub(super) fn session(&mut self) -> Option<&mut Session> {
         match &mut self.slot().session {
             State::Open(session) => Some(session),
@@ -202,7 +203,7 @@ impl Lease<'_> {
         }
     }
 
-    /// Ends the session of this place, without waiting.
+    /// Ends the session of this slot without waiting.
     pub(super) fn retire(&mut self) {
         self.slot().session = State::Empty;
     }
@@ -211,10 +212,10 @@ impl Lease<'_> {
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         let Some(mut slot) = self.slot.take() else { return };
-        slot.gate.end();
-        slot.tidy();
+        slot.egress.end();
+        slot.update();
         let mut free = self.pool.free.lock();
-        // Under the lock: a pool that closes from here on finds it.
+        // Checked under the lock: a pool that is closed later finds the slot.
         if self.pool.opener.is_closed() {
             slot.session = State::Empty;
         }

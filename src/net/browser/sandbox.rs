@@ -1,4 +1,5 @@
-//! Whether the Chromium of an endpoint starts with its own sandbox: root has none, many containers neither.
+//! Finds out whether the Chromium of an endpoint starts with its own sandbox, which works neither for root nor in many
+//! containers.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,12 +9,12 @@ use log::warn;
 
 use super::client::Fault;
 
-/// What is known of it so far.
+/// The results of earlier starts with and without the sandbox.
 pub(super) struct Sandbox {
     is_root: bool,
-    /// Found out: a browser starts without it only.
-    is_given_up: AtomicBool,
-    /// A browser has started with it: if one ever fails to, that is not why.
+    /// Whether a browser has started only without the sandbox.
+    is_unusable: AtomicBool,
+    /// Whether a browser has started with the sandbox. If a later one does not start, there is another reason.
     has_worked: AtomicBool,
 }
 
@@ -23,25 +24,25 @@ impl Sandbox {
     }
 
     fn of(is_root: bool) -> Self {
-        Self { is_root, is_given_up: AtomicBool::new(false), has_worked: AtomicBool::new(false) }
+        Self { is_root, is_unusable: AtomicBool::new(false), has_worked: AtomicBool::new(false) }
     }
 
-    /// Whether it is left out from the start.
-    pub(super) fn is_left_out(&self) -> bool {
-        self.is_root || self.is_given_up.load(Ordering::Relaxed)
+    /// Returns whether browsers are started without the sandbox.
+    pub(super) fn is_disabled(&self) -> bool {
+        self.is_root || self.is_unusable.load(Ordering::Relaxed)
     }
 
-    /// Whether it may be why a start with it failed.
-    pub(super) fn may_be_why(&self, fault: &Fault) -> bool {
+    /// Returns whether the sandbox may be the reason for a failed start.
+    pub(super) fn may_cause(&self, fault: &Fault) -> bool {
         fault.is_refused_start() && !self.has_worked.load(Ordering::Relaxed)
     }
 
-    /// A browser has started, with it or without.
+    /// Notes that a browser has started.
     pub(super) fn note_start(&self, without: bool) {
         if !without {
             self.has_worked.store(true, Ordering::Relaxed);
-        } else if !self.is_root && !self.is_given_up.swap(true, Ordering::Relaxed) {
-            warn!("the browser starts without its own sandbox only, as in many containers");
+        } else if !self.is_root && !self.is_unusable.swap(true, Ordering::Relaxed) {
+            warn!("the browser starts only without its own sandbox, as in many containers");
         }
     }
 }
@@ -55,19 +56,19 @@ mod tests {
     }
 
     #[test]
-    fn it_is_left_out_where_a_browser_starts_without_it_only() {
+    fn it_is_disabled_after_a_browser_has_started_only_without_it() {
         let sandbox = Sandbox::of(false);
-        assert!(!sandbox.is_left_out() && sandbox.may_be_why(&refused("session not created")));
-        assert!(!sandbox.may_be_why(&refused("unknown error")) && !sandbox.may_be_why(&Fault::Late));
+        assert!(!sandbox.is_disabled() && sandbox.may_cause(&refused("session not created")));
+        assert!(!sandbox.may_cause(&refused("unknown error")) && !sandbox.may_cause(&Fault::Late));
         sandbox.note_start(true);
-        assert!(sandbox.is_left_out());
-        assert!(Sandbox::of(true).is_left_out());
+        assert!(sandbox.is_disabled());
+        assert!(Sandbox::of(true).is_disabled());
     }
 
     #[test]
-    fn what_has_worked_once_is_not_given_up_for_one_start_that_fails() {
+    fn one_failed_start_does_not_disable_it_after_it_has_worked() {
         let sandbox = Sandbox::of(false);
         sandbox.note_start(false);
-        assert!(!sandbox.may_be_why(&refused("session not created")) && !sandbox.is_left_out());
+        assert!(!sandbox.may_cause(&refused("session not created")) && !sandbox.is_disabled());
     }
 }

@@ -1,7 +1,7 @@
-//! One WebDriver session, a browser of our own, and the pages in it.
+//! One WebDriver session, which is one browser, and its pages.
 //!
-//! Each page has an empty context of its own ([`super::contexts`]); where the way to them is closed (an endpoint that
-//! hides the browser's port), a session is used for one page alone.
+//! Each page has an empty context of its own ([`super::contexts`]). If the endpoint gives no access to contexts,
+//! because it hides the browser's port, a session is used for one page only.
 
 use std::mem::take;
 use std::sync::Arc;
@@ -14,39 +14,39 @@ use url::Url;
 use super::capabilities::NOT_LOADED;
 use super::client::{Client, Fault, is_local, nothing};
 use super::contexts::Contexts;
-use super::crew::Crew;
 use super::egress::OwnPorts;
-use super::roster::Claim;
+use super::session_counts::Claim;
 use super::socket::Socket;
+use super::wait_group::WaitGroup;
 
-/// Pages after which a browser is replaced: memory that it does not give back.
+/// The number of pages after which a browser is replaced, because it does not free all memory.
 const MAX_PAGES: u32 = 100;
-/// For what a living browser does at once.
+/// The time limit for commands that a working browser executes at once.
 const SHORT: Duration = Duration::from_secs(5);
 
-/// See the file's head.
+/// A WebDriver session. Dropping it ends the browser.
 pub(super) struct Session {
     client: Arc<Client>,
-    /// `/session/ID`.
+    /// The path of the session's commands, `/session/ID`.
     path: String,
     /// The window that keeps the browser open between pages.
-    home: String,
+    base_window: String,
     contexts: Option<Contexts>,
-    /// `None` once it ends.
-    holding: Option<Holding>,
+    /// The resources of the session, or `None` when it is ending.
+    resources: Option<Resources>,
     pages: u32,
 }
 
-/// What a session has of ours until its browser has ended.
-pub(super) struct Holding {
+/// The resources that a session holds until its browser has ended.
+pub(super) struct Resources {
     pub(super) claim: Claim,
-    pub(super) crew: Arc<Crew>,
+    pub(super) threads: Arc<WaitGroup>,
     pub(super) own: Arc<OwnPorts>,
-    /// Of the browser's own, on this machine.
+    /// The port of the browser, if the browser is on this machine.
     pub(super) port: Option<u16>,
 }
 
-impl Holding {
+impl Resources {
     fn note_open(&mut self, port: Option<u16>) {
         self.claim.note_open();
         self.port = port;
@@ -56,7 +56,7 @@ impl Holding {
     }
 }
 
-impl Drop for Holding {
+impl Drop for Resources {
     fn drop(&mut self) {
         if let Some(port) = self.port {
             self.own.remove(port);
@@ -64,53 +64,53 @@ impl Drop for Holding {
     }
 }
 
-/// A page that was opened in it.
+/// An open page.
 pub(super) struct Page {
     context: Option<String>,
 }
 
 impl Session {
-    /// Takes over a session that an endpoint has begun: the value of its answer.
-    pub(super) fn take_over(
+    /// Creates a session from an endpoint's answer to a New Session command.
+    pub(super) fn from_answer(
         client: Arc<Client>,
         begun: &Value,
         proxy: &str,
-        holding: Holding,
+        resources: Resources,
     ) -> Result<Self, Fault> {
         let Some(id) = begun["sessionId"].as_str().filter(|id| !id.is_empty()) else {
-            return Err(Fault::Gone("its new session has no id".into()));
+            return Err(Fault::Gone("the new session has no id".into()));
         };
-        // From here on it ends where it is of no use.
+        // From here on the session is ended if anything fails.
         let mut session = Self {
             client,
             path: format!("/session/{id}"),
-            home: String::new(),
+            base_window: String::new(),
             contexts: None,
-            holding: Some(holding),
+            resources: Some(resources),
             pages: 0,
         };
-        session.settle(&begun["capabilities"], proxy)?;
+        session.connect_contexts(&begun["capabilities"], proxy)?;
         Ok(session)
     }
 
-    fn settle(&mut self, capabilities: &Value, proxy: &str) -> Result<(), Fault> {
-        let home = self.client.get(&format!("{}/window", self.path), SHORT)?;
-        self.home = home.as_str().unwrap_or_default().to_owned();
+    fn connect_contexts(&mut self, capabilities: &Value, proxy: &str) -> Result<(), Fault> {
+        let base_window = self.client.get(&format!("{}/window", self.path), SHORT)?;
+        self.base_window = base_window.as_str().unwrap_or_default().to_owned();
         let (own, bidi) = (self.own_address(capabilities), self.bidi_address(capabilities));
-        if let Some(holding) = &mut self.holding {
-            // The port of the browser's own, if it is on this machine.
+        if let Some(resources) = &mut self.resources {
+            // This is the port of the browser, if the browser is on this machine.
             let local = own.as_ref().or(bidi.as_ref().filter(|_| self.client.is_local()));
-            holding.note_open(local.and_then(Url::port));
+            resources.note_open(local.and_then(Url::port));
         }
         let devtools = match own {
             Some(own) => self.devtools_address(&own),
-            // A grid's.
+            // A grid offers the connection itself.
             None => capabilities["se:cdp"].as_str().and_then(|url| Url::parse(url).ok()),
         };
         let by_devtools = || Some(Contexts::by_devtools(Socket::connect(&devtools?, SHORT).ok()?, proxy));
         let by_bidi = || Some(Contexts::by_bidi(Socket::connect(&bidi?, SHORT).ok()?));
         let contexts = by_devtools().or_else(by_bidi);
-        // Not every connection that is offered is one to the browser itself.
+        // Not every connection that an endpoint offers leads to the browser.
         self.contexts = contexts.and_then(|mut contexts| {
             let tried = contexts.create(SHORT);
             tried.and_then(|context| contexts.dispose(&context, SHORT)).ok().map(|()| contexts)
@@ -118,7 +118,7 @@ impl Session {
         Ok(())
     }
 
-    /// Where a Chromium on this machine listens.
+    /// Returns the address on which a Chromium on this machine listens.
     fn own_address(&self, capabilities: &Value) -> Option<Url> {
         let debugger = capabilities["goog:chromeOptions"]["debuggerAddress"].as_str()?;
         Url::parse(&format!("http://{debugger}")).ok().filter(|_| self.client.is_local())
@@ -129,40 +129,40 @@ impl Session {
         Url::parse(version["webSocketDebuggerUrl"].as_str()?).ok()
     }
 
-    /// Where WebDriver BiDi is spoken. A driver elsewhere may name an address of its own machine.
+    /// Returns the address for WebDriver BiDi. A driver on another machine may report an address of that machine.
     fn bidi_address(&self, capabilities: &Value) -> Option<Url> {
         let url = Url::parse(capabilities["webSocketUrl"].as_str()?).ok()?;
         (self.client.is_local() || !is_local(&url)).then_some(url)
     }
 
-    /// Whether no page was opened so far.
+    /// Returns whether no page has been opened yet.
     pub(super) fn is_new(&self) -> bool {
         self.pages == 0
     }
 
-    /// Whether a page that hangs is closed like any other. Where it is, it must be: geckodriver waits for its answer to a
-    /// script, for good, and does nothing else meanwhile, not even end the session.
-    pub(super) fn outlives_a_hung_page(&self) -> bool {
+    /// Returns whether the session can close a page that hangs. A session with geckodriver cannot be ended otherwise:
+    /// geckodriver waits for the page's answer to a script without a time limit and does nothing else meanwhile.
+    pub(super) fn survives_hung_pages(&self) -> bool {
         self.contexts.as_ref().is_some_and(|contexts| !contexts.has_devtools())
     }
 
-    /// Whether the next page needs another session.
+    /// Returns whether the next page needs a new session.
     pub(super) fn is_spent(&self) -> bool {
         self.pages >= if self.contexts.is_some() { MAX_PAGES } else { 1 }
     }
 
-    /// Begins to load an address in an empty context.
+    /// Starts loading an address in an empty context.
     pub(super) fn open_page(&mut self, url: &Url, deadline: Instant) -> Result<Page, Fault> {
         let page = self.empty_page(deadline)?;
         self.pages += 1;
         if self.contexts.as_ref().is_some_and(Contexts::has_devtools) {
-            // Nothing is lost where the browser knows no such command.
+            // Browsers that do not support the command only load more.
             let _ = self.devtools_command("Network.enable", &nothing(), deadline);
             let _ = self.devtools_command("Network.setBlockedURLs", &json!({"urls": NOT_LOADED}), deadline);
         }
         match self.post("url", &json!({"url": url.as_str()}), deadline) {
-            // A driver that waits all the same, for a page that does not come.
-            Err(fault) if fault.is_hang() => Ok(page),
+            // Some drivers wait for the page to load in spite of the page load strategy.
+            Err(fault) if fault.is_blocked_script() => Ok(page),
             Err(fault) => Err(fault),
             Ok(_) => Ok(page),
         }
@@ -180,22 +180,22 @@ impl Session {
         self.post("goog/cdp/execute", &json!({"cmd": command, "params": with}), deadline)
     }
 
-    /// Runs the body of a function in the page.
+    /// Runs a script in the page. `script` is the body of a function.
     pub(super) fn run(&self, script: &str, with: &Value, deadline: Instant) -> Result<Value, Fault> {
         self.post("execute/sync", &json!({"script": script, "args": with}), deadline)
     }
 
-    /// The address that is shown, be it one that could not be loaded.
+    /// Returns the URL that the browser shows, which may be one that could not be loaded.
     pub(super) fn url(&self, deadline: Instant) -> Option<Url> {
         let url = self.client.get(&format!("{}/url", self.path), left(deadline)).ok()?;
         Url::parse(url.as_str()?).ok()
     }
 
-    /// Forgets a page and all that it left behind.
+    /// Closes a page and deletes its data.
     pub(super) fn close_page(&mut self, page: Page, deadline: Instant) -> Result<(), Fault> {
         let (Some(context), Some(contexts)) = (page.context, &mut self.contexts) else { return Ok(()) };
         contexts.dispose(&context, left(deadline)).map_err(|error| gone(&error))?;
-        self.post("window", &json!({"handle": self.home}), deadline).map(drop)
+        self.post("window", &json!({"handle": self.base_window}), deadline).map(drop)
     }
 
     fn post(&self, command: &str, body: &Value, deadline: Instant) -> Result<Value, Fault> {
@@ -204,18 +204,18 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends the browser, on a thread of its own: one that hangs takes long.
+    /// Ends the browser on a separate thread, because a hanging browser takes long.
     fn drop(&mut self) {
-        let Some(holding) = self.holding.take() else { return };
-        let (client, path, crew) =
-            (Arc::clone(&self.client), take(&mut self.path), Arc::clone(&holding.crew));
+        let Some(resources) = self.resources.take() else { return };
+        let (client, path, threads) =
+            (Arc::clone(&self.client), take(&mut self.path), Arc::clone(&resources.threads));
         let end = move || {
-            // One that is gone already is as good.
+            // The command fails if the browser has already ended.
             let _ = client.delete(&path, SHORT);
-            drop(holding);
+            drop(resources);
         };
-        if let Err(error) = crew.start("browser-close", end) {
-            warn!("no thread to end a browser: {error}");
+        if let Err(error) = threads.start("browser-close", end) {
+            warn!("cannot start a thread to end a browser: {error}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A WebSocket (RFC 6455) to a browser, on which we ask and wait: JSON with ids, as the Chrome DevTools Protocol and
-//! WebDriver BiDi have it alike.
+//! A WebSocket (RFC 6455) to a browser, for commands and answers in JSON. The Chrome DevTools Protocol and WebDriver
+//! BiDi use the same message format.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,16 +10,16 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use url::Url;
 
-/// The most bytes of a message: answers here are short.
+/// The maximum size of a message, in bytes. The answers to these commands are short.
 const MAX_MESSAGE_BYTES: u64 = 1024 * 1024;
 const MAX_HEAD_LINES: usize = 100;
-/// Opcodes.
+/// Opcodes of frames (RFC 6455, section 5.2).
 const TEXT: u8 = 1;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// A connection to the browser, not to one of its pages.
+/// A connection to the browser as a whole, not to one of its pages.
 pub(super) struct Socket {
     stream: BufReader<TcpStream>,
     next: u64,
@@ -35,11 +35,11 @@ impl Socket {
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
         let mut socket = Self { stream: BufReader::new(stream), next: 1 };
-        socket.shake_hands(url, &format!("{host}:{port}"))?;
+        socket.handshake(url, &format!("{host}:{port}"))?;
         Ok(socket)
     }
 
-    fn shake_hands(&mut self, url: &Url, host: &str) -> io::Result<()> {
+    fn handshake(&mut self, url: &Url, host: &str) -> io::Result<()> {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(io::Error::other)?;
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
@@ -59,11 +59,11 @@ impl Socket {
         }
         match lines[0].split(' ').nth(1) {
             Some("101") => Ok(()),
-            _ => Err(io::Error::other("the browser takes no WebSocket")),
+            _ => Err(io::Error::other("the browser refuses the WebSocket")),
         }
     }
 
-    /// Asks one thing; gives its `result`.
+    /// Sends a command and returns its `result`.
     pub(super) fn ask(&mut self, method: &str, parameters: &Value, timeout: Duration) -> io::Result<Value> {
         let deadline = Instant::now() + timeout;
         let id = self.next;
@@ -73,7 +73,7 @@ impl Socket {
             let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
             self.stream.get_ref().set_read_timeout(Some(left))?;
             let mut message = self.receive()?;
-            // Anything else is an event.
+            // Other messages are events.
             if message["id"] == id {
                 return match message.get("error") {
                     Some(error) => Err(io::Error::other(format!("{method}: {error}"))),
@@ -86,7 +86,7 @@ impl Socket {
         }
     }
 
-    /// One frame; what a client sends is masked (section 5.3).
+    /// Sends one frame, masked as a client's frames must be (RFC 6455, section 5.3).
     fn send(&mut self, opcode: u8, payload: &[u8]) -> io::Result<()> {
         let mut mask = [0; 4];
         getrandom::fill(&mut mask).map_err(io::Error::other)?;
@@ -104,7 +104,7 @@ impl Socket {
         self.stream.get_mut().write_all(&frame)
     }
 
-    /// The next message that is JSON; pings are answered on the way.
+    /// Reads the next JSON message. Answers pings that come before it.
     fn receive(&mut self) -> io::Result<Value> {
         let mut message = Vec::new();
         loop {
@@ -130,7 +130,7 @@ impl Socket {
             127 => u64::from_be_bytes(self.bytes()?),
             short => u64::from(short),
         };
-        // Only a client masks.
+        // Only a client may mask its frames.
         if length > limit || second & 0x80 != 0 {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -146,7 +146,7 @@ impl Socket {
     }
 }
 
-/// Tries all addresses of the name: a browser listens on one of the loopback's two.
+/// Connects to any address of the name: a browser listens only on the IPv4 or the IPv6 loopback address.
 fn connect(to: (&str, u16), timeout: Duration) -> io::Result<TcpStream> {
     let mut failure = io::Error::from(io::ErrorKind::NotFound);
     for addr in to.to_socket_addrs()? {

@@ -1,21 +1,23 @@
-//! What was asked, and what came to no conclusion: a list of results alone says nothing about the sites
-//! that could not be asked.
+//! The section about coverage: the modules that gave an answer, and those that did not. A list of results alone shows
+//! nothing about the sites that could not be queried.
 
 use super::markup::Markup;
 use crate::modules::outcome::Outcome;
-use crate::report::outcomes::{meaning, title};
+use crate::modules::reason::Reason;
+use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Coverage, ModuleReport};
+use crate::runs::run::ModuleReport;
 
 pub(super) fn write(page: &mut Markup, run: &RunRecord) {
     let coverage = &run.summary.coverage;
-    page.raw("<section>\n<h2>What was asked</h2>\n<p>");
-    page.show(coverage.conclusive)
-        .raw(" of ")
-        .show(coverage.checked - coverage.skipped)
-        .raw(" modules that were asked came to a conclusion (");
-    page.show(format_args!("{:.0}%", coverage.ratio * 100.0)).raw("). ");
-    page.raw("The others are neither a hit nor a miss: of them nothing is known.</p>\n");
+    page.raw("<section>\n<h2>Coverage</h2>\n<p>");
+    page.show(coverage.conclusive()).raw(" of ").show(coverage.asked()).raw(" modules gave an answer (");
+    page.show(format_args!("{:.0}%", coverage.ratio() * 100.0)).raw("). ");
+    page.raw("The others are neither a hit nor a miss: nothing is known about them.");
+    page.raw("</p>\n");
+    if let Some(cuts) = coverage.cuts_text() {
+        page.raw("<p>").text(&cuts).raw(".</p>\n");
+    }
     bar(page, coverage);
     table(page, coverage);
     for outcome in Outcome::ALL.into_iter().filter(|outcome| !outcome.is_conclusive()) {
@@ -25,12 +27,12 @@ pub(super) fn write(page: &mut Markup, run: &RunRecord) {
     page.raw("</section>\n");
 }
 
-/// The share of each outcome, drawn to scale. A reader that cannot see it has the table.
+/// Writes a bar with the share of each outcome. The table has the same figures as text.
 fn bar(page: &mut Markup, coverage: &Coverage) {
-    if coverage.checked == 0 {
+    if coverage.checked() == 0 {
         return;
     }
-    page.raw("<svg class=\"bar\" viewBox=\"0 0 ").show(coverage.checked);
+    page.raw("<svg class=\"bar\" viewBox=\"0 0 ").show(coverage.checked());
     page.raw(" 1\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
     let mut from = 0;
     for outcome in Outcome::ALL {
@@ -48,26 +50,26 @@ fn table(page: &mut Markup, coverage: &Coverage) {
     );
     for outcome in Outcome::ALL.into_iter().filter(|outcome| coverage.count_of(*outcome) > 0) {
         page.raw("<tr><th><span class=\"swatch ").text(outcome.as_str()).raw("\"></span>");
-        page.text(title(outcome)).raw("</th><td>").show(coverage.count_of(outcome));
-        page.raw("</td><td>").text(meaning(outcome)).raw("</td></tr>\n");
+        page.text(outcome.title()).raw("</th><td>").show(coverage.count_of(outcome));
+        page.raw("</td><td>").text(outcome.meaning()).raw("</td></tr>\n");
     }
     page.raw("</tbody>\n</table>\n");
 }
 
-/// The modules that came to no conclusion in this way, each with its reason.
+/// Writes the modules that ended with this outcome and gave no answer, each with its reason.
 fn unanswered(page: &mut Markup, outcome: Outcome, modules: &[&ModuleReport]) {
     if modules.is_empty() {
         return;
     }
-    page.raw("<h3>").text(title(outcome)).raw(" <span class=\"count\">").show(modules.len());
+    page.raw("<h3>").text(outcome.title()).raw(" <span class=\"count\">").show(modules.len());
     page.raw("</span></h3>\n<ul class=\"modules\">\n");
     for module in modules {
-        item(page, module, module.reason.as_deref());
+        item(page, module, module.reason);
     }
     page.raw("</ul>\n");
 }
 
-/// Folded up: they are many, and say what most readers take for granted.
+/// Writes the misses in a collapsed list, since there are many of them.
 fn misses(page: &mut Markup, modules: &[&ModuleReport]) {
     if modules.is_empty() {
         return;
@@ -78,10 +80,10 @@ fn misses(page: &mut Markup, modules: &[&ModuleReport]) {
     page.raw("</ul>\n</details>\n");
 }
 
-fn item(page: &mut Markup, module: &ModuleReport, reason: Option<&str>) {
+fn item(page: &mut Markup, module: &ModuleReport, reason: Option<Reason>) {
     page.raw("<li title=\"").text(&module.module).raw("\">").text(&module.platform);
     if let Some(reason) = reason {
-        page.raw(" <small>").text(&reason.replace('_', " ")).raw("</small>");
+        page.raw(" <small>").text(&reason.as_phrase()).raw("</small>");
     }
     page.raw("</li>\n");
 }

@@ -1,5 +1,5 @@
-//! HTML that is put together piece by piece. Markup is written in this program ([`Markup::raw`] takes
-//! nothing else); what comes from outside is escaped, always.
+//! Builds HTML piece by piece. [`Markup::raw`] takes only literals of this program. Everything else is
+//! escaped.
 
 use std::fmt::{Display, Write as _};
 
@@ -7,20 +7,20 @@ use url::Url;
 
 use crate::base::text::plain;
 
-/// Markup so far.
+/// The HTML that has been built so far.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     html: String,
 }
 
 impl Markup {
-    /// Markup of this program.
+    /// Appends a literal of this program without escaping.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.html.push_str(markup);
         self
     }
 
-    /// Text from anywhere, fit for an element and for a quoted attribute.
+    /// Appends text from any source, escaped for elements and quoted attributes.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
         for c in plain(text).chars() {
             match c {
@@ -35,16 +35,16 @@ impl Markup {
         self
     }
 
-    /// What shows itself as text, such as a number.
+    /// Appends a value by its `Display`, escaped.
     pub(super) fn show(&mut self, shown: impl Display) -> &mut Self {
         let mut text = String::new();
-        // Writing to a String doesn't fail.
+        // Writing to a String does not fail.
         let _ = write!(text, "{shown}");
         self.text(&text)
     }
 
-    /// Text that leads to `address`, where that is one of the web; else the text alone. What a click tells
-    /// the site is that somebody came, not from where, and it gets no hold of this page.
+    /// Appends `text` as a link to `address` if that is an `http` or `https` address, and otherwise as plain text.
+    /// The linked site gets no referrer and no reference to this page.
     pub(super) fn link(&mut self, address: &str, text: &str) -> &mut Self {
         match web_address(address) {
             Some(address) => self
@@ -57,8 +57,8 @@ impl Markup {
         }
     }
 
-    /// Text from outside that may run from right to left, apart from what stands around it.
-    pub(super) fn foreign(&mut self, text: &str) -> &mut Self {
+    /// Appends text from outside in an element with its own text direction, because it may run from right to left.
+    pub(super) fn isolated(&mut self, text: &str) -> &mut Self {
         self.raw("<bdi>").link(text, text).raw("</bdi>")
     }
 
@@ -67,7 +67,7 @@ impl Markup {
     }
 }
 
-/// An absolute address of the web: nothing that runs or opens something else.
+/// Parses an absolute `http` or `https` address. Other schemes could run code or open another program.
 pub fn web_address(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_from_outside_is_text() {
+    fn text_from_outside_is_escaped() {
         let hostile = "</p><script>alert('1')</script> & \"\u{202e}\u{0}";
         assert_eq!(
             made(|markup| markup.text(hostile)),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_the_web_become_links() {
+    fn only_web_addresses_become_links() {
         let good = made(|markup| markup.link("https://a.example/?a=1&b=\"<", "it"));
         assert_eq!(
             good,

@@ -1,12 +1,13 @@
-//! The report as one page: to read, to print, to keep. It loads nothing, runs nothing and sends nothing: no
-//! script, no image, no outside style, and a policy of its own that says so wherever it is opened.
+//! The report as one HTML page to read, print or keep. It has no scripts, images or external styles, and a
+//! content security policy that forbids them.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `markup` | escaping: nothing from outside is ever markup |
-//! | `results` | what was found, by type, the surest first |
-//! | `coverage` | what was asked, what came to no conclusion and why |
-//! | `report.css` | how it looks on a screen, light and dark, and on paper |
+//! | `markup` | escapes everything from outside |
+//! | `results` | the results by type, in order of confidence |
+//! | `coverage` | which modules gave an answer, and why others did not |
+//! | `outcomes.css` | the colours of outcomes, which the web app uses, too |
+//! | `report.css` | style for the screen, light and dark, and for paper |
 
 mod coverage;
 mod markup;
@@ -22,15 +23,15 @@ use crate::runs::run::{RunSummary, Status};
 use markup::Markup;
 pub use markup::web_address;
 
-const STYLE: &str = include_str!("report.css");
+const STYLE: &str = concat!(include_str!("outcomes.css"), include_str!("report.css"));
 
-/// What the page may do: wear its own style, and nothing else.
+/// Returns the policy of the page: it may use its own style and nothing else.
 pub fn content_security_policy() -> String {
     let hash = STANDARD.encode(Sha256::digest(STYLE));
     format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'")
 }
 
-/// The whole page.
+/// Returns the page.
 pub fn page(run: &RunRecord) -> String {
     let mut page = Markup::default();
     head(&mut page, &run.summary);
@@ -40,7 +41,7 @@ pub fn page(run: &RunRecord) -> String {
     results::write(&mut page, run);
     coverage::write(&mut page, run);
     page.raw("</main>\n");
-    foot(&mut page, run);
+    footer(&mut page, run);
     page.raw("</body>\n</html>\n");
     page.into_string()
 }
@@ -81,23 +82,23 @@ fn fact(page: &mut Markup, name: &'static str, value: &str) {
     page.raw("<div><dt>").raw(name).raw("</dt><dd>").text(value).raw("</dd></div>\n");
 }
 
-/// To the second: more is for programs.
+/// Formats a time to the second.
 fn moment(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// What a reader must know before anything else.
+/// Writes the notices about a run that is simulated, incomplete or failed.
 fn notices(page: &mut Markup, run: &RunRecord) {
     let summary = &run.summary;
     if summary.simulated {
-        page.raw("<p class=\"notice\"><strong>Simulated.</strong> A made-up web was asked: nothing in this ")
+        page.raw("<p class=\"notice\"><strong>Simulated.</strong> The results come from a simulated web: nothing in this ")
             .raw("report is real.</p>\n");
     }
     match summary.status {
         Status::Completed => {}
         Status::Running => {
             let left = summary.progress.modules_total.saturating_sub(summary.progress.modules_completed);
-            page.raw("<p class=\"notice\"><strong>Still running.</strong> This is what was known when the ")
+            page.raw("<p class=\"notice\"><strong>Still running.</strong> It shows what was known when the ")
                 .raw("report was made; ")
                 .show(left)
                 .raw(" of ")
@@ -105,15 +106,15 @@ fn notices(page: &mut Markup, run: &RunRecord) {
                 .raw(" modules had not ended yet.</p>\n");
         }
         Status::Failed => {
-            let why = summary.error.as_ref().map_or("for a reason that was not kept", |error| &error.message);
+            let why = summary.error.as_ref().map_or("the reason was not stored", |error| &error.message);
             page.raw("<p class=\"notice\"><strong>The search failed:</strong> ")
                 .text(why)
-                .raw(". What it found before that is below.</p>\n");
+                .raw(". The results found before that are below.</p>\n");
         }
     }
 }
 
-fn foot(page: &mut Markup, run: &RunRecord) {
+fn footer(page: &mut Markup, run: &RunRecord) {
     page.raw("<footer>\n<p>A hit is a hint, not a proof: somebody else may use the name. A miss means that ")
         .raw("nothing was found there, not that a name is free.</p>\n<p>Made by Sightline ")
         .raw(env!("CARGO_PKG_VERSION"))
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_concluded_is_named_with_its_reason() {
+    fn modules_without_an_answer_are_listed_with_their_reason() {
         let page = page(&run(Vec::new()));
         for present in ["walled &lt;b&gt;&amp;", "captcha", "needs key", "2 of 3", "Nothing was found"] {
             assert!(page.contains(present), "{present}: {page}");
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_not_whole_says_so_first() {
+    fn an_incomplete_run_begins_with_a_notice() {
         let mut report = run(Vec::new());
         (report.summary.status, report.summary.simulated) = (Status::Running, true);
         report.summary.progress.modules_total = 9;

@@ -1,4 +1,4 @@
-//! What was found: by type, the surest first.
+//! The section of results by type, in order of confidence.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use crate::runs::entity::merge::SOURCES;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
-/// The member that says where to look, for it is the link of the value.
+/// The metadata member that is the link of the value.
 const PROFILE_URL: &str = "profile_url";
 
-/// Types in the order in which people read them; others follow by name.
+/// The types that come first. Other types follow in the order of their names.
 const FIRST: [&str; 4] = ["profile", "account", "person_name", "email"];
 
 pub(super) fn write(page: &mut Markup, run: &RunRecord) {
-    page.raw("<section>\n<h2>What was found</h2>\n");
+    page.raw("<section>\n<h2>Results</h2>\n");
     if run.results.is_empty() {
         page.raw("<p>Nothing was found");
         page.raw(if run.summary.status.is_terminal() { "." } else { " yet." });
-        page.raw(" What was asked, and what gave no answer, is below.</p>\n");
+        page.raw(" The modules that were asked, and those that gave no answer, are below.</p>\n");
     }
     for ((_, kind), results) in by_type(&run.results) {
         page.raw("<h3>").text(&kind.replace('_', " ")).raw(" <span class=\"count\">");
@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut Markup, run: &RunRecord) {
     page.raw("</section>\n");
 }
 
-/// Grouped by type, in the order of reading; in a group the surest first, then as they were found.
+/// Groups the results by type. Within a group they are sorted by confidence, then by id.
 fn by_type(results: &[ResultRecord]) -> BTreeMap<(usize, &str), Vec<&ResultRecord>> {
     let mut groups: BTreeMap<(usize, &str), Vec<&ResultRecord>> = BTreeMap::new();
     for result in results {
@@ -73,8 +73,8 @@ fn value(page: &mut Markup, result: &ResultRecord) {
     page.raw("<p class=\"value\"><bdi>").link(link.unwrap_or(shown), shown).raw("</bdi></p>\n");
 }
 
-/// Whether a member stands among the facts: sources have a line of their own, and a profile's address is
-/// the link of the value, unless it is none.
+/// Returns whether a metadata member is listed as a fact. Sources have a line of their own. The address of a
+/// profile is the link of the value if it is a valid web address.
 fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
     match name {
         SOURCES => false,
@@ -83,10 +83,10 @@ fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
     }
 }
 
-/// A member of the metadata: a text, a number, a list of such; what is deeper as JSON.
+/// Appends a metadata member: text, a number or a list of these as text, anything deeper as JSON.
 fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
     match value {
-        Value::String(text) => page.foreign(text),
+        Value::String(text) => page.isolated(text),
         Value::Number(number) => page.show(number),
         Value::Bool(true) => page.raw("yes"),
         Value::Bool(false) => page.raw("no"),
@@ -101,7 +101,7 @@ fn member<'m>(page: &'m mut Markup, value: &Value) -> &'m mut Markup {
     }
 }
 
-/// The ids of the modules that found it.
+/// Returns the ids of the modules that found the result.
 fn sources(metadata: &Map<String, Value>, first: &str) -> String {
     let named = metadata.get(SOURCES).and_then(Value::as_array);
     let ids: Vec<&str> =

@@ -1,7 +1,7 @@
-//! Forms in which values are compared. They are never shown.
+//! Canonical forms, by which values are compared. They are never shown.
 //!
-//! Each takes any text, since old versions stored any text, and gives a fixed point: made again of its own
-//! form, it stays what it is.
+//! Each function accepts any text, because old versions stored any text. Each function is idempotent: the form of a
+//! form is the form itself.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,36 +9,36 @@ use unicode_normalization::UnicodeNormalization;
 use url::Url;
 use uuid::Uuid;
 
-/// Records whose value is a host.
+/// The types of DNS records whose value is a host.
 const HOST_RECORDS: [&str; 4] = ["cname", "dname", "ns", "ptr"];
-/// The fewest hex digits (64 bits, as the CA/Browser Forum asks of the serial numbers that issuers make up)
-/// that are one of their kind. Shorter ones meet by chance, or are made to: those of keys were.
+/// The minimum number of hex digits of a serial number that counts as unique: 64 bits, which the CA/Browser Forum
+/// requires of serial numbers. Shorter serial numbers and key ids can be equal by chance or on purpose.
 const UNIQUE_DIGITS: usize = 16;
 
-/// The form of what may be no name to all the world.
+/// The canonical form of a value that may not be globally unique.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// The same wherever it is found.
+    /// A form that is globally unique.
     Alone(String),
-    /// It says nothing without who gave it.
+    /// A form that is unique only together with its issuer.
     Within(String),
 }
 
-/// Composed, lower case, white space off both ends and runs of it made one space.
+/// Returns the text composed (NFC), in lower case, trimmed, and with single spaces in place of other white space.
 pub(super) fn folded(text: &str) -> String {
-    // Lower case first: that of some composed letters is decomposed.
+    // The text is lower-cased first, because some composed letters have a decomposed lower case.
     let lower: String = text.to_lowercase().nfc().collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A form, or the folded text where nothing is left of it.
+/// Returns the form, or the folded text if the form is empty.
 fn or_folded(form: String, text: &str) -> String {
     if form.is_empty() { folded(text) } else { form }
 }
 
 pub(super) fn host(text: &str) -> String {
     let name = text.trim().trim_end_matches('.');
-    // Labels with an underscore are hosts of the DNS, too.
+    // Labels with an underscore are valid in the DNS too.
     idna::domain_to_ascii(name).map_or_else(|_| folded(name), |ascii| or_folded(ascii, name))
 }
 
@@ -73,7 +73,7 @@ pub(super) fn dns_value(record_type: &str, text: &str) -> String {
         return host(text);
     }
     if record_type == "mx" {
-        // `10 mx.example.org.`: the number in front counts.
+        // In `10 mx.example.org.` the preference counts too.
         let words: Vec<String> = text.split_whitespace().map(host).collect();
         return words.join(" ");
     }
@@ -90,7 +90,7 @@ pub(super) fn phone(text: &str) -> String {
     if text.starts_with('+') { format!("+{digits}") } else { digits }
 }
 
-/// `-`, `_` and white space do not count, but between digits, where they keep dates and versions apart.
+/// Removes `-`, `_` and white space except between digits, where they separate dates and versions.
 pub(super) fn breach(text: &str) -> String {
     let folded = folded(text);
     let mut kept = String::with_capacity(folded.len());
@@ -110,7 +110,7 @@ pub(super) fn breach(text: &str) -> String {
     if kept.is_empty() { folded } else { kept }
 }
 
-/// Serial numbers are numbers: zeros in front do not count.
+/// Returns the form of a certificate. Serial numbers are compared as numbers, so leading zeros are ignored.
 pub(super) fn certificate(text: &str, serial: Option<&str>) -> Named {
     if let Some(serial) = serial.and_then(hex_number).filter(|digits| digits.len() >= UNIQUE_DIGITS) {
         return Named::Alone(format!("serial {serial}"));
@@ -123,7 +123,7 @@ pub(super) fn certificate(text: &str, serial: Option<&str>) -> Named {
     }
 }
 
-/// `sha256`: the digest of a key that has no other name than that of its owner.
+/// Returns the form of a public key. `sha256` is the digest of a key whose value is only the address of its owner.
 pub(super) fn public_key(text: &str, sha256: Option<&str>) -> Named {
     if let Some(digits) = hex_digits(text) {
         return if digits.len() >= UNIQUE_DIGITS { Named::Alone(digits) } else { Named::Within(digits) };
@@ -131,7 +131,7 @@ pub(super) fn public_key(text: &str, sha256: Option<&str>) -> Named {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_ssh = words.len() > 1 && ["ssh-", "ecdsa-", "sk-"].iter().any(|kind| words[0].starts_with(kind));
     if is_ssh {
-        // What follows the body of an SSH key is a comment.
+        // The text after the body of an SSH key is a comment.
         return Named::Alone(words[..2].join(" "));
     }
     if let Some(digits) = sha256.and_then(hex_digits).filter(|digits| digits.len() == 64) {
@@ -142,8 +142,8 @@ pub(super) fn public_key(text: &str, sha256: Option<&str>) -> Named {
     if is_address || whole.len() < UNIQUE_DIGITS { Named::Within(folded(text)) } else { Named::Alone(whole) }
 }
 
-/// The digits of a number in hex, as serial numbers and fingerprints are written: in groups, with `:` or
-/// after `0x`.
+/// Returns the digits of a number in hex in one of the usual formats of serial numbers and fingerprints: in groups,
+/// with `:`, or after `0x`.
 fn hex_digits(text: &str) -> Option<String> {
     let text = text.trim();
     let bare = text.strip_prefix("0x").unwrap_or(text);
@@ -152,7 +152,7 @@ fn hex_digits(text: &str) -> Option<String> {
     is_hex.then(|| digits.to_ascii_lowercase())
 }
 
-/// Without zeros in front, but for the last one.
+/// Returns the digits of a number in hex without leading zeros, but at least one digit.
 fn hex_number(text: &str) -> Option<String> {
     let digits = hex_digits(text)?;
     let number = digits.trim_start_matches('0');

@@ -1,22 +1,21 @@
-//! Several sources of one result.
+//! Merging of several sources of one result.
 //!
-//! Every result has `metadata.sources`, from its first source on: an array of `{module, platform,
-//! confidence}` in the order in which they came, each module once. The name is taken: what a module itself
-//! extracts as `sources` is dropped. Results of versions before this one have no such member until a source
-//! joins them.
+//! Every result has `metadata.sources` from its first source on: an array of `{module, platform, confidence}` in the
+//! order in which the sources were found, with each module once. The name is reserved: a member `sources` that a
+//! module extracts is dropped. Results of earlier versions have no such member until a source is added.
 //!
 //! # Confidence
-//! Sources that agree make a result surer, but not by much: they often copy from each other. Of each platform
-//! only the surest source counts, since two modules that ask one service are one witness. The surest of all
-//! gives the start; each of the next four (`WITNESSES`) closes a quarter of its own confidence of what is
-//! left to 1:
+//! Sources that agree raise the confidence of a result, but only a little, because they often copy from each other.
+//! Of each platform only the source with the highest confidence counts, because two modules that query one service
+//! are not independent. The result begins with the highest confidence. Each of the next four sources (`COUNTED_PLATFORMS`)
+//! reduces the distance to 1 by a quarter of its own confidence:
 //!
 //! ```text
-//! 1 - (1 - surest) × (1 - second/4) × … × (1 - fifth/4)
+//! 1 - (1 - highest) × (1 - second/4) × … × (1 - fifth/4)
 //! ```
 //!
-//! rounded to two decimals, at most 0.99, never below the surest. It depends on the sources alone, not on the
-//! order in which they came.
+//! The value is rounded to two decimals, is at most 0.99, and is never below the highest confidence. It depends only
+//! on the sources, not on their order.
 
 use std::io;
 
@@ -26,17 +25,17 @@ use utoipa::ToSchema;
 
 use crate::runs::run::ResultRecord;
 
-/// The member of the metadata that names the sources.
+/// The member of the metadata that lists the sources.
 pub const SOURCES: &str = "sources";
-/// The most sources that a result names; later ones change nothing.
+/// The maximum number of sources that a result lists. Later ones change nothing.
 pub const MAX_SOURCES: usize = 64;
-/// Later sources add no member that would take the metadata's JSON text beyond this.
+/// The maximum size of the metadata's JSON text to which later sources may add members, in bytes.
 pub const MAX_METADATA_BYTES: usize = 32 * 1024;
-/// How many sources beyond the surest one count.
-const WITNESSES: usize = 4;
-/// What each of them closes of the gap to 1, in parts of its own confidence.
+/// The maximum number of sources that count besides the one with the highest confidence.
+const COUNTED_PLATFORMS: usize = 4;
+/// The part of the distance to 1 by which each of them reduces it, as a factor of its own confidence.
 const SHARE: f64 = 0.25;
-/// Agreement alone makes nothing certain.
+/// The highest confidence that can result from agreement alone.
 const MOST: f64 = 0.99;
 
 /// One source of a result.
@@ -49,7 +48,7 @@ pub struct Source {
     /// Name of the platform; null where there is none.
     #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
-    /// How sure this source is: 0.0 to 1.0.
+    /// Confidence that this source gives, from 0.0 to 1.0.
     #[schema(minimum = 0, maximum = 1, examples(0.95))]
     pub confidence: f64,
 }
@@ -72,15 +71,15 @@ impl Source {
     }
 }
 
-/// Names a new result's first source.
+/// Adds the list of sources to a new result, with its first source.
 pub fn name_source(record: &mut ResultRecord) {
     let source = Source::of(record).to_value();
-    // In its place, and not where a module's own member of that name stood.
+    // The member is removed first, so that it does not stay at the position of a module's own member of that name.
     record.metadata.shift_remove(SOURCES);
     record.metadata.insert(SOURCES.into(), Value::Array(vec![source]));
 }
 
-/// The sources that a result names; a result of an earlier version names its first one alone.
+/// Returns the sources of a result. A result of an earlier version has only its first source.
 pub fn sources(record: &ResultRecord) -> Vec<Source> {
     let named = record.metadata.get(SOURCES).cloned().map(serde_json::from_value::<Vec<Source>>);
     match named {
@@ -89,9 +88,8 @@ pub fn sources(record: &ResultRecord) -> Vec<Source> {
     }
 }
 
-/// Adds a later source of the same entity to a result: `found` is what it would have been on its own. A
-/// module that is named already adds members alone. `false`: nothing changed, since it has no new ones or
-/// there are too many sources.
+/// Adds a later source of the same entity to a result. `found` is the result that the source alone would have. A
+/// module that is already listed only adds members. Returns `false` if nothing has changed.
 pub fn merge(record: &mut ResultRecord, found: &ResultRecord) -> bool {
     let mut sources = sources(record);
     if sources.iter().any(|source| source.module == found.source) {
@@ -108,7 +106,7 @@ pub fn merge(record: &mut ResultRecord, found: &ResultRecord) -> bool {
     true
 }
 
-/// Whether one was added.
+/// Adds the members that are missing. Returns whether it has added any.
 fn add_missing(metadata: &mut Map<String, Value>, found: &Map<String, Value>) -> bool {
     let missing: Vec<(&String, &Value)> =
         found.iter().filter(|(name, _)| name.as_str() != SOURCES && !metadata.contains_key(*name)).collect();
@@ -118,7 +116,7 @@ fn add_missing(metadata: &mut Map<String, Value>, found: &Map<String, Value>) ->
     let before = metadata.len();
     let mut size = json_bytes(metadata);
     for (name, value) in missing {
-        // Both texts, and the signs between them: `,` `:`.
+        // These are the sizes of both texts, and of the `,` and `:` between them.
         let added = json_bytes(name) + json_bytes(value) + 2;
         if size + added <= MAX_METADATA_BYTES {
             size += added;
@@ -129,24 +127,25 @@ fn add_missing(metadata: &mut Map<String, Value>, found: &Map<String, Value>) ->
 }
 
 fn combined(sources: &[Source]) -> f64 {
-    let mut witnesses: Vec<(&str, f64)> = Vec::new();
+    let mut platforms: Vec<(&str, f64)> = Vec::new();
     for source in sources {
         let platform = source.platform.as_deref().unwrap_or(&source.module);
         let confidence = if source.confidence.is_finite() { source.confidence.clamp(0.0, 1.0) } else { 0.0 };
-        match witnesses.iter_mut().find(|(known, _)| *known == platform) {
-            Some((_, surest)) => *surest = surest.max(confidence),
-            None => witnesses.push((platform, confidence)),
+        match platforms.iter_mut().find(|(known, _)| *known == platform) {
+            Some((_, highest)) => *highest = highest.max(confidence),
+            None => platforms.push((platform, confidence)),
         }
     }
-    let mut sure: Vec<f64> = witnesses.into_iter().map(|(_, confidence)| confidence).collect();
-    sure.sort_by(|one, other| other.total_cmp(one));
-    let Some((surest, others)) = sure.split_first() else { return 0.0 };
-    let gap = others.iter().take(WITNESSES).fold(1.0 - surest, |gap, other| gap * (1.0 - other * SHARE));
+    let mut confidences: Vec<f64> = platforms.into_iter().map(|(_, confidence)| confidence).collect();
+    confidences.sort_by(|one, other| other.total_cmp(one));
+    let Some((highest, others)) = confidences.split_first() else { return 0.0 };
+    let gap =
+        others.iter().take(COUNTED_PLATFORMS).fold(1.0 - highest, |gap, other| gap * (1.0 - other * SHARE));
     let rounded = ((1.0 - gap) * 100.0).round() / 100.0;
-    rounded.min(MOST).max(*surest)
+    rounded.min(MOST).max(*highest)
 }
 
-/// Length of a value's JSON text.
+/// Returns the length of a value's JSON text.
 fn json_bytes(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
@@ -159,7 +158,7 @@ fn json_bytes(value: &impl Serialize) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // A counter takes everything, and our values have string keys: this cannot fail. If it did, the value
-    // would count as too large.
+    // The counter accepts every write, and the values have string keys, so this cannot fail. If it did, the value would
+    // count as too large.
     serde_json::to_writer(&mut counter, value).map_or(usize::MAX / 4, |()| counter.0)
 }

@@ -1,39 +1,39 @@
-//! When two findings are the same entity, and what becomes of the second one.
+//! Equality of findings, and the merging of equal ones.
 //!
 //! # Equality
-//! By type and canonical value. Most types name a thing that is the same wherever it is found; the others
-//! are equal within a **scope** alone:
+//! Results are equal if their types and canonical values are equal. For most types, the value identifies an entity on
+//! every site. For the others, it does so only within a **scope**:
 //!
 //! | type | compared by | scope |
 //! |---|---|---|
-//! | `account`, `profile` | the value, to the letter | platform |
+//! | `account`, `profile` | the exact value | platform |
 //! | `email` | lower case, host as below | |
 //! | `domain`, `subdomain`, `registration` | host: IDNA-encoded, lower case, no trailing dot | |
-//! | `ip_address` | the address (an IPv4 one in IPv6 clothes is the IPv4 one) | |
-//! | `url` | as the URL standard writes it, without an empty fragment | |
-//! | `archive` | likewise | `archive` of the metadata |
+//! | `ip_address` | the address (an IPv4-mapped IPv6 address is the IPv4 address) | |
+//! | `url` | its serialization by the URL standard, without an empty fragment | |
+//! | `archive` | like `url` | `archive` of the metadata |
 //! | `dns_record` | the text; hosts as above where the record is one | `record_type` and `name` of the metadata |
-//! | `phone` | the digits, `+` in front where it is international | |
-//! | `person_name`, `username` | case and white space do not count | |
-//! | `technology` | likewise | `kind`, `network`, `service` and `team_id` of the metadata |
-//! | `breach` | nor do `-` and `_`, but between digits | |
-//! | `certificate` | `serial` of the metadata where it has 64 bits, else a fingerprint of as many, or a URL | |
-//! | | else any text, as a short serial number | `issuer` of the metadata, else module |
-//! | `public_key` | 64 bits or more in hex, type and body of an SSH key, another text as long, `key_sha256` of the metadata | |
-//! | | else any text, as the address of its owner | module |
-//! | `tenant` | case does not count | platform, unless it is a UUID |
-//! | `reputation` | the text: it is one source's opinion | module |
+//! | `phone` | the digits, with `+` in front of an international number | |
+//! | `person_name`, `username` | without case and white space | |
+//! | `technology` | without case and white space | `kind`, `network`, `service` and `team_id` of the metadata |
+//! | `breach` | also without `-` and `_`, except between digits | |
+//! | `certificate` | `serial` of the metadata if it has 64 bits, or else a fingerprint with as many, or a URL | |
+//! | | any other text, such as a short serial number | `issuer` of the metadata, or else the module |
+//! | `public_key` | 64 bits or more in hex, type and body of an SSH key, other text as long, `key_sha256` of the metadata | |
+//! | | any other text, such as the address of its owner | module |
+//! | `tenant` | without case | platform, unless it is a UUID |
+//! | `reputation` | the text, since it is the opinion of one source | module |
 //! | no value, or a type of another version | the text | module |
 //!
-//! A `username` is the name, whoever's and wherever: a name on a platform is an `account`. An `email`, `phone`
-//! or `breach` is what it is for whomever a search asks about.
+//! A `username` is only a name, while a name on a platform is an `account`. An `email`, `phone` or `breach` is the
+//! same entity for every query.
 //!
-//! The key is made of what the first source said, and merging changes none of that (a member that is compared
-//! is the same in both, or in neither): so a stored record has the key that it was stored under.
+//! The key is made of the first source's values, and merging changes none of them: a compared member is equal in both
+//! findings, or missing in both. Therefore a stored record keeps the key under which it was stored.
 //!
 //! # Merging
-//! See [`merge`]: the first source gives id, value, platform, `source` and date; a later one adds itself to
-//! `metadata.sources`, members that were missing, and some confidence.
+//! See [`merge`]: the first source gives the id, value, platform, `source` and date. A later one adds itself to
+//! `metadata.sources`, adds missing members, and raises the confidence.
 
 mod canonical;
 pub mod merge;
@@ -49,17 +49,17 @@ use sha2::{Digest, Sha256};
 use super::run::ResultRecord;
 use crate::modules::definition::ResultType;
 
-/// What makes a result unique in its run: 16 bytes of a SHA-256 of type, scope and canonical value.
+/// The key by which a result is unique in its run: 16 bytes of a SHA-256 of its type, scope and canonical value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntityKey(pub [u8; 16]);
 
 impl EntityKey {
-    /// The key of a result.
+    /// Returns the key of a result.
     pub fn of(record: &ResultRecord) -> Self {
         let identity = Identity::of(record);
         let mut hash = Sha256::new();
         add(&mut hash, Some(&record.result_type));
-        // Scopes of two parts, of one, and of none stay apart: each says how many there are.
+        // The number of parts distinguishes scopes of zero, one and two parts.
         hash.update([u8::try_from(identity.scope.len()).unwrap_or(u8::MAX)]);
         for part in &identity.scope {
             add(&mut hash, Some(part));
@@ -72,7 +72,8 @@ impl EntityKey {
     }
 }
 
-/// Lengths keep ("a", "bc") and ("ab", "c") apart; the tag keeps no value and an empty one apart.
+/// Hashes one part. The length distinguishes ("a", "bc") from ("ab", "c"), and the tag distinguishes a missing value
+/// from an empty one.
 fn add(hash: &mut Sha256, part: Option<&str>) {
     let (tag, text) = part.map_or((0u8, ""), |text| (1, text));
     hash.update([tag]);
@@ -80,7 +81,7 @@ fn add(hash: &mut Sha256, part: Option<&str>) {
     hash.update(text.as_bytes());
 }
 
-/// Where and as what a result is compared.
+/// The parts of a result of which its key is made.
 struct Identity {
     scope: Vec<String>,
     value: Option<String>,
@@ -132,13 +133,13 @@ impl Identity {
     }
 }
 
-/// The forms of all members that are part of what a result of this type is.
+/// Returns the canonical forms of all members that identify a result of this type.
 fn members(kind: ResultType, record: &ResultRecord) -> Vec<String> {
     let texts = kind.identifying().iter().map(|name| text_of(record, name).unwrap_or_default());
     texts.map(canonical::folded).collect()
 }
 
-/// Who numbers certificates: the issuer, else nobody but the module itself (told apart by the empty part).
+/// Returns the scope of a certificate's serial number: the issuer or, marked by the empty part, the module.
 fn issuer(record: &ResultRecord) -> Vec<String> {
     match text_of(record, "issuer").map(canonical::folded).filter(|issuer| !issuer.is_empty()) {
         Some(issuer) => vec![issuer],

@@ -29,7 +29,7 @@ fn are_equal(kind: &str, one: &str, other: &str) -> bool {
 }
 
 #[test]
-fn what_is_written_in_another_way_is_the_same_entity() {
+fn different_spellings_are_the_same_entity() {
     for (kind, one, other) in [
         ("email", "Bob@Example.COM", "bob@example.com."),
         ("email", "bob@bücher.example", "bob@xn--bcher-kva.example"),
@@ -63,7 +63,7 @@ fn what_is_written_in_another_way_is_the_same_entity() {
 }
 
 #[test]
-fn what_only_looks_alike_is_not() {
+fn similar_values_are_different_entities() {
     for (kind, one, other) in [
         ("email", "bob@example.com", "bob@example.org"),
         ("email", "b.ob@example.com", "bob@example.com"),
@@ -76,7 +76,7 @@ fn what_only_looks_alike_is_not() {
         ("breach", "leak 2019-11-1", "leak 2019-1-11"),
         ("public_key", "ssh-ed25519 AAAAC3", "ssh-ed25519 AAAAC4"),
         ("dns_record", "v=spf1 -ALL", "v=spf1 -all"),
-        // Each with the platform or the module for a scope.
+        // The scope of each type is the platform or the module.
         ("account", "bob", "bob"),
         ("profile", "bob", "bob"),
         ("tenant", "acme", "acme"),
@@ -96,7 +96,7 @@ fn what_only_looks_alike_is_not() {
 }
 
 #[test]
-fn accounts_are_one_on_one_platform() {
+fn accounts_are_equal_on_one_platform_only() {
     let on = |platform: &str, module: &str, value: &str| {
         let mut record = finding("account", Some(value), module, json!({}));
         record.platform = Some(platform.into());
@@ -128,7 +128,7 @@ fn the_name_and_type_of_a_dns_record_and_the_serial_of_a_certificate_count() {
 }
 
 #[test]
-fn a_short_serial_number_is_its_issuers() {
+fn a_short_serial_number_is_unique_only_with_its_issuer() {
     let of = |value: &str, module: &str, issuer: Option<&str>| {
         let metadata = json!({"serial": value, "issuer": issuer});
         EntityKey::of(&finding("certificate", Some(value), module, metadata))
@@ -175,7 +175,7 @@ fn the_kind_of_a_technology_and_of_a_key_counts() {
 }
 
 #[test]
-fn a_result_names_its_first_source_and_no_one_else_may() {
+fn a_result_lists_its_first_source_and_drops_a_modules_own_sources() {
     let record = finding("email", Some("a@b.example"), "m", json!({"sources": "mine", "bio": "x"}));
     let named = json!([{"module": "m", "platform": "Platform of m", "confidence": 0.72}]);
     assert_eq!(Value::Object(record.metadata.clone()), json!({"bio": "x", "sources": named}));
@@ -183,7 +183,7 @@ fn a_result_names_its_first_source_and_no_one_else_may() {
 }
 
 #[test]
-fn a_later_source_adds_what_was_missing_and_overwrites_nothing() {
+fn a_later_source_adds_missing_members_and_overwrites_none() {
     let mut record = finding("email", Some("a@b.example"), "first", json!({"bio": "one"}));
     let later = finding("email", Some("A@B.example"), "later", json!({"bio": "two", "age": 3}));
     let before = record.clone();
@@ -215,7 +215,7 @@ fn a_result_of_an_earlier_version_takes_a_source_too() {
 }
 
 #[test]
-fn agreement_makes_surer_and_one_platform_is_one_witness() {
+fn agreement_raises_confidence_and_a_platform_counts_once() {
     let agreed = |confidences: &[f64], platform: Option<&str>| {
         let source = |at: usize| {
             let mut found = finding("email", Some("a@b.example"), &format!("m{at}"), json!({}));
@@ -234,7 +234,7 @@ fn agreement_makes_surer_and_one_platform_is_one_witness() {
     near(agreed(&[0.72, 0.72], None), 0.77);
     near(agreed(&[0.72, 0.72], Some("crt.sh")), 0.72);
     near(agreed(&[0.5, 0.9], Some("crt.sh")), 0.9);
-    // Four witnesses beside the surest count, however many there are.
+    // Only four sources count besides the one with the highest confidence.
     near(agreed(&[0.72; 5], None), 0.87);
     near(agreed(&[0.72; 40], None), 0.87);
     near(agreed(&[0.98, 0.98, 0.98], None), 0.99);
@@ -252,11 +252,11 @@ fn sources_and_bytes_are_bounded() {
     }
     assert_eq!(sources(&record).len(), MAX_SOURCES);
     let bytes = serde_json::to_vec(&record.metadata).unwrap().len();
-    // What is counted when a member is added does not know of sources that come later.
+    // The check of a member's size does not consider later sources.
     assert!((MAX_METADATA_BYTES - 2000..MAX_METADATA_BYTES + 100 * MAX_SOURCES).contains(&bytes), "{bytes}");
 }
 
-/// A small world: few values, so that findings meet.
+/// Generates findings with few different values, so that they are often equal.
 fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
     let kind =
         prop::sample::select(vec!["email", "subdomain", "account", "reputation", "dns_record", "tenant"]);
@@ -266,13 +266,13 @@ fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
             let record = ["TXT", "A", "MX"][record];
             let metadata = json!({"record_type": record, format!("m{module}"): module});
             let mut found = finding(kind, Some(value), &format!("m{module}"), metadata);
-            // Two modules on one platform.
+            // Two modules share a platform.
             found.platform = Some(format!("p{}", module / 2));
             found.confidence = f64::from(sure) / 100.0;
             name_source(&mut found);
             found
         });
-    // A module may say a thing again: all of its findings are equally sure.
+    // A module may find an entity again: all of its findings have the same confidence.
     prop::collection::vec(one, 0..40).prop_map(|mut all| {
         let mut sure = BTreeMap::new();
         for found in &mut all {
@@ -284,8 +284,8 @@ fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
     })
 }
 
-/// Findings whose identity is in their metadata, beside members that are not part of it; some leave members
-/// out. The texts are in their form already, so that what differs in them is another entity.
+/// Generates findings that are identified by their metadata, with further members; some lack members. The texts are
+/// canonical, so different texts are different entities.
 fn scoped() -> impl Strategy<Value = Vec<ResultRecord>> {
     let kind = prop::sample::select(vec![
         ResultType::DnsRecord,
@@ -307,7 +307,7 @@ fn scoped() -> impl Strategy<Value = Vec<ResultRecord>> {
     prop::collection::vec(one, 0..60)
 }
 
-/// What a finding of [`scoped`] says that it is, in the words of the tables above.
+/// Returns the values that identify a finding of [`scoped`], as in the tables above.
 fn said(found: &ResultRecord) -> Vec<String> {
     let text = |name: &str| found.metadata.get(name).map_or("", |text| text.as_str().unwrap()).to_owned();
     let value = found.value.clone().unwrap();
@@ -324,7 +324,7 @@ fn said(found: &ResultRecord) -> Vec<String> {
     [vec![found.result_type.clone()], rest].concat()
 }
 
-/// Entities with their sources' modules, confidence and names of members.
+/// The entities with the modules of their sources, their confidence and the names of their members.
 type World = BTreeMap<EntityKey, (BTreeSet<String>, u64, BTreeSet<String>)>;
 
 fn world(findings: &[ResultRecord]) -> (World, Vec<ResultRecord>) {
@@ -363,9 +363,9 @@ proptest! {
             let surest = sources(record).iter().map(|source| source.confidence).fold(0.0, f64::max);
             prop_assert!((surest..=1.0).contains(&record.confidence));
         }
-        // Merging changes no key: each record still stands for itself alone.
+        // Merging changes no key, so each record still has its own key.
         prop_assert_eq!(one.len(), records.len());
-        // All of it once more, as after a crash: nothing changes.
+        // All findings are added again, as after a crash, and nothing changes.
         for (mut record, found) in records.iter().flat_map(|record| findings.iter().map(move |f| (record.clone(), f))) {
             if EntityKey::of(&record) == EntityKey::of(found) {
                 prop_assert!(!merge(&mut record, found));
@@ -374,7 +374,7 @@ proptest! {
     }
 
     #[test]
-    fn what_says_another_scope_never_merges_in_any_order(
+    fn results_of_different_scopes_never_merge_in_any_order(
         (findings, shuffled) in scoped().prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
     ) {
         let want: BTreeSet<Vec<String>> = findings.iter().map(said).collect();
@@ -394,7 +394,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_has_a_key_and_a_form_is_its_own_form(text in "\\PC{0,40}", kind in 0..5usize) {
+    fn any_text_has_a_key_and_forms_are_idempotent(text in "\\PC{0,40}", kind in 0..5usize) {
         for name in ["email", "phone", "url", "certificate", "public_key", "breach", "ip_address", "domain"] {
             EntityKey::of(&finding(name, Some(&text), "m", json!({"serial": text})));
         }

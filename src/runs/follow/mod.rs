@@ -1,39 +1,39 @@
-//! Readers of a run: of one that is live here, or of one that only the store knows.
+//! [`Follower`]: reads a run frame by frame, from memory while this process drives it and otherwise from the store.
 
-mod look;
 mod stored;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::event::{self, Frame, RunData};
+use super::journal::Journal;
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
-use super::news::Watch;
+use super::registry::Registry;
 use super::run::{RunSummary, Status};
-use super::service::Runs;
+use super::shared_read::SharedRead;
+use super::watch::Watch;
 use crate::base::storage::StorageError;
-use look::Look;
-pub(super) use look::Looks;
-use stored::{Eagerness, StoredCursor};
+use stored::{RefreshPolicy, StoredCursor};
 
-/// What a follower gets.
+/// The result of [`Follower::next`].
 #[derive(Debug)]
 pub enum Step {
-    /// These frames, in this order.
+    /// Frames in the order in which they must be sent.
     Frames(Vec<Frame>),
-    /// All has been read, the `done` frame too.
+    /// All frames were read, including `done`.
     End,
-    /// Nothing new until the given moment.
+    /// There is nothing new until the given moment.
     Quiet,
-    /// This process shuts down.
+    /// The process shuts down.
     Shutdown,
-    /// The run is gone: its owner deleted it.
+    /// The run was deleted.
     Gone,
 }
 
-/// Follows one run from its first result (or from a given one) to its `done` frame.
+/// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
-    runs: Arc<Runs>,
+    registry: Arc<Registry>,
+    journal: Arc<dyn Journal>,
     summary: RunSummary,
     source: Source,
 }
@@ -44,20 +44,30 @@ enum Source {
 }
 
 impl Follower {
-    /// Follows a run that is live here.
-    pub fn live(runs: Arc<Runs>, run: Arc<LiveRun>, after: u32) -> Self {
+    /// Creates a follower of a run that is live in this process.
+    pub(super) fn live(
+        registry: Arc<Registry>,
+        journal: Arc<dyn Journal>,
+        run: Arc<LiveRun>,
+        after: u32,
+    ) -> Self {
         let summary = run.summary();
-        Self { runs, summary, source: Source::Live(run, Cursor::after(after)) }
+        Self { registry, journal, summary, source: Source::Live(run, Cursor::after(after)) }
     }
 
-    /// Follows a run that the store knows.
-    pub fn stored(runs: Arc<Runs>, summary: RunSummary, after: u32) -> Self {
+    /// Creates a follower of a run in the store.
+    pub(super) fn stored(
+        registry: Arc<Registry>,
+        journal: Arc<dyn Journal>,
+        summary: RunSummary,
+        after: u32,
+    ) -> Self {
         let place = Place { left_out: after, ..Place::default() };
-        let cursor = StoredCursor::at(place, runs.board.watch(summary.id));
-        Self { runs, summary, source: Source::Stored(cursor) }
+        let cursor = StoredCursor::at(place, registry.watch(summary.id));
+        Self { registry, journal, summary, source: Source::Stored(cursor) }
     }
 
-    /// The `run` frame, which comes first.
+    /// Returns the `run` frame, which comes first.
     pub fn run_frame(&self) -> Frame {
         event::run_frame(&RunData {
             run_id: self.summary.id,
@@ -67,15 +77,15 @@ impl Follower {
         })
     }
 
-    /// The run as it was when this follower last looked.
+    /// Returns the run as it was when it was last read.
     pub fn summary(&self) -> &RunSummary {
         &self.summary
     }
 
-    /// What comes next; waits for it until the given moment.
+    /// Returns the next frames. Waits for them until the given moment.
     ///
     /// # Errors
-    /// The store's failure, for a run that is not live here.
+    /// Returns an error if the store fails and the run is not live in this process.
     pub fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
             let live = match &mut self.source {
@@ -88,12 +98,12 @@ impl Follower {
                 Some((Next::Quiet, _)) => return Ok(Step::Quiet),
                 Some((Next::Stopped(Stopped::Shutdown), _)) => return Ok(Step::Shutdown),
                 Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
-                // Another instance drives it now: the store has what it finds.
+                // Another instance drives the run now, so its results are read from the store.
                 Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
-                    // The other driver's list of ended modules has another order: told again is harmless,
-                    // left out is not.
+                    // The other driver lists ended modules in another order. A repeated module is harmless, but an
+                    // omitted one is not.
                     let place = Place { reports: 0, ..cursor.place() };
-                    let watch = self.runs.board.watch(self.summary.id);
+                    let watch = self.registry.watch(self.summary.id);
                     self.source = Source::Stored(StoredCursor::at(place, watch));
                 }
                 None => return self.next_stored(until),
@@ -103,68 +113,75 @@ impl Follower {
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {
         loop {
-            let Source::Stored(StoredCursor { done: false, watch, .. }) = &self.source else {
+            let Source::Stored(cursor) = &self.source else { return Ok(Step::End) };
+            if cursor.done {
                 return Ok(Step::End);
-            };
-            let (watch, seen) = (Arc::clone(watch), watch.count());
-            // A run that was stopped here is on its way out of memory: it has no news.
-            if let Some(run) = self.runs.live(self.summary.id).filter(|run| run.stopped().is_none()) {
+            }
+            let (watch, seen, is_replaying) =
+                (Arc::clone(&cursor.watch), cursor.watch.count(), cursor.is_replaying());
+            let live = self.registry.followed(self.summary.id);
+            if let Some(run) = live.filter(|_| !is_replaying) {
                 return self.go_live(run, until);
             }
-            match self.read_patiently(&watch, seen)? {
+            match self.read_shared(&watch, seen)? {
                 None => return Ok(Step::Gone),
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
                 Some(_) => {}
             }
-            if self.runs.is_shutting_down() {
+            if self.registry.is_shutting_down() {
                 return Ok(Step::Shutdown);
             }
             if Instant::now() >= until {
                 return Ok(Step::Quiet);
             }
-            self.runs.wait_for_news(&watch, seen, until);
+            self.registry.wait_for_notification(&watch, seen, until);
         }
     }
 
-    /// The run was taken over by this very process. What was written before that is read from the store: the
-    /// live run knows only what has changed since.
+    /// Switches to a run that this process has taken over. Earlier results are read from the store, since the live run
+    /// knows only later changes.
     fn go_live(&mut self, run: Arc<LiveRun>, until: Instant) -> Result<Step, StorageError> {
-        let look = self.ask()?.map(|summary| Arc::new(Look::new(summary)));
-        let Some(frames) = self.read_stored(look, Eagerness::AtOnce)? else { return Ok(Step::Gone) };
-        if let Source::Stored(StoredCursor { place, done: false, .. }) = &self.source {
-            self.source = Source::Live(run, Cursor::at(*place));
+        let read = self.ask()?.map(|summary| Arc::new(SharedRead::new(summary)));
+        let Some(frames) = self.read_stored(read, RefreshPolicy::AtOnce)? else { return Ok(Step::Gone) };
+        if let Source::Stored(cursor) = &self.source
+            && !cursor.done
+            && !cursor.is_replaying()
+        {
+            self.source = Source::Live(run, Cursor::at(cursor.place));
         }
         if frames.is_empty() { self.next(until) } else { Ok(Step::Frames(frames)) }
     }
 
     fn ask(&self) -> Result<Option<RunSummary>, StorageError> {
-        self.runs.journal().run(self.summary.id, self.summary.account)
+        self.journal.run(self.summary.id, self.summary.account)
     }
 
-    /// The number of the last look.
+    /// Returns the number of the last read.
     fn seen(&self) -> u64 {
-        if let Source::Stored(cursor) = &self.source { cursor.look } else { 0 }
+        if let Source::Stored(cursor) = &self.source { cursor.read } else { 0 }
     }
 
-    /// What the store has beyond the cursor. `None`: the run is gone.
+    /// Reads the results and modules in the store after the cursor. Returns `None` if the run is gone.
     fn read_stored(
         &mut self,
-        look: Option<Arc<Look>>,
-        eagerness: Eagerness,
+        read: Option<Arc<SharedRead>>,
+        refresh: RefreshPolicy,
     ) -> Result<Option<Vec<Frame>>, StorageError> {
         let Source::Stored(cursor) = &mut self.source else { return Ok(Some(Vec::new())) };
-        // The summary was read first: it says up to which write results are read, and the end is not seen before them.
-        let Some(look) = look else { return Ok(None) };
-        self.summary = look.summary.clone();
-        cursor.look = look.number;
-        cursor.read(self.runs.journal(), &look, eagerness).map(Some)
+        // The summary was read before the results. It limits the revisions that are read, so the end of the run is
+        // not seen before its last results.
+        let Some(read) = read else { return Ok(None) };
+        self.summary = read.summary.clone();
+        cursor.read = read.number;
+        cursor.read(&*self.journal, &read, refresh).map(Some)
     }
 
-    /// The same, together with other readers that heard so many news; nothing while the store is away for a short time.
-    fn read_patiently(&mut self, watch: &Watch, heard: u64) -> Result<Option<Vec<Frame>>, StorageError> {
-        let look = watch.look(heard, self.seen(), Instant::now(), || self.ask());
-        let read = look.and_then(|look| self.read_stored(look, Eagerness::WithProgress));
+    /// Reads the results and modules in the store after the cursor. The read is shared with other readers that
+    /// received `notified` notifications. Returns no frames while the store is unavailable for a short time.
+    fn read_shared(&mut self, watch: &Watch, notified: u64) -> Result<Option<Vec<Frame>>, StorageError> {
+        let read = watch.read(notified, self.seen(), Instant::now(), || self.ask());
+        let read = read.and_then(|read| self.read_stored(read, RefreshPolicy::WithProgress));
         let Source::Stored(cursor) = &mut self.source else { return read };
-        if cursor.bears_with(&read) { Ok(Some(Vec::new())) } else { read }
+        if cursor.tolerates(&read) { Ok(Some(Vec::new())) } else { read }
     }
 }

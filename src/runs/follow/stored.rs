@@ -1,112 +1,148 @@
-//! What the store has of a run beyond what a reader has seen.
+//! [`StoredCursor`]: the position of a reader in a stored run.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::look::Look;
 use crate::base::storage::StorageError;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
 use crate::runs::journal::{Changes, Journal};
 use crate::runs::live::Place;
-use crate::runs::news::Watch;
 use crate::runs::run::RunSummary;
+use crate::runs::shared_read::{PAGE, SharedRead};
+use crate::runs::watch::Watch;
 
-/// Results read from the store at once.
-pub(super) const PAGE: usize = 500;
-/// How long a reader of the store bears with one that does not answer: readers of live runs see nothing new
-/// in that time either.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Newer than any write that a run has seen.
+/// The maximum number of results of one step of a replay, which bounds the memory of a reader that reads slowly.
+const REPLAY_PAGE: usize = 32;
+/// The time for which a reader tolerates an unavailable store. Readers of live runs get nothing new in that time
+/// either.
+const OUTAGE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A revision that is greater than that of any write.
 const NEWEST: u64 = i64::MAX as u64;
 
-/// When results that have changed are read from the store. New ones are read at once.
+/// The time at which changed results are read from the store. New ones are read at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Eagerness {
-    /// When a module ended, or the run did.
+pub(super) enum RefreshPolicy {
+    /// Changed results are read when a module or the run has ended.
     WithProgress,
-    /// Now.
+    /// Changed results are read at once.
     AtOnce,
 }
 
-/// Where a reader of the store stands.
+/// The position of a reader in a stored run.
 #[derive(Clone)]
 pub(super) struct StoredCursor {
     pub(super) place: Place,
-    /// The `done` frame has been read.
+    /// Whether the `done` frame was read.
     pub(super) done: bool,
     pub(super) watch: Arc<Watch>,
-    /// The number of the last look.
-    pub(super) look: u64,
-    /// New results that were read since all changes were, as they were then.
-    ahead: HashMap<u32, Frame>,
-    /// The store has not answered since.
+    /// The number of the last read.
+    pub(super) read: u64,
+    /// New results that may be newer than [`Place::revision`], by a hash of what they were when they were read.
+    ahead: HashMap<u32, u64>,
+    /// The revision at which the replay began, until it ends.
+    replay: Option<u64>,
+    /// The time since which the store does not answer.
     silent_since: Option<Instant>,
 }
 
-/// Results that were read.
+/// The frames of results that were read.
 #[derive(Default)]
 struct Found {
-    /// Those that the reader does not have: they belong before the progress that counts them.
+    /// The frames of new results. They come before the progress that counts them.
     frames: Vec<Frame>,
-    /// Those that have changed. They come after it: no reader gets one twice between two progress frames.
+    /// The frames of changed results. They come after the progress, so no reader gets a result twice between two
+    /// progress frames.
     again: Vec<Frame>,
 }
 
 impl StoredCursor {
     pub(super) fn at(place: Place, watch: Arc<Watch>) -> Self {
-        Self { place, done: false, watch, look: 0, ahead: HashMap::new(), silent_since: None }
+        Self { place, done: false, watch, read: 0, ahead: HashMap::new(), replay: None, silent_since: None }
     }
 
-    /// What comes next; the cursor moves on only where all of it could be read.
+    /// Returns whether a replay has begun and not ended.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// Returns the next frames. The cursor moves only if all of them could be read. A reader that has no results yet
+    /// gets the existing ones first, step by step.
     pub(super) fn read(
         &mut self,
         journal: &dyn Journal,
-        look: &Look,
-        eagerness: Eagerness,
+        read: &SharedRead,
+        refresh: RefreshPolicy,
     ) -> Result<Vec<Frame>, StorageError> {
         let mut next = self.clone();
-        let Found { mut frames, again } = next.results(journal, look, eagerness)?;
-        frames.extend(next.progress(journal, look)?);
+        if next.place.revision.is_none() {
+            let frames = next.replay(journal, &read.summary)?;
+            if next.is_replaying() {
+                *self = next;
+                return Ok(frames);
+            }
+            let rest = next.read(journal, read, refresh)?;
+            *self = next;
+            return Ok([frames, rest].concat());
+        }
+        let Found { mut frames, again } = next.results(journal, read, refresh)?;
+        frames.extend(next.progress(journal, read)?);
         frames.extend(again);
-        if look.summary.status.is_terminal() {
+        if read.summary.status.is_terminal() {
             next.done = true;
-            frames.push(done(&look.summary));
+            frames.push(done(&read.summary));
         }
         *self = next;
         Ok(frames)
     }
 
-    /// Whether a store that does not answer may still come back: to be asked after each try.
-    pub(super) fn bears_with<T>(&mut self, tried: &Result<T, StorageError>) -> bool {
+    /// Returns whether to wait longer for a store that does not answer. Must be called with the result of each read.
+    pub(super) fn tolerates<T>(&mut self, tried: &Result<T, StorageError>) -> bool {
         let is_silent = tried.as_ref().is_err_and(StorageError::is_unavailable);
         if !is_silent {
             self.silent_since = None;
         }
-        is_silent && self.silent_since.get_or_insert_with(Instant::now).elapsed() < PATIENCE
+        is_silent && self.silent_since.get_or_insert_with(Instant::now).elapsed() < OUTAGE_TIMEOUT
     }
 
-    /// Changed results come with progress, as they do from a live run: one that changes with each read would
-    /// be sent each time. New ones do not wait for it.
+    /// Returns frames of results. New ones are sent at once. Changed ones are sent with progress, as from a live run,
+    /// because a result that changes with each read would otherwise be sent each time.
     fn results(
         &mut self,
         journal: &dyn Journal,
-        look: &Look,
-        eagerness: Eagerness,
+        read: &SharedRead,
+        refresh: RefreshPolicy,
     ) -> Result<Found, StorageError> {
-        let summary = &look.summary;
-        let is_first = self.place.revision.is_none();
-        if eagerness == Eagerness::AtOnce
-            || is_first
-            || self.has_progress(summary)
-            || summary.status.is_terminal()
-        {
-            self.all_changes(journal, look)
+        let summary = &read.summary;
+        if refresh == RefreshPolicy::AtOnce || self.has_progress(summary) || summary.status.is_terminal() {
+            self.all_changes(journal, read)
         } else if self.known() < summary.total_results {
-            self.new_results(journal, look)
+            self.new_results(journal, read)
         } else {
             Ok(Found::default())
         }
+    }
+
+    /// Returns frames of the next results in their current state and without a gap, even if some have changed since
+    /// the replay began. Later changes are sent as changes.
+    fn replay(&mut self, journal: &dyn Journal, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
+        let until = *self.replay.get_or_insert(summary.revision);
+        let known = self.known();
+        let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
+        let page = journal.changes(summary.id, changes, REPLAY_PAGE)?;
+        let mut frames = Vec::with_capacity(page.len());
+        for record in &page {
+            let frame = event::result_frame(record);
+            self.ahead.insert(record.id, hash_of(&frame));
+            self.place.last_result = record.id;
+            frames.push(frame);
+        }
+        if page.len() < REPLAY_PAGE {
+            self.place.revision = Some(until);
+            self.replay = None;
+        }
+        Ok(frames)
     }
 
     fn has_progress(&self, summary: &RunSummary) -> bool {
@@ -117,9 +153,10 @@ impl StoredCursor {
         self.place.last_result.max(self.place.left_out)
     }
 
-    /// Frames of the results that were written since the reader looked last, up to the summary's revision.
-    fn all_changes(&mut self, journal: &dyn Journal, look: &Look) -> Result<Found, StorageError> {
-        let summary = &look.summary;
+    /// Returns frames of the results that were written since the last such read: new ones in their current state,
+    /// known ones up to the revision of the summary.
+    fn all_changes(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Found, StorageError> {
+        let summary = &read.summary;
         let known = self.known();
         let (since, until) = (self.place.revision, summary.revision);
         let is_new = since.is_none_or(|seen| seen < until) || known < summary.total_results;
@@ -128,13 +165,15 @@ impl StoredCursor {
             return Ok(found);
         }
         let mut changes = Changes { since, known, until, after: self.place.left_out };
+        let mut ahead = HashMap::new();
         loop {
-            let page = look.changes(journal, changes)?;
+            let page = read.changes(journal, changes)?;
             for record in page.iter() {
                 let frame = event::result_frame(record);
                 if record.id > known {
+                    ahead.insert(record.id, hash_of(&frame));
                     found.frames.push(frame);
-                } else if self.ahead.get(&record.id) != Some(&frame) {
+                } else if self.ahead.get(&record.id) != Some(&hash_of(&frame)) {
                     found.again.push(frame);
                 }
             }
@@ -144,23 +183,22 @@ impl StoredCursor {
             }
             if page.len() < PAGE {
                 self.place.revision = Some(since.unwrap_or(0).max(until));
-                self.ahead.clear();
+                self.ahead = ahead;
                 return Ok(found);
             }
         }
     }
 
-    /// Frames of the results that the reader does not have. Which of them change before all changes are read
-    /// is known by what they were `ahead` of that.
-    fn new_results(&mut self, journal: &dyn Journal, look: &Look) -> Result<Found, StorageError> {
+    /// Returns frames of new results. Their hashes in `ahead` later show which of them have changed since.
+    fn new_results(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Found, StorageError> {
         let mut frames = Vec::new();
         loop {
             let known = self.known();
             let changes = Changes { since: Some(NEWEST), known, until: NEWEST, after: known };
-            let page = look.changes(journal, changes)?;
+            let page = read.changes(journal, changes)?;
             for record in page.iter() {
                 let frame = event::result_frame(record);
-                self.ahead.insert(record.id, Arc::clone(&frame));
+                self.ahead.insert(record.id, hash_of(&frame));
                 self.place.last_result = self.place.last_result.max(record.id);
                 frames.push(frame);
             }
@@ -170,13 +208,14 @@ impl StoredCursor {
         }
     }
 
-    fn progress(&mut self, journal: &dyn Journal, look: &Look) -> Result<Option<Frame>, StorageError> {
-        let summary = &look.summary;
+    fn progress(&mut self, journal: &dyn Journal, read: &SharedRead) -> Result<Option<Frame>, StorageError> {
+        let summary = &read.summary;
         if !self.has_progress(summary) {
             return Ok(None);
         }
-        // Read later than the summary: what ended meanwhile comes with the next one, and its results.
-        let reports = look.modules(journal)?;
+        // The modules are read after the summary. Those that ended in between come with the next progress, after their
+        // results.
+        let reports = read.modules(journal)?;
         let ended = reports.len().min(summary.progress.modules_completed as usize);
         let reports = &reports[..ended];
         let since = self.place.reports.min(reports.len());
@@ -191,6 +230,12 @@ impl StoredCursor {
                 .collect(),
         })))
     }
+}
+
+fn hash_of(frame: &Frame) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    frame.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn done(summary: &RunSummary) -> Frame {

@@ -1,14 +1,20 @@
-//! What real runs teach about each module: moving rates of its outcomes and its moving latency.
+//! The health of each module, as measured by real runs: moving rates of its outcomes and its moving latency.
 //!
-//! A process keeps a [`Tally`] of the checks that it made itself and has not written down, beside the one
-//! that the store had when it last looked. The housekeeper writes down what is new every five seconds and at
-//! the shutdown, and reads what all processes have written: counts are added, never replaced (see [`tally`]). A
-//! process that dies loses the last five seconds. A write whose answer is lost may be counted twice: these are
-//! statistics, not books.
+//! A process keeps a [`Tally`] of its own checks that are not stored yet, and the tally that it last read from the
+//! store. The maintenance thread stores new counts every five seconds and at the shutdown, and reads those of all
+//! processes. Counts are added, never replaced (see [`tally`]). A process that crashes loses the last five seconds. A
+//! write whose answer is lost may be counted twice, which is acceptable for statistics.
 //!
-//! What the simulated web taught is kept apart from what the real one did, and shown by processes that ask the
-//! simulated web alone.
+//! The latencies of conclusive answers give each module a deadline of its own (see [`latencies`]).
+//!
+//! Health that was measured on the simulated web is stored separately from that of the real web, and only processes
+//! that query the simulated web show it.
+//!
+//! Besides, each host has a circuit breaker (see [`circuit`] and [`circuits`]).
 
+pub mod circuit;
+pub mod circuits;
+pub mod latencies;
 pub mod tally;
 pub mod verdict;
 
@@ -19,128 +25,181 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
+use crate::base::ids::RunId;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
+use crate::modules::probe::Contact;
+use crate::modules::reason::Reason;
+use circuits::Circuits;
 use tally::Tally;
 use verdict::ModuleHealth;
 
-/// What a module without history is expected to need.
+/// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
 
-/// Module ids with their tallies.
+/// Tallies by module id.
 pub type Tallies = Vec<(Arc<str>, Tally)>;
 
-/// The health of all modules. One for a process.
-#[derive(Debug, Default)]
+/// The health of all modules, and the circuits of their hosts. There is one table for each process.
 pub struct HealthTable {
-    by_module: Mutex<HashMap<Arc<str>, Learnt>>,
+    /// The configured deadline of a check, which no learnt deadline exceeds.
+    check_timeout: Duration,
+    by_module: Mutex<HashMap<Arc<str>, ModuleTallies>>,
+    /// The circuit breakers of the hosts.
+    pub circuits: Arc<Circuits>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Learnt {
-    /// What the store had when it was last read.
+struct ModuleTallies {
+    /// The tally that was last read from the store.
     stored: Tally,
-    /// What is just being written.
+    /// The counts that are being written.
     writing: Tally,
-    /// What has not been written.
+    /// The counts that are not written yet.
     new: Tally,
 }
 
-impl Learnt {
+impl ModuleTallies {
     fn all(&self) -> Tally {
         self.stored.then(&self.writing).then(&self.new)
     }
 }
 
 impl HealthTable {
-    /// Notes how a check ended, how long it took and when. What was skipped says nothing about the site.
+    /// Creates a table without any checks. `check_timeout` is the configured deadline of a check.
+    pub fn new(check_timeout: Duration, circuits: Arc<Circuits>) -> Self {
+        Self { check_timeout, by_module: Mutex::default(), circuits }
+    }
+
+    /// Returns the configured deadline of a check, which applies to a module without a learnt deadline.
+    pub fn check_timeout(&self) -> Duration {
+        self.check_timeout
+    }
+
+    /// Records the outcome of a check, the time until its answer, and its end. A skipped check is ignored, because it
+    /// shows nothing about the site.
     pub fn note(&self, module: &Arc<str>, outcome: Outcome, took: Duration, at: Timestamp) {
-        if outcome == Outcome::Skipped {
+        if outcome.health_outcome().is_none() {
             return;
         }
-        let mut table = self.by_module.lock();
-        let learnt = table.entry(Arc::clone(module)).or_default();
-        learnt.new = learnt.new.then(&Tally::one(outcome, took, at));
+        self.add(module, &Tally::one(outcome, took, at));
     }
 
-    /// How long the next check of a module is expected to take.
+    fn add(&self, module: &Arc<str>, newer: &Tally) {
+        let mut table = self.by_module.lock();
+        let tallies = table.entry(Arc::clone(module)).or_default();
+        tallies.new = tallies.new.then(newer);
+    }
+
+    /// Returns the expected duration of the next check of a module.
     pub fn expected(&self, module: &str) -> Duration {
         let table = self.by_module.lock();
-        table.get(module).and_then(|learnt| learnt.all().latency()).unwrap_or(UNKNOWN)
+        table.get(module).and_then(|tallies| tallies.all().latency()).unwrap_or(UNKNOWN)
     }
 
-    /// The health of one module at `now`.
-    pub fn of(&self, module: &str, now: Timestamp) -> ModuleHealth {
-        let learnt = self.by_module.lock().get(module).map(Learnt::all).unwrap_or_default();
-        ModuleHealth::of(&learnt, now)
+    /// Returns the deadline of a check of a module that was learnt from its answers. A module that needs a browser has
+    /// none, because its latency depends on this machine.
+    pub fn deadline(&self, module: &Module, now: Timestamp) -> Option<Duration> {
+        let tally = self.by_module.lock().get(module.id()).map(ModuleTallies::all)?;
+        self.deadline_of(module, &tally, now)
     }
 
-    /// The health of each of these modules at `now`.
+    fn deadline_of(&self, module: &Module, tally: &Tally, now: Timestamp) -> Option<Duration> {
+        if module.is_premium() { None } else { tally.latencies.deadline(now, self.check_timeout) }
+    }
+
+    /// Returns the health of each of these modules at `now`.
     pub fn of_all<'m>(&self, modules: &'m [Arc<Module>], now: Timestamp) -> Vec<(&'m Module, ModuleHealth)> {
         let table = self.by_module.lock();
         let health = |module: &Module| {
-            let learnt = table.get(module.id()).map(Learnt::all).unwrap_or_default();
-            ModuleHealth::of(&learnt, now)
+            let tally = table.get(module.id()).map(ModuleTallies::all).unwrap_or_default();
+            let circuit = self.circuits.of(module.first_hosts());
+            ModuleHealth { circuit, ..ModuleHealth::of(&tally, now, self.deadline_of(module, &tally, now)) }
         };
         modules.iter().map(|module| (&**module, health(module))).collect()
     }
 
-    /// What has to be written, by module id. Followed by [`Self::written`] or [`Self::not_written`]; one
-    /// write at a time.
+    /// Returns the new counts by module id. Call [`Self::written`] or [`Self::not_written`] afterwards; only one write
+    /// may be in progress.
     pub fn to_write(&self) -> Tallies {
         let mut table = self.by_module.lock();
         let mut dirty = Vec::new();
-        for (module, learnt) in table.iter_mut().filter(|(_, learnt)| learnt.new.checks > 0) {
-            learnt.writing = learnt.writing.then(&std::mem::take(&mut learnt.new));
-            dirty.push((Arc::clone(module), learnt.writing.clone()));
+        for (module, tallies) in table.iter_mut().filter(|(_, tallies)| tallies.new != Tally::default()) {
+            tallies.writing = tallies.writing.then(&std::mem::take(&mut tallies.new));
+            dirty.push((Arc::clone(module), tallies.writing.clone()));
         }
-        // Processes that write at the same time take the rows in the same order.
+        // The rows are sorted, so that concurrent processes lock them in the same order.
         dirty.sort_by(|one, other| one.0.cmp(&other.0));
         dirty
     }
 
-    /// The store has what was to be written, and this is what it has in all. A module that it does not name
-    /// keeps what is known of it.
+    /// Records that the write succeeded, with the totals of the store. A module without a total keeps its current
+    /// one.
     pub fn written(&self, stored: Tallies) {
         let mut table = self.by_module.lock();
-        for learnt in table.values_mut() {
-            let writing = std::mem::take(&mut learnt.writing);
-            learnt.stored = learnt.stored.then(&writing);
+        for tallies in table.values_mut() {
+            let writing = std::mem::take(&mut tallies.writing);
+            tallies.stored = tallies.stored.then(&writing);
         }
         for (module, tally) in stored {
             table.entry(module).or_default().stored = tally;
         }
     }
 
-    /// The store did not take it: it is tried again with what is learnt meanwhile.
+    /// Records that the write failed. The counts become part of the next write.
     pub fn not_written(&self) {
-        for learnt in self.by_module.lock().values_mut() {
-            learnt.new = std::mem::take(&mut learnt.writing).then(&learnt.new);
+        for tallies in self.by_module.lock().values_mut() {
+            tallies.new = std::mem::take(&mut tallies.writing).then(&tallies.new);
         }
     }
 }
 
-/// What one run teaches. A timeout or an error may be our own network's: it counts once any module of the run
-/// has come to a conclusion by asking. What a list at hand says teaches nothing: nobody was asked. Nor does a
-/// pause that another check brought on: it came between this one's admission and its turn.
+/// The outcomes of one run that count for the health of modules and for the circuits of hosts. A timeout or an error may be a fault of the local
+/// network, so it counts only after some module of the run has had a conclusion from a site. Answers from local lists
+/// do not count, nor do pauses that another check caused after this one was admitted.
 #[derive(Debug)]
-pub struct Lessons {
+pub struct HealthUpdates {
+    run: RunId,
     has_conclusion: bool,
-    held_back: Vec<(Arc<str>, Outcome, Duration, Timestamp)>,
+    held_back: Vec<EndedCheck>,
 }
 
-impl Lessons {
-    /// Of a run; `has_conclusion`: some site had come to one before.
-    pub fn new(has_conclusion: bool) -> Self {
-        Self { has_conclusion, held_back: Vec::new() }
+/// A check that ended.
+#[derive(Debug)]
+struct EndedCheck {
+    module: Arc<str>,
+    outcome: Outcome,
+    contacts: Vec<Contact>,
+    /// The time until its probes had been answered or had failed, to which the learnt deadline applies.
+    answered_in: Duration,
+    began: Timestamp,
+    at: Timestamp,
+}
+
+impl EndedCheck {
+    fn count(&self, run: RunId, table: &HealthTable) {
+        table.note(&self.module, self.outcome, self.answered_in, self.at);
+        table.circuits.note_failures(run, &self.contacts, self.began);
+    }
+}
+
+impl HealthUpdates {
+    /// Creates the outcomes of `run`. `has_conclusion` tells whether some site had a conclusion before.
+    pub fn new(run: RunId, has_conclusion: bool) -> Self {
+        Self { run, has_conclusion, held_back: Vec::new() }
     }
 
-    /// Whether some module came to a conclusion by asking somebody, so that our own network was there.
+    /// Returns whether some site had a conclusion, which proves that the local network works.
     pub fn has_conclusion(&self) -> bool {
         self.has_conclusion
     }
 
-    /// Takes how a check ended, how long it took and when.
+    /// Records that a site had a conclusion, without a check of this run.
+    pub fn note_conclusion(&mut self) {
+        self.has_conclusion = true;
+    }
+
+    /// Adds the outcome of a check, its duration with control check and waits, and its end.
     pub fn take(
         &mut self,
         table: &HealthTable,
@@ -150,23 +209,34 @@ impl Lessons {
         at: Timestamp,
     ) {
         let is_conclusive = report.outcome.is_conclusive();
-        let was_cut_short = report.reason.as_deref() == Some(super::driver::RUN_DEADLINE);
+        let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
         let is_at_hand = is_conclusive && report.evidence.requests == 0;
-        if was_cut_short || is_at_hand || report.was_kept_away() {
+        if was_cut_short || is_at_hand || report.was_refused() {
             return;
         }
         self.has_conclusion |= is_conclusive;
+        if report.outcome == Outcome::Timeout {
+            // The next deadline is longer even if no site had a conclusion. Otherwise a search that asks only sites that
+            // became slower would never find them again.
+            table.add(module, &Tally::no_answer(report.evidence.answered_in));
+        }
+        let check = EndedCheck {
+            module: Arc::clone(module),
+            outcome: report.outcome,
+            contacts: report.evidence.contacts.clone(),
+            answered_in: report.evidence.answered_in,
+            began: at.saturating_sub(took).unwrap_or(Timestamp::MIN),
+            at,
+        };
         let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error);
         if may_be_ours && !self.has_conclusion {
-            self.held_back.push((Arc::clone(module), report.outcome, took, at));
+            self.held_back.push(check);
             return;
         }
         if self.has_conclusion {
-            for (module, outcome, took, at) in self.held_back.drain(..) {
-                table.note(&module, outcome, took, at);
-            }
+            self.held_back.drain(..).for_each(|check| check.count(self.run, table));
         }
-        table.note(module, report.outcome, took, at);
+        check.count(self.run, table);
     }
 }
 
@@ -174,17 +244,25 @@ impl Lessons {
 mod tests {
     use super::verdict::Verdict;
     use super::*;
-    use crate::modules::outcome::{Evidence, Pause, RETRY_AFTER};
-    use crate::runs::driver::bare_report;
+    use crate::modules::outcome::{Evidence, Pause};
+    use crate::runs::checking::bare_report;
+
+    const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
 
     fn now() -> Timestamp {
         "2026-03-01T12:00:00Z".parse().unwrap()
     }
 
+    /// Returns the health of the module `m`.
+    fn of(table: &HealthTable) -> ModuleHealth {
+        let tally = table.by_module.lock().get("m").map(ModuleTallies::all).unwrap_or_default();
+        ModuleHealth::of(&tally, now(), tally.latencies.deadline(now(), CHECK_TIMEOUT))
+    }
+
     #[test]
-    fn a_module_that_begins_to_be_blocked_shows_it() {
-        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
-        let of = || table.of("m", now());
+    fn a_module_that_begins_to_be_blocked_becomes_blocked() {
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let of = || of(&table);
         assert_eq!(of().status, Verdict::Unknown);
         table.note(&module, Outcome::Skipped, Duration::ZERO, now());
         assert_eq!(of().checks, 0);
@@ -202,9 +280,9 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_or_doubled_between_writes() {
-        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
         let note = || table.note(&module, Outcome::Hit, Duration::from_millis(100), now());
-        let checks = || table.of("m", now()).checks;
+        let checks = || of(&table).checks;
         note();
         assert_eq!(table.to_write().len(), 1);
         note();
@@ -214,61 +292,109 @@ mod tests {
         let writing = table.to_write();
         assert_eq!((writing[0].1.checks, checks()), (3, 3));
         note();
-        // Another process had five.
+        // Another process has recorded five checks.
         let theirs = (0..5).fold(Tally::default(), |sum, _| {
             sum.then(&Tally::one(Outcome::Miss, Duration::from_millis(50), now()))
         });
         table.written(vec![(Arc::clone(&module), theirs.then(&writing[0].1))]);
         assert_eq!(checks(), 5 + 4);
         assert_eq!(table.to_write()[0].1.checks, 1, "only what is new");
-        // A store that keeps nothing takes nothing away.
+        // A store that stores nothing leaves the counts unchanged.
         table.written(Vec::new());
         assert_eq!(checks(), 9);
         assert!(table.to_write().is_empty());
     }
 
     #[test]
-    fn a_network_that_is_down_is_not_held_against_the_sites() {
-        let report = |outcome, reason: Option<&str>, requests| Report {
+    fn a_network_outage_does_not_count_against_the_sites() {
+        let report = |outcome, reason: Option<Reason>, requests| Report {
             outcome,
-            reason: reason.map(Into::into),
+            reason,
             evidence: Evidence { requests, ..Evidence::default() },
             findings: Vec::new(),
             pauses: Vec::new(),
         };
-        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
-        let checks = || table.of("m", now()).checks;
-        let mut lessons = Lessons::new(false);
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let checks = || of(&table).checks;
+        let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take_of = |outcome, reason, requests| {
             let report = report(outcome, reason, requests);
-            lessons.take(&table, &module, &report, Duration::from_secs(1), now());
-            lessons.has_conclusion()
+            health_updates.take(&table, &module, &report, Duration::from_secs(1), now());
+            health_updates.has_conclusion()
         };
         assert!(!take_of(Outcome::Hit, None, 0), "a list at hand proves no network");
         let mut take = |outcome, reason| take_of(outcome, reason, 1);
-        take(Outcome::Error, Some("dns"));
-        take(Outcome::Timeout, Some("timeout_connect"));
-        take(Outcome::Timeout, Some(crate::runs::driver::RUN_DEADLINE));
+        take(Outcome::Error, Some(Reason::Dns));
+        take(Outcome::Timeout, Some(Reason::TimeoutConnect));
+        take(Outcome::Timeout, Some(Reason::RunDeadline));
         assert_eq!(checks(), 0);
-        take(Outcome::Blocked, Some("captcha"));
+        take(Outcome::Blocked, Some(Reason::Captcha));
         assert_eq!(checks(), 1, "a block is the site's own word");
         assert!(take(Outcome::Miss, None));
         assert_eq!(checks(), 4, "the network was there, and so were the others' faults");
-        take(Outcome::Error, Some("dns"));
-        take(Outcome::Timeout, Some(crate::runs::driver::RUN_DEADLINE));
+        take(Outcome::Error, Some(Reason::Dns));
+        take(Outcome::Timeout, Some(Reason::RunDeadline));
         assert_eq!(checks(), 5);
         take_of(Outcome::Miss, None, 0);
         assert_eq!(checks(), 5, "nor does it count");
     }
 
     #[test]
-    fn a_pause_counts_for_the_check_that_brought_it_on_alone() {
-        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
-        let mut lessons = Lessons::new(true);
+    fn a_deadline_is_learnt_from_conclusive_answers() {
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let deadline = || of(&table).deadline_ms;
+        let mut health_updates = HealthUpdates::new(RunId::new(), false);
+        let mut take = |outcome, reason, secs| {
+            let mut report = bare_report(outcome, reason);
+            (report.evidence.requests, report.evidence.answered_in) = (1, Duration::from_secs(secs));
+            // A control check and a wait for the check of another run took the rest.
+            health_updates.take(&table, &module, &report, Duration::from_secs(secs + 20), now());
+        };
+        for _ in 0..4 {
+            take(Outcome::Miss, Reason::Weak, 1);
+        }
+        for outcome in [Outcome::Blocked, Outcome::RateLimited, Outcome::Error, Outcome::Unreliable] {
+            take(outcome, Reason::Unrecognized, 1);
+        }
+        assert_eq!(deadline(), None);
+        take(Outcome::Hit, Reason::Weak, 1);
+        let learnt = deadline().unwrap();
+        assert!((2500..3000).contains(&learnt), "{learnt}");
+        take(Outcome::Timeout, Reason::TimeBudget, 9);
+        assert_eq!(deadline(), Some(learnt), "the site might have answered");
+        take(Outcome::Timeout, Reason::LearntDeadline, 3);
+        assert!((6500..7500).contains(&deadline().unwrap()), "{:?}", deadline());
+        take(Outcome::Timeout, Reason::TimeoutFirstByte, 8);
+        assert_eq!(deadline(), Some(10_000));
+    }
+
+    #[test]
+    fn a_cut_check_lengthens_the_next_deadline_even_without_a_conclusion() {
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        for _ in 0..5 {
+            table.note(&module, Outcome::Miss, Duration::from_millis(50), now());
+        }
+        table.written(table.to_write());
+        assert_eq!(of(&table).deadline_ms, Some(2000));
+        let mut report = bare_report(Outcome::Timeout, Reason::LearntDeadline);
+        report.evidence.answered_in = Duration::from_secs(2);
+        HealthUpdates::new(RunId::new(), false).take(&table, &module, &report, Duration::from_secs(2), now());
+        assert!(of(&table).deadline_ms > Some(4000));
+        assert_eq!(
+            (of(&table).checks, table.to_write().len()),
+            (5, 1),
+            "it is written, and no fault of the site"
+        );
+    }
+
+    #[test]
+    fn a_pause_counts_only_for_the_check_that_caused_it() {
+        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let mut health_updates = HealthUpdates::new(RunId::new(), true);
         let mut take = |pauses| {
-            let report = Report { pauses, ..bare_report(Outcome::RateLimited, RETRY_AFTER) };
-            lessons.take(&table, &module, &report, Duration::ZERO, now());
-            table.of("m", now()).checks
+            let report = Report { pauses, ..bare_report(Outcome::RateLimited, Reason::RetryAfter) };
+            health_updates.take(&table, &module, &report, Duration::ZERO, now());
+            of(&table).checks
         };
         assert_eq!(take(Vec::new()), 0);
         assert_eq!(take(vec![Pause { host: "m.example".into(), secs: 60 }]), 1);

@@ -1,111 +1,117 @@
-//! Checks of a module, counted so that newer ones count more.
+//! Counts of a module's checks in which newer checks weigh more.
 //!
-//! Each further check takes `KEPT_OUTCOMES` of the weight of all before it, so about the last twenty make
-//! the rates, whether they came within a minute or a month. Counts of this kind can be put together: what
-//! one process has counted of its own checks, added to what all had counted before, is what one that saw
-//! them all would have. Where two processes take turns, the checks of each turn count as newer than those of
-//! the turn before.
+//! Each further check multiplies the weights of all earlier checks by `KEPT_OUTCOMES`, so that the rates depend on
+//! about the last twenty checks, over any span of time. Such counts can be added: the counts of one process, added to
+//! earlier counts of all processes, equal those of a single process that made all checks. If two processes alternate,
+//! the checks of each batch count as newer than those of the previous batch.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::modules::outcome::Outcome;
+use super::latencies::{Latencies, NOTHING};
+use crate::modules::outcome::{ByOutcome, Outcome};
 
-/// What one more check leaves of the weight of outcomes before it.
+/// The factor by which a check reduces the weights of earlier outcomes.
 const KEPT_OUTCOMES: f64 = 0.95;
-/// The same of latencies: about the last five checks count.
+/// The factor by which a check reduces the weights of earlier latencies. About the last five checks count.
 const KEPT_LATENCIES: f64 = 0.8;
-/// Weights and factors below this are nothing. (PostgreSQL refuses products that are too small to write.)
-pub const NOTHING: f64 = 1e-9;
 
-/// Checks of one module, newer ones counting more. The first tally is the empty one.
+/// The weighted counts of one module's checks. The default contains no checks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
-    /// Checks in all.
+    /// The number of all checks.
     pub checks: u64,
-    /// Weight of each outcome, in the order of [`Outcome::ALL`].
-    pub outcomes: [f64; Outcome::ALL.len()],
-    /// Seconds that checks took, weighted, and the sum of the weights.
+    /// The weight of each outcome, in the order of [`Outcome::ALL`].
+    pub outcomes: ByOutcome<f64>,
+    /// The weighted sum of latencies in seconds, and the sum of their weights.
     pub latency: [f64; 2],
-    /// When the last check ended.
+    /// The latencies of conclusive answers, from which a deadline is learnt.
+    pub latencies: Latencies,
+    /// The time at which the last check ended.
     pub last_checked: Option<Timestamp>,
-    /// When the last hit was found.
+    /// The time of the last hit.
     pub last_hit: Option<Timestamp>,
-    /// When the last hit or miss was found.
+    /// The time of the last hit or miss.
     pub last_conclusive: Option<Timestamp>,
 }
 
-/// What is kept of older weights when checks are added.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kept {
-    /// Of outcomes.
-    pub outcomes: f64,
-    /// Of latencies.
-    pub latencies: f64,
-}
-
 impl Tally {
-    /// One check.
+    /// Creates the tally of one check.
     pub fn one(outcome: Outcome, took: Duration, at: Timestamp) -> Self {
         let when = |holds: bool| holds.then_some(at);
+        let mut outcomes = ByOutcome::default();
+        if let Some(counted) = outcome.health_outcome() {
+            outcomes[counted] = 1.0;
+        }
         Self {
             checks: 1,
-            outcomes: Outcome::ALL.map(|known| f64::from(u8::from(known == outcome))),
+            outcomes,
             latency: [took.as_secs_f64(), 1.0],
+            latencies: match outcome.is_conclusive() {
+                true => Latencies::answer(took, at),
+                false => Latencies::default(),
+            },
             last_checked: Some(at),
             last_hit: when(outcome == Outcome::Hit),
             last_conclusive: when(outcome.is_conclusive()),
         }
     }
 
-    /// This, and newer checks.
+    /// Creates a tally that contains no check, but that a check had no answer when it ended at its deadline.
+    pub fn no_answer(waited: Duration) -> Self {
+        Self { latencies: Latencies::no_answer(waited), ..Self::default() }
+    }
+
+    /// Adds newer checks.
     #[must_use]
     pub fn then(&self, newer: &Self) -> Self {
-        let kept = newer.kept();
+        let [outcomes, latencies] = [KEPT_OUTCOMES, KEPT_LATENCIES].map(|factor| newer.decay(factor));
         let mut all = newer.clone();
         all.checks = self.checks.saturating_add(newer.checks);
-        for (sum, older) in all.outcomes.iter_mut().zip(self.outcomes) {
-            *sum += if older < NOTHING { 0.0 } else { older * kept.outcomes };
+        for (outcome, older) in self.outcomes.iter() {
+            all.outcomes[outcome] += decayed(*older, outcomes);
         }
         for (sum, older) in all.latency.iter_mut().zip(self.latency) {
-            *sum += if older < NOTHING { 0.0 } else { older * kept.latencies };
+            *sum += decayed(older, latencies);
         }
+        all.latencies = self.latencies.then(&newer.latencies);
         all.last_checked = self.last_checked.max(newer.last_checked);
         all.last_hit = self.last_hit.max(newer.last_hit);
         all.last_conclusive = self.last_conclusive.max(newer.last_conclusive);
         all
     }
 
-    /// What these checks leave of older weights.
-    pub fn kept(&self) -> Kept {
-        let power = |factor: f64| {
-            let left = factor.powf(self.checks as f64);
-            if left < NOTHING { 0.0 } else { left }
-        };
-        Kept { outcomes: power(KEPT_OUTCOMES), latencies: power(KEPT_LATENCIES) }
+    /// Returns the factor by which these checks reduce older weights, if one check reduces them by `factor`.
+    fn decay(&self, factor: f64) -> f64 {
+        factor.powf(self.checks as f64)
     }
 
-    /// How many checks the rates rest on: at most about twenty.
+    /// Returns the number of checks on which the rates depend: at most about twenty.
     pub fn sample(&self) -> f64 {
-        self.outcomes.iter().sum()
+        self.outcomes.iter().map(|(_, weight)| weight).sum()
     }
 
-    /// The share of these outcomes; 0.0 where there was no check.
+    /// Returns the share of these outcomes, or 0.0 if there are no checks.
     pub fn rate(&self, wanted: &[Outcome]) -> f64 {
         let sample = self.sample();
         if sample < NOTHING {
             return 0.0;
         }
-        let of = self.outcomes.iter().zip(Outcome::ALL).filter(|(_, known)| wanted.contains(known));
-        of.map(|(weight, _)| weight).sum::<f64>() / sample
+        wanted.iter().map(|outcome| self.outcomes[*outcome]).sum::<f64>() / sample
     }
 
-    /// Moving mean of what a check took.
+    /// Returns the moving mean of the latency.
     pub fn latency(&self) -> Option<Duration> {
         let [seconds, weight] = self.latency;
         if weight < NOTHING { None } else { Duration::try_from_secs_f64(seconds / weight).ok() }
     }
+}
+
+/// Returns a reduced weight, or 0 if it is nearly 0.
+fn decayed(weight: f64, factor: f64) -> f64 {
+    let left = weight * factor;
+    if left < NOTHING { 0.0 } else { left }
 }
 
 #[cfg(test)]
@@ -114,10 +120,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn checks() -> impl Strategy<Value = Vec<Tally>> {
-        let one = (0..Outcome::ALL.len(), 0u64..20_000, 0i64..1_000_000).prop_map(|(outcome, took, at)| {
-            let at = Timestamp::from_millisecond(at).unwrap_or_default();
-            Tally::one(Outcome::ALL[outcome], Duration::from_millis(took), at)
-        });
+        // The last outcome is not counted.
+        let one =
+            (0..Outcome::ALL.len() - 1, 0u64..20_000, 0i64..1_000_000).prop_map(|(outcome, took, at)| {
+                let at = Timestamp::from_millisecond(at).unwrap_or_default();
+                let took = Duration::from_millis(took);
+                match Outcome::ALL[outcome] {
+                    Outcome::Timeout => Tally::no_answer(took).then(&Tally::one(Outcome::Timeout, took, at)),
+                    outcome => Tally::one(outcome, took, at),
+                }
+            });
         prop::collection::vec(one, 0..80)
     }
 
@@ -126,18 +138,22 @@ mod tests {
     }
 
     fn are_near(one: &Tally, other: &Tally) -> bool {
-        let numbers = |tally: &Tally| tally.outcomes.into_iter().chain(tally.latency).collect::<Vec<_>>();
+        let numbers = |tally: &Tally| {
+            tally.outcomes.iter().map(|(_, weight)| *weight).chain(tally.latency).collect::<Vec<_>>()
+        };
+        let deadline =
+            |tally: &Tally| tally.latencies.deadline(Timestamp::UNIX_EPOCH, Duration::from_secs(60));
         one.checks == other.checks
+            && deadline(one) == deadline(other)
             && (one.last_checked, one.last_hit, one.last_conclusive)
                 == (other.last_checked, other.last_hit, other.last_conclusive)
             && numbers(one).iter().zip(numbers(other)).all(|(one, other)| (one - other).abs() < 1e-6)
     }
 
     proptest! {
-        /// Where a sequence of checks is cut into pieces makes no difference: processes may add theirs in
-        /// whatever portions.
+        /// Checks that the division of a sequence of checks into batches makes no difference.
         #[test]
-        fn portions_add_up(checks in checks(), cuts in prop::collection::vec(0usize..80, 0..5)) {
+        fn partial_tallies_add_up_to_the_whole(checks in checks(), cuts in prop::collection::vec(0usize..80, 0..5)) {
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(checks.len())).collect();
             cuts.extend([0, checks.len()]);
             cuts.sort_unstable();
@@ -157,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_ago_fades_to_nothing() {
+    fn old_checks_fade_to_zero() {
         let now = Timestamp::UNIX_EPOCH;
         let hit = Tally::one(Outcome::Hit, Duration::from_secs(9), now);
         let misses = vec![Tally::one(Outcome::Miss, Duration::from_secs(1), now); 1000];

@@ -1,25 +1,26 @@
-//! In one word how a module does, and what `GET /v1/modules` shows beside it.
+//! [`Verdict`] and [`ModuleHealth`]: the health of a module as `GET /v1/modules` shows it.
+
+use std::time::Duration;
 
 use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::latencies::FORGOTTEN_HOURS;
 use super::tally::Tally;
 use crate::base::clock::millis;
-use crate::modules::outcome::Outcome;
+use crate::modules::outcome::{OpenCircuit, Outcome};
 
-/// Fewer checks than this say nothing.
+/// The minimum number of checks for a verdict.
 const LEAST_CHECKS: u64 = 3;
-/// Nor do checks of more than this many hours ago: 30 days.
-const FORGOTTEN_HOURS: i64 = 30 * 24;
-/// Share of conclusive checks from which on a module is in order.
+/// The minimum share of conclusive checks with which a module is `ok`.
 const OK: f64 = 0.8;
-/// Share of conclusive checks from which on it is of use.
+/// The minimum share of conclusive checks with which a module is `degraded` rather than failing.
 const OF_USE: f64 = 0.5;
 
-/// In one word how a module does: `unknown` (fewer than 3 checks, or none within 30 days), `ok` (a hit or a miss
-/// in at least 80% of the last checks), `degraded` (in at least half of them), else `blocked` (most of the others
-/// were blocked or limited) or `broken` (most of the others were errors, timeouts or unreliable).
+/// The health of a module in one word: `unknown` (fewer than 3 checks, or none within 30 days), `ok` (a hit or a miss
+/// in at least 80% of the last checks), `degraded` (in at least half of them), else `blocked` (most of the others were
+/// blocked or rate-limited) or `broken` (most of the others were errors, timeouts or unreliable).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ModuleHealthStatus)]
@@ -30,17 +31,17 @@ pub enum Verdict {
     Ok,
     /// In at least half of them.
     Degraded,
-    /// In less than half, and most of the others were blocked or limited.
+    /// In less than half, and most of the others were blocked or rate-limited.
     Blocked,
     /// In less than half, and most of the others were errors, timeouts or unreliable.
     Broken,
 }
 
 impl Verdict {
-    /// All of them, the worst first.
+    /// All verdicts, the worst first.
     pub const ALL: [Self; 5] = [Self::Broken, Self::Blocked, Self::Degraded, Self::Unknown, Self::Ok];
 
-    /// The word for it, as the contract has it.
+    /// Returns the word for it, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -52,16 +53,15 @@ impl Verdict {
     }
 }
 
-/// How one module has done lately. Rates are 0.0 to 1.0, over about the last twenty checks; all are 0.0 where
-/// there was none.
+/// The recent health of a module. Rates are 0.0 to 1.0, over about the last twenty checks; all are 0.0 without any.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ModuleHealth {
-    /// In one word.
+    /// The health in one word.
     pub status: Verdict,
-    /// Checks since they are counted, over all processes and restarts.
+    /// Number of counted checks, over all processes and restarts.
     #[schema(examples(1312))]
     pub checks: u64,
-    /// How many checks the rates rest on, at most twenty.
+    /// The number of checks on which the rates are based, at most twenty.
     #[schema(maximum = 20, examples(20))]
     pub sample: u32,
     /// Share of hits.
@@ -70,15 +70,20 @@ pub struct ModuleHealth {
     /// Share of misses.
     #[schema(minimum = 0, maximum = 1, examples(0.6))]
     pub miss_rate: f64,
-    /// Share of checks that were blocked, or limited by the site.
+    /// Share of checks that the site blocked or rate-limited.
     #[schema(minimum = 0, maximum = 1, examples(0.05))]
     pub blocked_rate: f64,
-    /// Share of errors, timeouts, and a yes to made-up names.
+    /// Share of errors, timeouts, and failed control checks.
     #[schema(minimum = 0, maximum = 1, examples(0.0))]
     pub error_rate: f64,
-    /// Milliseconds: moving mean over about the last five checks; null where there was none.
+    /// The moving mean of the latency in milliseconds, over about the last five checks; null without any.
     #[schema(required, examples(412))]
     pub latency_ms: Option<u64>,
+    /// The deadline in milliseconds that was learnt from earlier answers. A check without an answer by then ends as a
+    /// timeout with the reason `learnt_deadline`. Null with fewer than 5 hits and misses within 30 days, and for a
+    /// module that needs a browser: the configured deadline applies.
+    #[schema(required, minimum = 1, examples(2000))]
+    pub deadline_ms: Option<u64>,
     /// The last check: RFC 3339, UTC, milliseconds; null where there was none.
     #[serde(with = "millis::option")]
     #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
@@ -91,11 +96,15 @@ pub struct ModuleHealth {
     #[serde(with = "millis::option")]
     #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
     pub last_conclusive_at: Option<Timestamp>,
+    /// Present while searches do not ask the module's first host, because it gave no answer to the last checks; null
+    /// otherwise.
+    #[schema(required)]
+    pub circuit: Option<OpenCircuit>,
 }
 
 impl ModuleHealth {
-    /// What a tally says at `now`.
-    pub fn of(tally: &Tally, now: Timestamp) -> Self {
+    /// Computes the health from a tally at `now`. `deadline` is the learnt deadline of the module.
+    pub fn of(tally: &Tally, now: Timestamp, deadline: Option<Duration>) -> Self {
         let rate = |outcomes: &[Outcome]| (tally.rate(outcomes) * 1000.0).round() / 1000.0;
         let blocked_rate = rate(&[Outcome::Blocked, Outcome::RateLimited]);
         let error_rate = rate(&[Outcome::Timeout, Outcome::Error, Outcome::Unreliable]);
@@ -120,18 +129,23 @@ impl ModuleHealth {
             miss_rate: rate(&[Outcome::Miss]),
             blocked_rate,
             error_rate,
-            latency_ms: tally.latency().map(|mean| u64::try_from(mean.as_millis()).unwrap_or(u64::MAX)),
+            latency_ms: tally.latency().map(whole_millis),
+            deadline_ms: deadline.map(whole_millis),
             last_checked_at: tally.last_checked,
             last_hit_at: tally.last_hit,
             last_conclusive_at: tally.last_conclusive,
+            circuit: None,
         }
     }
+}
+
+fn whole_millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn health(outcomes: &[(Outcome, usize)], days_ago: i64) -> ModuleHealth {
         let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
@@ -142,11 +156,11 @@ mod tests {
                 tally = tally.then(&Tally::one(*outcome, Duration::from_millis(100), at));
             }
         }
-        ModuleHealth::of(&tally, now)
+        ModuleHealth::of(&tally, now, None)
     }
 
     #[test]
-    fn each_word_has_its_threshold() {
+    fn each_verdict_has_its_threshold() {
         use Outcome::{Blocked, Error, Hit, Miss, RateLimited, Timeout, Unreliable};
         for (outcomes, want) in [
             (&[][..], Verdict::Unknown),
@@ -168,14 +182,14 @@ mod tests {
     }
 
     #[test]
-    fn each_word_is_the_one_that_the_contract_has() {
+    fn each_verdict_is_serialized_as_its_word() {
         for verdict in Verdict::ALL {
             assert_eq!(serde_json::to_value(verdict).unwrap(), verdict.as_str());
         }
     }
 
     #[test]
-    fn it_is_shown_with_what_it_rests_on() {
+    fn module_health_is_serialized_with_its_sample() {
         let health = health(&[(Outcome::Hit, 1), (Outcome::Miss, 1), (Outcome::Error, 2)], 1);
         assert_eq!((health.checks, health.sample, health.latency_ms), (4, 4, Some(100)));
         let rates = [health.hit_rate, health.miss_rate, health.blocked_rate, health.error_rate];

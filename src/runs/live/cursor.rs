@@ -1,39 +1,39 @@
-//! Where a reader of a live run stands.
+//! Positions of readers in live and in stored runs.
 
-/// A reader's place in a run.
+/// The position of a reader in a live run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Cursor {
     pub(super) next_event: Option<u64>,
-    /// Results up to this one are left out, changed or not.
+    /// The id up to which results are left out, even if they change.
     pub(super) left_out: u32,
     pub(super) last_result: u32,
-    /// Changes up to this write have been read.
+    /// The revision up to which changes were read.
     pub(super) revision: u64,
     pub(super) reports_seen: usize,
     pub(super) done_seen: bool,
     pub(super) told: u64,
 }
 
-/// Where a reader stands in what the store has of a run.
+/// The position of a reader in the stored part of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Results up to this one are left out.
+    /// The id up to which results are left out.
     pub left_out: u32,
-    /// The last result that was read.
+    /// The id of the last result that was read.
     pub last_result: u32,
-    /// Everything up to this write has been read; `None`: nothing has.
+    /// The revision up to which everything was read. It is `None` if nothing was read.
     pub revision: Option<u64>,
-    /// So many modules that ended have been read.
+    /// The number of ended modules that were read.
     pub reports: usize,
 }
 
 impl Cursor {
-    /// Leaves out results up to and including that id.
+    /// Creates a position that leaves out results up to and including that id.
     pub fn after(result: u32) -> Self {
         Self::at(Place { left_out: result, ..Place::default() })
     }
 
-    /// Goes on where a reader of the store stands.
+    /// Creates a position that continues that of a reader of the store.
     pub fn at(place: Place) -> Self {
         Self {
             left_out: place.left_out,
@@ -44,7 +44,7 @@ impl Cursor {
         }
     }
 
-    /// Where a reader of the store goes on after [`Next::Stopped`](super::Next::Stopped).
+    /// Returns the position at which a reader of the store continues after [`Next::Stopped`](super::Next::Stopped).
     pub fn place(&self) -> Place {
         Place {
             left_out: self.left_out,

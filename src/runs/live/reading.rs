@@ -1,39 +1,39 @@
-//! What a reader gets next.
+//! Reading the next frames of a live run.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::cursor::Cursor;
-use super::state::{Event, State};
-use super::{LiveRun, Stopped};
+use super::live_run::LiveRun;
+use super::state::{Event, State, Stopped};
 use crate::runs::event::Frame;
 
-/// Events that a reader takes out under one lock.
+/// The maximum number of events that a reader takes under one lock.
 const READ_EVENTS: usize = 256;
 
-/// What a reader gets.
+/// The result of [`LiveRun::read`].
 #[derive(Debug)]
 pub enum Next {
-    /// These frames, in this order.
+    /// Frames in the order in which they must be sent.
     Frames(Vec<Frame>),
-    /// All has been read, the `done` frame too.
+    /// All frames were read, including `done`.
     End,
-    /// Nothing new until the given moment.
+    /// There is nothing new until the given moment.
     Quiet,
-    /// The run is no longer followed here.
+    /// This process no longer drives the run.
     Stopped(Stopped),
 }
 
 impl LiveRun {
-    /// What comes after `cursor`; waits for it until the given moment.
+    /// Returns the frames after `cursor`. Waits for them until the given moment.
     pub fn read(&self, cursor: &mut Cursor, until: Instant) -> Next {
         loop {
-            let heard = self.crowd.heard();
+            let seen = self.waiters.count();
             if let Some(next) = self.read_now(cursor) {
                 return next;
             }
-            if !self.crowd.wait(heard, until) {
+            if !self.waiters.wait(seen, until) {
                 return Next::Quiet;
             }
         }
@@ -47,7 +47,7 @@ impl LiveRun {
             if !frames.is_empty() {
                 return Some(Next::Frames(frames));
             }
-            // All that was read is what this reader left out: there may be more behind it.
+            // This reader leaves out all events that were read, but there may be more.
             if cursor.next_event == before {
                 break;
             }
@@ -64,7 +64,7 @@ impl LiveRun {
         let read = cursor.next_event.map(|next| state.ring.read(next, READ_EVENTS));
         let mut frames = match read {
             Some(Ok(events)) => take_events(state, events, cursor),
-            // A new reader, or one that the ring has passed by.
+            // This is a new reader, or one that has fallen behind the ring.
             Some(Err(_)) | None => self.catch_up(state, cursor),
         };
         let at_the_end = cursor.next_event == Some(state.ring.next_number());
@@ -97,7 +97,7 @@ impl LiveRun {
 
 fn take_events(state: &State, events: Vec<Event>, cursor: &mut Cursor) -> Vec<Frame> {
     let mut frames = Vec::with_capacity(events.len());
-    // As they are now: once in a reading is enough.
+    // A changed result is sent in its current state, so one frame is enough.
     let mut told = HashSet::new();
     for event in events {
         cursor.next_event = cursor.next_event.map(|next| next + 1);

@@ -1,29 +1,40 @@
-//! What a run has published, and the ring of its last events.
+//! The published state of a run, and the ring of its last events.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use super::Stopped;
-use crate::runs::courtesy::Waker;
+use crate::runs::coverage::Coverage;
 use crate::runs::event::{self, Frame};
+use crate::runs::host_limiter::Waker;
 use crate::runs::journal::Ending;
 use crate::runs::ring::Ring;
-use crate::runs::run::{Coverage, ModuleReport, ResultRecord, RunSummary, Status};
+use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
 
-/// Events that a ring keeps.
+/// The number of events that a ring keeps.
 pub const RING_EVENTS: usize = 1024;
+
+/// The reasons why a process stops driving a run that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The server shuts down. The run is resumed later or by another instance.
+    Shutdown,
+    /// Another instance drives the run.
+    LeaseLost,
+    /// The owner deleted the run.
+    Deleted,
+}
 
 pub(super) struct State {
     pub(super) status: Status,
     pub(super) ending: Option<Ending>,
     pub(super) credits_charged: u64,
-    /// By id.
+    /// The results in the order of their ids.
     pub(super) results: Vec<Arc<Published>>,
-    /// The newest write of the results.
+    /// The revision of the last write of results.
     pub(super) revision: u64,
-    /// Changed results of which readers have not been told.
+    /// The ids of changed results that are not announced yet.
     unannounced: BTreeSet<u32>,
     pub(super) reports: Vec<ModuleReport>,
     pub(super) coverage: Coverage,
@@ -39,17 +50,18 @@ pub(super) struct State {
 /// A result with its frame.
 #[derive(Debug)]
 pub struct Published {
-    /// The result.
+    /// The stored form of the result.
     pub record: ResultRecord,
     pub(super) frame: Frame,
-    /// The write that changed it last; 0: none since it was first published here.
+    /// The revision of its last change, or 0 if it has not changed since it was first published here.
     pub(super) changed_at: u64,
 }
 
 #[derive(Clone)]
 pub(super) enum Event {
     Result(Arc<Published>),
-    /// These have changed. Ids, not results: a slow reader gets them as they are when it reads.
+    /// Results have changed. The event contains their ids, because a reader gets the results in the state in which
+    /// they are when it reads.
     Changes {
         ids: Arc<[u32]>,
         revision: u64,
@@ -60,8 +72,8 @@ pub(super) enum Event {
     },
 }
 
-/// Versions are unique in the process: one that a reader remembers never fits another state, even of the
-/// same run after it was taken over and came back.
+/// Returns a version that is unique in the process. Therefore a remembered version never equals another state, even
+/// of a run that was taken over and came back.
 pub(super) fn next_version() -> u64 {
     static NEWEST: AtomicU64 = AtomicU64::new(1);
     NEWEST.fetch_add(1, Ordering::Relaxed)
@@ -76,7 +88,7 @@ impl State {
             results: results.into_iter().map(Published::added).collect(),
             revision: summary.revision,
             unannounced: BTreeSet::new(),
-            coverage: Coverage::of(reports.iter().map(|report| report.status)),
+            coverage: ModuleReport::coverage_of(&reports),
             reports,
             ring: Ring::new(RING_EVENTS),
             done: None,
@@ -96,7 +108,7 @@ impl State {
         self.place(id).map(|at| &self.results[at])
     }
 
-    /// Takes what the write `revision` has stored.
+    /// Adds the results that the write `revision` has stored.
     pub(super) fn take(&mut self, added: Vec<Arc<Published>>, changed: Vec<Arc<Published>>, revision: u64) {
         if !added.is_empty() || !changed.is_empty() {
             self.revision = revision;
@@ -113,11 +125,11 @@ impl State {
         }
     }
 
-    /// Takes modules that ended; gives how many had ended before.
+    /// Adds modules that have ended. Returns how many had ended before.
     pub(super) fn take_reports(&mut self, reports: Vec<ModuleReport>) -> usize {
         let seen = self.reports.len();
         for report in reports {
-            self.coverage.add(report.status);
+            self.coverage.add(report.status, report.reason, report.circuit);
             self.reports.push(report);
         }
         seen
@@ -128,7 +140,7 @@ impl State {
         self.ring.push(Event::Progress { frame, reports });
     }
 
-    /// Hands readers what has changed. `false`: nothing.
+    /// Announces changed results to readers. Returns `false` if there are none.
     pub(super) fn push_changes(&mut self) -> bool {
         let ids: Arc<[u32]> = std::mem::take(&mut self.unannounced).into_iter().collect();
         let is_any = !ids.is_empty();
@@ -138,7 +150,7 @@ impl State {
         is_any
     }
 
-    /// The newest write of which a reader at the end of the ring has seen everything, as of all before it.
+    /// Returns the revision up to which a reader at the end of the ring has seen all changes.
     pub(super) fn told(&self) -> u64 {
         let held_back = self.unannounced.iter().filter_map(|id| self.result(*id));
         held_back.map(|result| result.changed_at - 1).min().unwrap_or(self.revision)
@@ -146,12 +158,12 @@ impl State {
 }
 
 impl Published {
-    /// One that nobody has seen.
+    /// Creates a new result.
     pub(super) fn added(record: ResultRecord) -> Arc<Self> {
         Self::changed(record, 0)
     }
 
-    /// One that the write `revision` has changed.
+    /// Creates a result that the write `revision` has changed.
     pub(super) fn changed(record: ResultRecord, changed_at: u64) -> Arc<Self> {
         let frame = event::result_frame(&record);
         Arc::new(Self { record, frame, changed_at })

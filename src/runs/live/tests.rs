@@ -1,17 +1,21 @@
-use super::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
+use super::*;
 use crate::modules::outcome::Outcome;
-use crate::runs::journal::NewRun;
+use crate::runs::event::Frame;
+use crate::runs::journal::{Batch, Ending, InstanceId, NewRun};
+use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 fn run(modules: usize) -> LiveRun {
     let modules = (0..modules).map(|number| format!("m{number}")).collect();
     let new = NewRun { modules, ..NewRun::example() };
-    LiveRun::new(RunSummary::opening(&new, 1), new.owner.lease(0), new.modules)
+    LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules)
 }
 
 fn record(id: u32) -> ResultRecord {
@@ -28,7 +32,7 @@ fn record(id: u32) -> ResultRecord {
     }
 }
 
-/// New results as the first write.
+/// Returns the first write, with new results.
 fn added(results: Vec<ResultRecord>) -> Batch {
     Batch { revision: 1, added: results, changed: Vec::new() }
 }
@@ -41,6 +45,7 @@ fn report(number: usize) -> ModuleReport {
         reason: None,
         http_status: None,
         elapsed_ms: 1,
+        circuit: None,
     }
 }
 
@@ -65,7 +70,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Takes what is there; `true` when the stream has ended.
+    /// Reads the available frames. Returns `true` at the end of the stream.
     fn read(&mut self, run: &LiveRun) -> bool {
         match run.read(&mut self.cursor, Instant::now()) {
             Next::Frames(frames) => {
@@ -93,10 +98,10 @@ impl Reader {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever the pace of a reader, it gets each result once and in order, each module's outcome
-    /// once, and `done` once and last, though the ring holds far fewer events than there are.
+    /// Checks that a reader of any speed gets each result once and in order, each module's outcome once, and `done`
+    /// once and last, although the ring holds far fewer events than there are.
     #[test]
-    fn readers_of_any_pace_miss_nothing(paces in prop::collection::vec(1usize..900, 1..5), burst in 1usize..40) {
+    fn readers_of_any_speed_miss_nothing(paces in prop::collection::vec(1usize..900, 1..5), burst in 1usize..40) {
         let run = run(2000);
         let mut readers: Vec<(usize, Reader)> = paces.into_iter().map(|pace| (pace, Reader::default())).collect();
         let mut next = 0;
@@ -134,7 +139,7 @@ fn a_late_reader_gets_one_merged_progress_frame() {
 }
 
 #[test]
-fn a_waiting_reader_is_woken_by_news_and_by_a_stop() {
+fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
     let run = Arc::new(run(1));
     let far = Instant::now() + Duration::from_secs(60);
     let waiting = {
@@ -148,7 +153,7 @@ fn a_waiting_reader_is_woken_by_news_and_by_a_stop() {
     };
     run.publish(added(vec![record(1)]), vec![]);
     run.stop(Stopped::Shutdown);
-    // The stop may come before the reader looked: then it still reads the result first.
+    // The run may be stopped before the reader has read. It still gets the result first.
     assert_eq!(waiting.join().unwrap(), (true, true));
     assert!(!run.wait_for_end(far), "a stopped run does not end here");
 }
@@ -192,7 +197,7 @@ fn a_frame_is_serialized_once_for_all_readers() {
 }
 
 #[test]
-fn a_reader_that_leaves_out_results_is_not_left_waiting_behind_them() {
+fn a_reader_that_leaves_out_results_gets_those_after_them() {
     let run = run(2);
     let mut cursor = Cursor::after(1000);
     assert!(matches!(run.read(&mut cursor, Instant::now()), Next::Quiet));
@@ -202,12 +207,13 @@ fn a_reader_that_leaves_out_results_is_not_left_waiting_behind_them() {
     assert_eq!(parse(&frames[0]).0, "progress");
 }
 
-/// A result with so many sources; `value` says how many.
+/// Creates a result with `count` sources, and `count` as its value.
 fn with_sources(id: u32, count: usize) -> ResultRecord {
     ResultRecord { value: Some(count.to_string()), ..record(id) }
 }
 
-/// What a client has: per id the newest record, and that none comes twice between two progress frames.
+/// The state of a client: the newest record of each id. Checks that no result comes twice between two progress
+/// frames.
 #[derive(Default)]
 struct Client {
     cursor: Cursor,
@@ -241,10 +247,10 @@ impl Client {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whatever the pace of a reader and of the announcements, in the end it has what a snapshot shows, and
-    /// no result came twice between two progress frames.
+    /// Checks with readers and announcements of any speed that a reader ends with the results of a snapshot, and that
+    /// no result comes twice between two progress frames.
     #[test]
-    fn readers_of_any_pace_end_up_with_the_snapshot(
+    fn readers_of_any_speed_end_with_the_snapshot(
         steps in prop::collection::vec((0usize..4, prop::collection::vec(0u32..40, 0..6), any::<bool>()), 1..60),
         paces in prop::collection::vec(prop_oneof![1usize..30, 200usize..600], 1..5),
         repeat in 1usize..40,
@@ -252,7 +258,7 @@ proptest! {
         let run = run(10_000);
         let mut clients: Vec<(usize, Client)> = paces.into_iter().map(|pace| (pace, Client::default())).collect();
         let (mut counts, mut revision): (Vec<usize>, u64) = (Vec::new(), 0);
-        // Repeated, so that the ring passes slow readers by.
+        // This is repeated, so that slow readers fall behind the ring.
         for (at, (new, touched, announces)) in steps.iter().cycle().take(steps.len() * repeat).enumerate() {
             let first = counts.len();
             counts.extend(std::iter::repeat_n(1, *new));
@@ -290,7 +296,7 @@ proptest! {
 }
 
 #[test]
-fn twelve_sources_in_a_moment_are_one_more_frame() {
+fn twelve_sources_at_once_are_announced_in_one_frame() {
     let run = run(2000);
     let mut client = Client::default();
     run.publish(added(vec![with_sources(1, 1)]), vec![report(0)]);
@@ -313,7 +319,7 @@ fn twelve_sources_in_a_moment_are_one_more_frame() {
     assert_eq!((client.frames, client.newest[&1]), (2, 12));
     late.read(&run);
     assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
-    // The ring passes the reader by: what it has is not sent again.
+    // The reader falls behind the ring. Results that it has are not sent again.
     for number in 0..=RING_EVENTS {
         run.publish(Batch::default(), vec![report(number)]);
     }
@@ -326,7 +332,7 @@ fn twelve_sources_in_a_moment_are_one_more_frame() {
 }
 
 #[test]
-fn the_end_announces_what_has_changed_and_a_reader_that_leaves_it_out_is_left_alone() {
+fn the_end_announces_changes_except_to_readers_that_leave_them_out() {
     let run = run(3);
     let mut all = Client::default();
     let mut rest = Client { cursor: Cursor::after(1), ..Client::default() };
@@ -365,7 +371,7 @@ fn a_change_changes_the_version_and_wakes_a_waiting_reader() {
 }
 
 #[test]
-fn a_reader_of_a_run_that_went_elsewhere_knows_what_it_has_not_been_told() {
+fn a_reader_of_a_lost_run_knows_which_changes_it_has_not_received() {
     for announced in [false, true] {
         let run = run(3);
         let mut cursor = Cursor::after(1);
@@ -382,7 +388,7 @@ fn a_reader_of_a_run_that_went_elsewhere_knows_what_it_has_not_been_told() {
         let want = Place {
             left_out: 1,
             last_result: 4,
-            // What was written before the first change that was held back.
+            // This is the write before the first change that was not announced.
             revision: Some(if announced { 5 } else { 3 }),
             reports: 3,
         };

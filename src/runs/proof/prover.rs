@@ -1,4 +1,5 @@
-//! Asking: many modules at once, politely, until all is asked or somebody stops it.
+//! Executes the checks of a proof: many modules at once, within the limits of hosts, until all are done or the proof
+//! is interrupted.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,36 +9,39 @@ use std::time::{Duration, Instant};
 
 use log::error;
 
-use super::question::{Asks, Plan, Question, plan};
-use super::verdict::{Hearing, ModuleProof, Verdict};
-use super::{ProofOptions, Standing, Stop};
+use super::options::{ProofOptions, ProofProgress, Stop};
+use super::question::{Plan, Question, QuestionKind, plan};
+use super::verdict::{ModuleProof, Verdict, VerdictBuilder};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
+use crate::modules::reason::Reason;
 use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
-use crate::runs::courtesy::{Admission, Courtesy, Permit, Waker};
-use crate::runs::driver::bare_report;
+use crate::runs::adaptive_limit::Feedback;
+use crate::runs::checking::bare_report;
+use crate::runs::health::circuits::OnOpenCircuit;
+use crate::runs::host_limiter::{Admission, HostLimiter, Permit, Waker};
 use crate::runs::pool::CheckPool;
 
-/// How long a check may outlive its deadline before it is given up.
+/// The time by which a check may exceed its deadline before it is abandoned.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Asks every module everything; `progress` is called whenever a module is done. The proofs come in the
-/// order of the modules. A proof that is stopped gives what is known by then.
+/// Runs all checks of every module. `progress` is called whenever a module is done. The proofs are returned in the
+/// order of the modules. An interrupted proof returns the verdicts that are known.
 pub fn prove(
     modules: &[Arc<Module>],
     options: &ProofOptions,
     stop: &Stop,
-    mut progress: impl FnMut(Standing),
+    mut progress: impl FnMut(ProofProgress),
 ) -> Vec<ModuleProof> {
     let mut prover = Prover::new(modules, options, stop);
-    progress(prover.standing());
+    progress(prover.progress());
     while !prover.is_finished() && !stop.is_set() {
         let done = prover.done;
         prover.dispatch();
         prover.receive();
         prover.give_up_late();
         if prover.done > done {
-            progress(prover.standing());
+            progress(prover.progress());
         }
     }
     prover.finish()
@@ -46,12 +50,12 @@ pub fn prove(
 struct Prover<'a> {
     options: &'a ProofOptions,
     cases: Vec<Case>,
-    /// Places of cases that have a question left and none under way.
+    /// The indexes of cases that have a question left and no check in progress.
     ready: VecDeque<usize>,
-    under_way: HashMap<usize, UnderWay>,
+    running: HashMap<usize, RunningCheck>,
     done: usize,
     failing: usize,
-    courtesy: Arc<Courtesy>,
+    host_limiter: Arc<HostLimiter>,
     pool: CheckPool,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
@@ -59,17 +63,17 @@ struct Prover<'a> {
     not_before: Option<Instant>,
 }
 
-/// One module, and how far it was asked.
+/// A module and its progress.
 struct Case {
     module: Arc<Module>,
     questions: VecDeque<Question>,
-    hearing: Hearing,
+    builder: VerdictBuilder,
 }
 
-struct UnderWay {
+struct RunningCheck {
     question: Question,
     began: Instant,
-    /// When it is given up.
+    /// The time at which the check is abandoned.
     until: Instant,
     number: u64,
 }
@@ -81,7 +85,7 @@ enum Message {
         report: Box<Report>,
         took: Duration,
     },
-    /// A host may have a place, or the proof was stopped: look again.
+    /// A message that a host may be free, or that the proof was interrupted.
     Wake,
 }
 
@@ -89,7 +93,7 @@ impl<'a> Prover<'a> {
     fn new(modules: &[Arc<Module>], options: &'a ProofOptions, stop: &Stop) -> Self {
         let (sender, receiver) = channel();
         let wake = sender.clone();
-        // A proof that has ended needs no waking.
+        // A proof that has ended needs no wake-up.
         let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
         stop.wakes(Arc::clone(&waker));
         let cases: Vec<Case> = modules
@@ -97,7 +101,7 @@ impl<'a> Prover<'a> {
             .map(|module| {
                 let Plan { questions, gap } = plan(module, options);
                 let module = Arc::clone(module);
-                Case { module, questions: questions.into(), hearing: Hearing::new(gap) }
+                Case { module, questions: questions.into(), builder: VerdictBuilder::new(gap) }
             })
             .collect();
         let ready: VecDeque<usize> =
@@ -107,9 +111,9 @@ impl<'a> Prover<'a> {
             done: cases.len() - ready.len(),
             cases,
             ready,
-            under_way: HashMap::new(),
+            running: HashMap::new(),
             failing: 0,
-            courtesy: Arc::default(),
+            host_limiter: Arc::new(HostLimiter::new(options.host_concurrency, Arc::default())),
             pool: CheckPool::new(options.jobs),
             sender,
             receiver,
@@ -119,18 +123,18 @@ impl<'a> Prover<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        self.ready.is_empty() && self.under_way.is_empty()
+        self.ready.is_empty() && self.running.is_empty()
     }
 
-    fn standing(&self) -> Standing {
-        Standing { done: self.done, total: self.cases.len(), failing: self.failing }
+    fn progress(&self) -> ProofProgress {
+        ProofProgress { done: self.done, total: self.cases.len(), failing: self.failing }
     }
 
-    /// Starts as many checks as there are workers and places at hosts.
+    /// Starts as many checks as the workers and the hosts allow.
     fn dispatch(&mut self) {
         self.not_before = None;
         let mut held = VecDeque::new();
-        while self.under_way.len() < self.options.jobs.max(1) {
+        while self.running.len() < self.options.jobs.max(1) {
             let Some(place) = self.ready.pop_front() else { break };
             if self.lacks_browser(place) {
                 held.push_back(place);
@@ -139,8 +143,12 @@ impl<'a> Prover<'a> {
             let Some(question) = self.cases[place].questions.pop_front() else { continue };
             match self.admit(place, &question) {
                 Admission::Granted(permit) => self.start(place, question, permit),
-                Admission::DailyLimit => self.pass_over(place, &question, Outcome::Skipped, "daily_limit"),
-                Admission::Paused => self.pass_over(place, &question, Outcome::RateLimited, "retry_after"),
+                Admission::DailyLimit => {
+                    self.pass_over(place, &question, Outcome::Skipped, Reason::DailyLimit);
+                }
+                Admission::Denied(denial) => {
+                    self.pass_over(place, &question, denial.outcome(), denial.reason());
+                }
                 refusal @ (Admission::HostBusy | Admission::NotBefore(_)) => {
                     if let Admission::NotBefore(at) = refusal {
                         self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
@@ -154,73 +162,77 @@ impl<'a> Prover<'a> {
         self.ready = held;
     }
 
-    /// Whether all browsers have their hands full. A check that waited for one would wait in vain: its time
-    /// runs from its start.
+    /// Returns whether all browsers are busy. A check that waits for a browser would exceed its deadline, which is
+    /// counted from its start.
     fn lacks_browser(&self, place: usize) -> bool {
         let needs_browser = |place: usize| self.cases[place].module.is_premium();
-        let busy = || self.under_way.keys().filter(|place| needs_browser(**place)).count();
+        let busy = || self.running.keys().filter(|place| needs_browser(**place)).count();
         needs_browser(place) && busy() >= self.options.browser_jobs.max(1)
     }
 
     fn admit(&self, place: usize, question: &Question) -> Admission {
         let module = &self.cases[place].module;
-        // A simulated web needs no rest: its sites are one process.
+        // A simulated web needs no pauses, because its sites are one process.
         match self.options.simulated {
             true => Admission::Granted(Permit::default()),
-            false => self.courtesy.admit_check(&self.options.checker, module, &question.query, &self.waker),
+            false => {
+                let (checker, query) = (&self.options.checker, &question.query);
+                self.host_limiter.admit_check(checker, module, query, OnOpenCircuit::Skip, &self.waker)
+            }
         }
     }
 
     fn start(&mut self, place: usize, question: Question, permit: Permit) {
-        let (checker, timeout) = match question.asks {
-            Asks::Trouble(trouble) => {
-                let trouble = &self.options.troubles[trouble];
-                (&trouble.checker, trouble.timeout)
+        let (checker, timeout) = match question.kind {
+            QuestionKind::Fault(fault) => {
+                let fault = &self.options.faults[fault];
+                (&fault.checker, fault.timeout)
             }
             _ => (&self.options.checker, self.options.timeout),
         };
         let (checker, sender) = (Arc::clone(checker), self.sender.clone());
         let module = Arc::clone(&self.cases[place].module);
-        let (asks, query) = (question.asks, question.query.clone());
-        let (courtesy, is_simulated) = (Arc::clone(&self.courtesy), self.options.simulated);
+        let (asks, query) = (question.kind, question.query.clone());
+        let (host_limiter, is_simulated) = (Arc::clone(&self.host_limiter), self.options.simulated);
         let began = Instant::now();
         let number = self.cases[place].questions.len() as u64;
         let control_time = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
         let until = began + timeout + control_time + GRACE;
-        self.under_way.insert(place, UnderWay { question, began, until, number });
+        self.running.insert(place, RunningCheck { question, began, until, number });
         self.pool.execute(move || {
             let began = Instant::now();
             let deadline = began + timeout;
-            let terms = Terms { deadline, ceiling: deadline + control_time, paused: &*courtesy };
+            let terms =
+                Terms { answer_by: deadline, deadline, ceiling: deadline + control_time, hosts: &permit };
             let checked = catch_unwind(AssertUnwindSafe(|| match asks {
-                Asks::MadeUp => checker.check_made_up(&module, &query, terms),
+                QuestionKind::MadeUp => checker.check_made_up(&module, &query, terms),
                 _ => checker.check(&module, &query, terms),
             }));
             let report = checked.unwrap_or_else(|_| {
                 error!("module {} panicked", module.id());
-                bare_report(Outcome::Error, "panic")
+                bare_report(Outcome::Error, Reason::Panic)
             });
             if !is_simulated {
-                courtesy.pause(&report.pauses, Instant::now());
+                host_limiter.pause(&report.pauses, Instant::now());
             }
-            // The host is free for others before the answer is looked at.
-            drop(permit);
-            // The proof may have been stopped.
+            // The host becomes free before the answer is handled.
+            permit.end(Feedback::of(&report));
+            // The proof may have been interrupted.
             let took = began.elapsed();
             let _ = sender.send(Message::Ended { place, number, report: Box::new(report), took });
         });
     }
 
-    fn pass_over(&mut self, place: usize, question: &Question, outcome: Outcome, reason: &str) {
+    fn pass_over(&mut self, place: usize, question: &Question, outcome: Outcome, reason: Reason) {
         self.note(place, question, bare_report(outcome, reason), Duration::ZERO);
     }
 
-    /// Waits for something to do, then takes all that has come.
+    /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
         if self.is_finished() {
             return;
         }
-        let late = self.under_way.values().map(|check| check.until).min();
+        let late = self.running.values().map(|check| check.until).min();
         let until = [late, self.not_before].into_iter().flatten().min();
         let wait = until.map_or(GRACE, |moment| moment.saturating_duration_since(Instant::now()));
         match self.receiver.recv_timeout(wait) {
@@ -237,51 +249,51 @@ impl<'a> Prover<'a> {
         }
     }
 
-    /// Nothing is under way, yet the hosts of those that are left have no place: checks that were given
-    /// up still hold them.
+    /// Abandons the remaining modules when no check is in progress and their hosts are still reserved by abandoned
+    /// checks.
     fn give_up_waiting(&mut self) {
         for place in std::mem::take(&mut self.ready) {
             if let Some(question) = self.cases[place].questions.pop_front() {
-                self.pass_over(place, &question, Outcome::Timeout, "deadline");
+                self.pass_over(place, &question, Outcome::Timeout, Reason::Deadline);
             }
         }
     }
 
     fn take(&mut self, message: Message) {
         let Message::Ended { place, number, report, took } = message else { return };
-        // It may have been given up, and the next question be under way.
-        if self.under_way.get(&place).is_none_or(|check| check.number != number) {
+        // The check may have been abandoned, and the next question may be in progress.
+        if self.running.get(&place).is_none_or(|check| check.number != number) {
             return;
         }
-        let Some(check) = self.under_way.remove(&place) else { return };
+        let Some(check) = self.running.remove(&place) else { return };
         self.note(place, &check.question, *report, took);
     }
 
-    /// Checks end by their own deadline. One that does not must not hold up the proof.
+    /// Abandons checks that exceed their deadlines, which must not block the proof.
     fn give_up_late(&mut self) {
         let now = Instant::now();
-        let late = self.under_way.iter().filter(|(_, check)| now >= check.until);
+        let late = self.running.iter().filter(|(_, check)| now >= check.until);
         let places: Vec<usize> = late.map(|(place, _)| *place).collect();
         for place in places {
-            if let Some(check) = self.under_way.remove(&place) {
+            if let Some(check) = self.running.remove(&place) {
                 let took = check.began.elapsed();
-                self.note(place, &check.question, bare_report(Outcome::Timeout, "deadline"), took);
+                self.note(place, &check.question, bare_report(Outcome::Timeout, Reason::Deadline), took);
             }
         }
     }
 
-    /// Keeps an answer; the module's next question is ready, unless asking on would be of no use.
+    /// Stores an answer. The module's next question becomes ready, unless further questions are useless.
     fn note(&mut self, place: usize, question: &Question, report: Report, took: Duration) {
-        let asks = match question.asks {
-            Asks::Known => "known",
-            Asks::StandIn => "stand_in",
-            Asks::MadeUp => "made_up",
-            Asks::Trouble(trouble) => self.options.troubles[trouble].name,
+        let asks = match question.kind {
+            QuestionKind::Known => "known",
+            QuestionKind::StandIn => "stand_in",
+            QuestionKind::MadeUp => "made_up",
+            QuestionKind::Fault(fault) => self.options.faults[fault].name,
         };
         let case = &mut self.cases[place];
-        case.hearing.take(&case.module, question, asks, report, took);
-        let verdict = case.hearing.verdict();
-        // A site that keeps us out is left alone.
+        case.builder.take(&case.module, question, asks, report, took);
+        let verdict = case.builder.verdict();
+        // A site that blocks the checks is not queried again.
         let is_shut = matches!(verdict, Verdict::Error | Verdict::Timeout | Verdict::Blocked);
         if case.questions.is_empty() || (is_shut && !self.options.simulated) {
             case.questions.clear();
@@ -293,10 +305,10 @@ impl<'a> Prover<'a> {
     }
 
     fn finish(mut self) -> Vec<ModuleProof> {
-        for place in self.ready.into_iter().chain(self.under_way.into_keys()) {
-            let hearing = &mut self.cases[place].hearing;
-            hearing.note(Verdict::Unfinished, "the proof was stopped".to_owned());
+        for place in self.ready.into_iter().chain(self.running.into_keys()) {
+            let builder = &mut self.cases[place].builder;
+            builder.note(Verdict::Unfinished, "the proof was stopped".to_owned());
         }
-        self.cases.into_iter().map(|case| case.hearing.close(&case.module)).collect()
+        self.cases.into_iter().map(|case| case.builder.close(&case.module)).collect()
     }
 }

@@ -1,39 +1,40 @@
-//! What a module's answers prove.
+//! The verdict on a module's answers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::question::{Asks, Question, Want};
+use super::question::{ExpectedOutcome, Question, QuestionKind};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::SearchType;
+use crate::modules::reason::Reason;
 
-/// What a module's answers prove; from good to bad, of several the worst counts.
+/// The verdict on a module's answers, from good to bad. The worst of several verdicts is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It said to every question what it must.
+    /// Every outcome was the expected one.
     Ok,
-    /// It was not asked everything: no known name, or it needs a key or a browser.
+    /// Some questions could not be asked: the module has no known name, or needs a key or a browser.
     Unproven,
-    /// The proof was broken off before it was asked everything.
+    /// The proof was interrupted before all questions were asked.
     Unfinished,
-    /// No usable answer: DNS, TLS, connection, an error of the site.
+    /// The site gave no usable answer: DNS, TLS or connection failed, or the site reported an error.
     Error,
-    /// No answer in time.
+    /// The site did not answer in time.
     Timeout,
-    /// A captcha, a challenge, a login wall or a limit stood in the way.
+    /// A captcha, a challenge, a login page or a limit prevented the check.
     Blocked,
-    /// It says yes to a made-up name.
+    /// The module hits a made-up name.
     Unreliable,
-    /// A known name misses, or its rules do not fit the answers.
+    /// A known name misses, or the module's rules do not fit the answers.
     Broken,
 }
 
 impl Verdict {
-    /// All of them, from good to bad.
+    /// All verdicts, from good to bad.
     pub const ALL: [Self; 8] = [
         Self::Ok,
         Self::Unproven,
@@ -45,7 +46,7 @@ impl Verdict {
         Self::Broken,
     ];
 
-    /// `ok`, `unproven`, …
+    /// Returns the verdict as a word, such as `ok` or `unproven`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -59,70 +60,70 @@ impl Verdict {
         }
     }
 
-    /// Whether the entry has to be mended.
+    /// Returns whether the catalogue entry needs to be corrected.
     pub fn is_failing(self) -> bool {
         matches!(self, Self::Unreliable | Self::Broken)
     }
 }
 
-/// One answered question, with what was seen.
+/// An answered question.
 #[derive(Debug, Clone, Serialize)]
 pub struct Answered {
-    /// `known`, `stand_in`, `made_up`, or the name of a trouble.
+    /// `known`, `stand_in`, `made_up`, or the name of a failure.
     pub asks: &'static str,
-    /// The name asked for.
+    /// The name in the query.
     pub query: String,
-    /// What must come of it.
-    pub wants: Want,
-    /// What came of it.
+    /// The expected outcome.
+    pub wants: ExpectedOutcome,
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whether that is the wanted.
+    /// Whether the outcome was the expected one.
     pub is_as_wanted: bool,
-    /// A machine-readable word where the outcome needs one.
-    pub reason: Option<String>,
-    /// Which rule fired.
+    /// The reason of the outcome, as a machine-readable word.
+    pub reason: Option<Reason>,
+    /// The rule that determined the outcome.
     pub rule: Option<String>,
-    /// The last HTTP status seen.
+    /// The last HTTP status.
     pub http_status: Option<u16>,
-    /// Host of the final address.
+    /// The host of the final address.
     pub final_host: Option<String>,
-    /// Bytes of bodies read.
+    /// The number of bytes of bodies.
     pub bytes_read: usize,
-    /// Requests sent, a control check's and retries included.
+    /// The number of requests, including those of a control check and retries.
     pub requests: u32,
-    /// From the first request to the last answer.
+    /// The time from the first request to the last answer.
     pub elapsed_ms: u64,
 }
 
-/// What is proved of one module.
+/// The proof of one module.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModuleProof {
-    /// Module id.
+    /// The id of the module.
     pub module: String,
-    /// The name people know.
+    /// The name of its platform.
     pub platform: String,
-    /// What kind of query it takes.
+    /// The type of query that it accepts.
     #[serde(rename = "type")]
     pub search_type: SearchType,
-    /// The worst that its answers prove.
+    /// The worst verdict on its answers.
     pub verdict: Verdict,
-    /// Why it is not `ok`.
+    /// The reason why the verdict is not `ok`.
     pub why: Option<String>,
-    /// Names of metadata for which no known name gave a value.
+    /// The names of metadata for which no known name gave a value.
     pub unread: Vec<String>,
-    /// What it was asked, in order.
+    /// The answers, in the order of the questions.
     pub answers: Vec<Answered>,
 }
 
 /// Collects the answers of one module.
-pub(super) struct Hearing {
+pub(super) struct VerdictBuilder {
     verdict: Verdict,
     why: Option<String>,
     found: Option<BTreeSet<String>>,
     answers: Vec<Answered>,
 }
 
-impl Hearing {
+impl VerdictBuilder {
     pub(super) fn new(gap: Option<String>) -> Self {
         let verdict = if gap.is_some() { Verdict::Unproven } else { Verdict::Ok };
         Self { verdict, why: gap, found: None, answers: Vec::new() }
@@ -132,7 +133,7 @@ impl Hearing {
         self.verdict
     }
 
-    /// Takes an answer; `asks` is the kind's name.
+    /// Adds an answer. `asks` is the name of the question's kind.
     pub(super) fn take(
         &mut self,
         module: &Module,
@@ -141,7 +142,7 @@ impl Hearing {
         report: Report,
         took: Duration,
     ) {
-        let is_real = matches!(question.asks, Asks::Known | Asks::StandIn);
+        let is_real = matches!(question.kind, QuestionKind::Known | QuestionKind::StandIn);
         if is_real && report.outcome == Outcome::Hit {
             let names = report.findings.iter().flat_map(|finding| finding.metadata.keys().cloned());
             self.found.get_or_insert_default().extend(names);
@@ -149,7 +150,7 @@ impl Hearing {
                 self.note(Verdict::Broken, format!("`{}` hits without a result", question.query.normal()));
             }
         }
-        if let Some((verdict, why)) = objection(question, asks, &report) {
+        if let Some((verdict, why)) = unexpected(question, asks, &report) {
             self.note(verdict, why);
         }
         self.answers.push(Answered {
@@ -168,7 +169,7 @@ impl Hearing {
         });
     }
 
-    /// The first of the worst is what is told.
+    /// Records a verdict. The first of the worst ones is reported.
     pub(super) fn note(&mut self, verdict: Verdict, why: String) {
         if verdict > self.verdict {
             (self.verdict, self.why) = (verdict, Some(why));
@@ -193,45 +194,52 @@ impl Hearing {
     }
 }
 
-/// What an answer that is not the wanted one proves, and why, for people.
-fn objection(question: &Question, asks: &str, report: &Report) -> Option<(Verdict, String)> {
+/// Returns the verdict on an unexpected answer, and the reason as a text for the report.
+fn unexpected(question: &Question, asks: &str, report: &Report) -> Option<(Verdict, String)> {
     if question.wants.is_met_by(report.outcome) {
         return None;
     }
     let name = question.query.normal();
     let seen = seen(report);
-    if let Asks::Trouble(_) = question.asks {
-        return Some((Verdict::Broken, format!("{asks} is taken for {seen}")));
+    if let QuestionKind::Fault(_) = question.kind {
+        return Some((Verdict::Broken, format!("{asks} is reported as {seen}")));
     }
-    let whose = if question.asks == Asks::MadeUp { "the made-up name" } else { "the known name" };
+    let whose = if question.kind == QuestionKind::MadeUp { "the made-up name" } else { "the known name" };
     Some(match report.outcome {
         Outcome::Hit => (Verdict::Unreliable, format!("{whose} `{name}` is found: {seen}")),
+        Outcome::Unreliable if report.reason == Some(Reason::KnownMissed) => {
+            (Verdict::Broken, format!("{whose} `{name}` is not found: {seen}"))
+        }
         Outcome::Miss => (Verdict::Broken, format!("{whose} `{name}` is not found: {seen}")),
         Outcome::Unreliable => {
             (Verdict::Unreliable, format!("a made-up name is found as well as `{name}`: {seen}"))
         }
         Outcome::Blocked | Outcome::RateLimited => (Verdict::Blocked, seen),
         Outcome::Timeout => (Verdict::Timeout, seen),
+        Outcome::Skipped if report.reason.is_some_and(Reason::is_local_fault) => (Verdict::Error, seen),
         Outcome::Skipped => (Verdict::Unproven, seen),
-        Outcome::Error if is_about_rules(report.reason.as_deref()) => {
+        Outcome::Error if report.reason.is_some_and(is_about_rules) => {
             (Verdict::Broken, format!("{whose} `{name}` gives no conclusion: {seen}"))
         }
-        Outcome::Error => (Verdict::Error, seen),
+        _ => (Verdict::Error, seen),
     })
 }
 
-/// Whether the answer came, and it is the rules that do not fit it.
-fn is_about_rules(reason: Option<&str>) -> bool {
-    let not_concluded = ["unrecognized", "conflict", "not_saved", "truncated", "json_too_large"];
-    // A rule fired, or none can: what came is not the page that they were written for.
-    let not_the_page = ["other_account", "front_page", "empty"];
-    reason.is_some_and(|reason| not_concluded.contains(&reason) || not_the_page.contains(&reason))
+/// Returns whether the site answered and the module's rules do not fit the answer.
+fn is_about_rules(reason: Reason) -> bool {
+    use Reason::{Conflict, JsonTooLarge, NotSaved, Truncated, Unrecognized};
+    // With these reasons, the answer was not the page for which the rules were written.
+    use Reason::{Empty, FrontPage, OtherAccount};
+    matches!(
+        reason,
+        Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized | Empty | FrontPage | OtherAccount
+    )
 }
 
-/// In one line: outcome, reason, rule, status, host, bytes.
+/// Returns the outcome, reason, rule, status, host and size in one line.
 fn seen(report: &Report) -> String {
     let mut words = vec![report.outcome.as_str().to_owned()];
-    words.extend(report.reason.clone());
+    words.extend(report.reason.map(|reason| reason.to_string()));
     let evidence = &report.evidence;
     if let Some(rule) = &evidence.matcher {
         words.push(format!("by {rule};"));

@@ -1,9 +1,8 @@
-//! The little server: an accept thread, a small crew of workers, and a timekeeper.
+//! A small HTTP server with an accept thread, worker threads and a timer thread.
 //!
-//! A request is read at once, what comes of it happens later: delays wait in the timetable as a socket
-//! and a due time, not as a thread. A client that is left without an answer costs one entry there, looked
-//! at now and then to see whether the client gave up. 600 connections at once so need no more than
-//! [`WORKERS`] small stacks.
+//! A request is read at once, and its reaction may be delayed. A delayed connection is an entry of the schedule (a
+//! socket and a due time), not a thread. A connection that is never answered is one entry as well, and is polled to
+//! detect that the client has closed it. Thus 600 connections at once need no more than [`WORKERS`] small stacks.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::io;
@@ -18,44 +17,45 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use super::wire::{self, Answer, Asked, Refusal};
 
-/// Threads that read requests, make answers and write them; none of them ever waits for a delay.
+/// The number of threads that read requests and write answers. They never wait for a delay.
 const WORKERS: usize = 12;
 const STACK_BYTES: usize = 512 * 1024;
-/// Connections at once; more are closed unanswered.
+/// The maximum number of connections that are open at once. Further ones are closed without an answer.
 const MAX_CONNECTIONS: usize = 4096;
 const BACKLOG: i32 = 1024;
-/// How long a client is left without an answer before the connection is closed.
+/// The time after which the connection of a client without an answer is closed.
 const SILENCE: Duration = Duration::from_secs(90);
-/// How often a silent connection is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The interval at which a silent connection is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Decides what comes of a request.
+/// A source of reactions to requests. The simulated web implements it, and so does a small one in the tests of the
+/// server.
 pub(super) trait Host: Send + Sync + 'static {
-    /// Must not block.
+    /// Returns the reaction to a request. Must not block.
     fn react(&self, asked: &Asked) -> Reaction;
 }
 
-/// What comes of a request, and when.
+/// The reaction to a request, with its delay.
 #[derive(Debug)]
 pub(super) struct Reaction {
-    /// Counted from the request's arrival.
+    /// The delay, counted from the request's arrival.
     pub(super) after: Duration,
-    /// What then happens.
-    pub(super) act: Act,
+    /// The action that follows the delay.
+    pub(super) action: Action,
 }
 
-/// What a client meets.
+/// The action with which the server reacts to a request.
 #[derive(Debug)]
-pub(super) enum Act {
-    /// An answer.
+pub(super) enum Action {
+    /// An answer to send.
     Answer(Answer),
-    /// The connection is reset.
+    /// Resets the connection.
     Reset,
-    /// Nothing, until it gives up.
+    /// No answer at all until the client gives up.
     Silence,
 }
 
-/// The running server; stops when dropped.
+/// A running server. It stops when it is dropped.
 pub(super) struct Server {
     addr: SocketAddr,
     shared: Arc<Shared>,
@@ -65,25 +65,25 @@ pub(super) struct Server {
 struct Shared {
     listener: TcpListener,
     host: Arc<dyn Host>,
-    timetable: Mutex<Timetable>,
-    /// Signalled when `Timetable::now` got a job.
+    schedule: Mutex<Schedule>,
+    /// A condition that is signalled when `Schedule::now` gets a job.
     work: Condvar,
-    /// Signalled when `Timetable::later` got a new first entry.
+    /// A condition that is signalled when `Schedule::later` gets a new first entry.
     clock: Condvar,
 }
 
 #[derive(Default)]
-struct Timetable {
+struct Schedule {
     stopped: bool,
-    /// Connections in here or in a worker's hands.
+    /// The number of connections in the schedule or held by a worker.
     connections: usize,
     now: VecDeque<Job>,
-    later: BinaryHeap<Due>,
+    later: BinaryHeap<DueJob>,
     next_number: u64,
 }
 
-/// A job of the future; the heap's greatest is the one due first.
-struct Due {
+/// A job with its due time. The greatest one in the heap is due first.
+struct DueJob {
     at: Instant,
     number: u64,
     job: Job,
@@ -96,17 +96,17 @@ struct Job {
 
 enum Task {
     Read,
-    Do { act: Act, head_only: bool },
+    Do { action: Action, head_only: bool },
     Look { until: Instant },
 }
 
 impl Server {
-    /// Listens on a free loopback port.
+    /// Starts a server on a free loopback port.
     pub(super) fn start(host: Arc<dyn Host>) -> io::Result<Self> {
         let listener = listen()?;
         let addr = listener.local_addr()?;
-        let (timetable, work, clock) = Default::default();
-        let shared = Arc::new(Shared { listener, host, timetable, work, clock });
+        let (schedule, work, clock) = Default::default();
+        let shared = Arc::new(Shared { listener, host, schedule, work, clock });
         let mut server = Self { addr, shared, threads: Vec::new() };
         server.spawn("sandbox-accept", Shared::accept_all)?;
         server.spawn("sandbox-clock", Shared::keep_time)?;
@@ -131,14 +131,14 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         {
-            let mut timetable = self.shared.timetable.lock();
-            timetable.stopped = true;
-            timetable.now.clear();
-            timetable.later.clear();
+            let mut schedule = self.shared.schedule.lock();
+            schedule.stopped = true;
+            schedule.now.clear();
+            schedule.later.clear();
         }
         self.shared.work.notify_all();
         self.shared.clock.notify_all();
-        // Both wake the accept thread; which of the two does depends on the system.
+        // Either of these calls wakes the accept thread, depending on the system.
         let _ = SockRef::from(&self.shared.listener).shutdown(std::net::Shutdown::Both);
         let _ = TcpStream::connect_timeout(&self.addr, Duration::from_secs(1));
         for thread in self.threads.drain(..) {
@@ -158,12 +158,12 @@ impl Shared {
     fn accept_all(&self) {
         loop {
             let accepted = self.listener.accept();
-            if self.timetable.lock().stopped {
+            if self.schedule.lock().stopped {
                 return;
             }
             match accepted {
                 Ok((stream, _)) => self.admit(stream),
-                // Out of descriptors, most likely: asking again at once would only burn the processor.
+                // Most likely no file descriptor is left. An immediate retry would only use processor time.
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }
         }
@@ -171,11 +171,11 @@ impl Shared {
 
     fn admit(&self, stream: TcpStream) {
         let _ = stream.set_nodelay(true);
-        let mut timetable = self.timetable.lock();
-        if timetable.connections < MAX_CONNECTIONS {
-            timetable.connections += 1;
-            timetable.now.push_back(Job { stream, task: Task::Read });
-            drop(timetable);
+        let mut schedule = self.schedule.lock();
+        if schedule.connections < MAX_CONNECTIONS {
+            schedule.connections += 1;
+            schedule.now.push_back(Job { stream, task: Task::Read });
+            drop(schedule);
             self.work.notify_one();
         }
     }
@@ -188,52 +188,52 @@ impl Shared {
             });
             match next {
                 Some((at, job)) => self.put_off(at, job),
-                None => self.timetable.lock().connections -= 1,
+                None => self.schedule.lock().connections -= 1,
             }
         }
     }
 
-    /// Hands what is due to the workers.
+    /// Moves due jobs to the queue of the workers until the server stops.
     fn keep_time(&self) {
-        let mut timetable = self.timetable.lock();
-        while !timetable.stopped {
-            let moved = timetable.move_due(Instant::now());
+        let mut schedule = self.schedule.lock();
+        while !schedule.stopped {
+            let moved = schedule.move_due(Instant::now());
             for _ in 0..moved {
                 self.work.notify_one();
             }
-            match timetable.later.peek().map(|due| due.at) {
-                Some(at) => drop(self.clock.wait_until(&mut timetable, at)),
-                None => self.clock.wait(&mut timetable),
+            match schedule.later.peek().map(|due| due.at) {
+                Some(at) => drop(self.clock.wait_until(&mut schedule, at)),
+                None => self.clock.wait(&mut schedule),
             }
         }
     }
 
-    /// Waits for something to do. `None`: the server stops.
+    /// Waits for a job. Returns `None` when the server stops.
     fn next_job(&self) -> Option<Job> {
-        let mut timetable = self.timetable.lock();
-        while !timetable.stopped {
-            match timetable.now.pop_front() {
+        let mut schedule = self.schedule.lock();
+        while !schedule.stopped {
+            match schedule.now.pop_front() {
                 Some(job) => return Some(job),
-                None => self.work.wait(&mut timetable),
+                None => self.work.wait(&mut schedule),
             }
         }
         None
     }
 
     fn put_off(&self, at: Instant, job: Job) {
-        let mut timetable = self.timetable.lock();
-        if timetable.stopped {
+        let mut schedule = self.schedule.lock();
+        if schedule.stopped {
             return;
         }
-        let number = timetable.next_number;
-        timetable.next_number += 1;
-        timetable.later.push(Due { at, number, job });
-        if timetable.later.peek().is_some_and(|first| first.number == number) {
+        let number = schedule.next_number;
+        schedule.next_number += 1;
+        schedule.later.push(DueJob { at, number, job });
+        if schedule.later.peek().is_some_and(|first| first.number == number) {
             self.clock.notify_one();
         }
     }
 
-    /// Does one step for a connection; gives its next one, if there is any.
+    /// Executes one step for a connection. Returns its next job with the due time, if there is one.
     fn carry_out(&self, job: Job) -> Option<(Instant, Job)> {
         let Job { mut stream, task } = job;
         match task {
@@ -246,15 +246,15 @@ impl Shared {
                     Some((at, Job { stream, task }))
                 }
             }
-            Task::Do { act: Act::Answer(answer), head_only } => {
+            Task::Do { action: Action::Answer(answer), head_only } => {
                 let _ = wire::write(&mut stream, &answer, head_only);
                 None
             }
-            Task::Do { act: Act::Reset, .. } => {
+            Task::Do { action: Action::Reset, .. } => {
                 let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
                 None
             }
-            Task::Do { act: Act::Silence, .. } => {
+            Task::Do { action: Action::Silence, .. } => {
                 stream.set_nonblocking(true).ok()?;
                 look(stream, Instant::now() + SILENCE)
             }
@@ -268,25 +268,25 @@ impl Shared {
             Err(Refusal::Gone) => return None,
             Err(Refusal::Malformed(what)) => {
                 let answer = Answer::new(400, "text/plain", what);
-                (Reaction { after: Duration::ZERO, act: Act::Answer(answer) }, false)
+                (Reaction { after: Duration::ZERO, action: Action::Answer(answer) }, false)
             }
         };
-        Some((reaction.after, Task::Do { act: reaction.act, head_only }))
+        Some((reaction.after, Task::Do { action: reaction.action, head_only }))
     }
 }
 
-/// Keeps a silent connection as long as its client does, at most `until`.
+/// Returns the next poll of a silent connection, or `None` if its client has closed it or `until` has passed.
 fn look(stream: TcpStream, until: Instant) -> Option<(Instant, Job)> {
     let waiting = match stream.peek(&mut [0]) {
         Ok(count) => count > 0,
         Err(error) => error.kind() == io::ErrorKind::WouldBlock,
     };
     let now = Instant::now();
-    (waiting && now < until).then(|| (now + LOOK_EVERY, Job { stream, task: Task::Look { until } }))
+    (waiting && now < until).then(|| (now + POLL_INTERVAL, Job { stream, task: Task::Look { until } }))
 }
 
-impl Timetable {
-    /// Gives how many jobs became due.
+impl Schedule {
+    /// Moves due jobs to the queue of the workers, and returns their number.
     fn move_due(&mut self, now: Instant) -> usize {
         let before = self.now.len();
         while self.later.peek().is_some_and(|due| due.at <= now) {
@@ -298,25 +298,25 @@ impl Timetable {
     }
 }
 
-impl Ord for Due {
+impl Ord for DueJob {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (other.at, other.number).cmp(&(self.at, self.number))
     }
 }
 
-impl PartialOrd for Due {
+impl PartialOrd for DueJob {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Due {
+impl PartialEq for DueJob {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Due {}
+impl Eq for DueJob {}
 
 #[cfg(test)]
 mod tests;

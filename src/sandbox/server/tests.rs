@@ -3,24 +3,24 @@ use std::thread;
 
 use super::*;
 
-/// Does what the `X-Do` header says.
-struct Toy;
+/// A host whose reaction is given by the `X-Do` header.
+struct TestHost;
 
-impl Host for Toy {
+impl Host for TestHost {
     fn react(&self, asked: &Asked) -> Reaction {
-        let (after_ms, act) = match asked.header("x-do") {
-            Some("late") => (400, Act::Answer(Answer::new(200, "text/plain", "late"))),
-            Some("reset") => (0, Act::Reset),
-            Some("silence") => (0, Act::Silence),
+        let (after_ms, action) = match asked.header("x-do") {
+            Some("late") => (400, Action::Answer(Answer::new(200, "text/plain", "late"))),
+            Some("reset") => (0, Action::Reset),
+            Some("silence") => (0, Action::Silence),
             Some("panic") => panic!("a host that panics"),
-            _ => (0, Act::Answer(Answer::new(200, "text/plain", "now"))),
+            _ => (0, Action::Answer(Answer::new(200, "text/plain", "now"))),
         };
-        Reaction { after: Duration::from_millis(after_ms), act }
+        Reaction { after: Duration::from_millis(after_ms), action }
     }
 }
 
 fn start() -> Server {
-    Server::start(Arc::new(Toy)).unwrap()
+    Server::start(Arc::new(TestHost)).unwrap()
 }
 
 fn send(server: &Server, method: &str, what: &str) -> TcpStream {
@@ -42,14 +42,14 @@ fn answer(mut stream: TcpStream) -> io::Result<String> {
 /// Waits until the server holds that many connections.
 fn wait_for_connections(server: &Server, count: usize) {
     let deadline = Instant::now() + Duration::from_secs(30);
-    while server.shared.timetable.lock().connections != count {
+    while server.shared.schedule.lock().connections != count {
         assert!(Instant::now() < deadline, "the server never held {count} connections");
         thread::yield_now();
     }
 }
 
 #[test]
-fn answers_go_out_whole_and_the_connection_closes() {
+fn an_answer_is_sent_completely_before_the_connection_closes() {
     let server = start();
     let text = answer(send(&server, "GET", "now")).unwrap();
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\nnow"), "{text}");
@@ -62,21 +62,21 @@ fn answers_go_out_whole_and_the_connection_closes() {
 }
 
 #[test]
-fn six_hundred_wait_at_once_for_one_delay_and_not_one_after_another() {
+fn six_hundred_delayed_requests_wait_in_parallel() {
     let server = start();
-    // All requests are sent before the first answer is read: twelve workers hold all of them.
+    // All requests are sent before the first answer is read, so twelve workers hold all of them.
     let started = Instant::now();
     let streams: Vec<TcpStream> = (0..600).map(|_| send(&server, "GET", "late")).collect();
     for stream in streams {
         assert!(answer(stream).unwrap().ends_with("late"));
     }
-    // A worker that slept through each delay would need 600 * 0.4 s / 12 = 20 s.
+    // Workers that slept during each delay would need 600 * 0.4 s / 12 = 20 s.
     assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
     wait_for_connections(&server, 0);
 }
 
 #[test]
-fn silent_connections_hold_nobody_up_and_end_with_their_client() {
+fn silent_connections_block_no_others_and_end_with_their_client() {
     let server = start();
     let silent: Vec<TcpStream> = (0..50).map(|_| send(&server, "GET", "silence")).collect();
     assert!(answer(send(&server, "GET", "now")).unwrap().ends_with("now"));
@@ -90,7 +90,7 @@ fn silent_connections_hold_nobody_up_and_end_with_their_client() {
 }
 
 #[test]
-fn a_reset_is_one_and_a_panic_costs_one_connection() {
+fn a_panic_closes_only_its_own_connection() {
     let server = start();
     assert_eq!(answer(send(&server, "GET", "reset")).unwrap_err().kind(), ErrorKind::ConnectionReset);
     for _ in 0..2 * WORKERS {
@@ -101,7 +101,7 @@ fn a_reset_is_one_and_a_panic_costs_one_connection() {
 }
 
 #[test]
-fn a_dropped_server_listens_no_more() {
+fn a_dropped_server_stops_listening() {
     let server = start();
     let addr = server.addr();
     let _silent = send(&server, "GET", "silence");

@@ -1,38 +1,38 @@
-//! Keeps callers from queueing up for a server that is away.
+//! A circuit breaker for a server that cannot be reached.
 //!
-//! While it is known to be away one caller at a time finds out whether it is back, and waits for that as long as
-//! anyone does; all others are told at once. So a request is refused within one wait however many there are, and
-//! sixteen request workers go on saying so.
+//! While the server is known to be unreachable, one caller at a time tries whether it is available again. All others
+//! fail at once. Therefore a request fails within one wait, independently of the number of requests, and the request
+//! workers stay free.
 
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// Whether the server is away.
+/// Whether the server is unreachable.
 #[derive(Default)]
 pub(super) struct Breaker {
-    away_since: Mutex<Option<Instant>>,
-    turn: Mutex<()>,
+    unavailable_since: Mutex<Option<Instant>>,
+    probe: Mutex<()>,
 }
 
 impl Breaker {
-    /// Since when it is known to be away.
-    pub(super) fn away_since(&self) -> Option<Instant> {
-        *self.away_since.lock()
+    /// Returns the time since which the server is known to be unreachable.
+    pub(super) fn unavailable_since(&self) -> Option<Instant> {
+        *self.unavailable_since.lock()
     }
 
-    /// The right to find out whether it is back. `None`: someone else is at it.
-    pub(super) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        self.turn.try_lock()
+    /// Returns the right to try whether the server is available again, or `None` if another caller has it.
+    pub(super) fn try_probe(&self) -> Option<MutexGuard<'_, ()>> {
+        self.probe.try_lock()
     }
 
-    /// It does not answer.
+    /// Records that the server does not answer.
     pub(super) fn open(&self) {
-        self.away_since.lock().get_or_insert_with(Instant::now);
+        self.unavailable_since.lock().get_or_insert_with(Instant::now);
     }
 
-    /// It answers.
+    /// Records that the server answers.
     pub(super) fn close(&self) {
-        *self.away_since.lock() = None;
+        *self.unavailable_since.lock() = None;
     }
 }

@@ -1,4 +1,4 @@
-//! Values as PostgreSQL reads them: what another thread can send after the caller has gone.
+//! Values in PostgreSQL's binary form, which another thread can send after the caller has returned.
 
 use std::error::Error;
 
@@ -7,24 +7,26 @@ use postgres::Statement;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use super::error::PostgresError;
-use super::session::Values;
 use crate::base::storage::StorageError;
 
-/// One value of a statement; `None`: NULL.
+/// The values of a statement, in the order of its parameters.
+pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A value of a statement in PostgreSQL's binary form. `None` is NULL.
 #[derive(Debug)]
 pub(super) struct Encoded(Option<BytesMut>);
 
 impl Encoded {
-    /// Encodes the values for that statement.
+    /// Encodes the values of a statement.
     pub(super) fn all(statement: &Statement, values: Values<'_>) -> Result<Vec<Self>, StorageError> {
         let types = statement.params();
         if types.len() != values.len() {
             let text = format!("a statement takes {} values, not {}", types.len(), values.len());
             return Err(StorageError::broken(PostgresError::new(text)));
         }
-        // The encoder's words may quote the value: its place is told, nothing else.
+        // The encoder's message may quote the value: only its position is told.
         let failed =
-            |place: usize| PostgresError::new(format!("value {} does not fit its column", place + 1));
+            |place: usize| PostgresError::new(format!("value {} does not fit its parameter", place + 1));
         let encode = |(place, (value, kind)): (usize, (&&(dyn ToSql + Sync), &Type))| {
             let mut bytes = BytesMut::new();
             match value.to_sql_checked(kind, &mut bytes) {
@@ -36,7 +38,7 @@ impl Encoded {
         values.iter().zip(types).enumerate().map(encode).collect()
     }
 
-    /// As the driver takes them.
+    /// Returns the values in the form that the driver takes.
     pub(super) fn refs(values: &[Self]) -> Vec<&(dyn ToSql + Sync)> {
         values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
     }
@@ -53,7 +55,7 @@ impl ToSql for Encoded {
         })
     }
 
-    /// It was encoded for its column.
+    /// Returns `true`, because the value was already encoded for its parameter.
     fn accepts(_: &Type) -> bool {
         true
     }

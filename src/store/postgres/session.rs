@@ -1,51 +1,50 @@
 //! A pooled connection with its prepared statements.
 //!
-//! # Why a thread for each connection
-//! The driver waits for an answer for as long as the socket lives: a server that stands still while its machine
-//! goes on acknowledging packets holds a caller for ever. So each connection belongs to a thread of its own, the
-//! caller waits for that thread no longer than [`Session::patience`], and a session that owed an answer is given
-//! up: its thread ends when the server answers or goes away, and what it had begun is rolled back by the server,
-//! unless that was the commit (see [`Work::commit`]).
+//! # Threads
+//! Each connection belongs to a separate thread, because the driver waits for an answer as long as the socket exists:
+//! a hung server whose machine still acknowledges packets would block a caller without end. The caller waits for the
+//! thread for [`Session::answer_timeout`] at most, and then abandons the session. The thread ends when the server
+//! answers or closes the connection, and the server rolls back the transaction, unless its commit was already sent
+//! (see [`Transaction::commit`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use postgres::types::ToSql;
 use postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
-use super::encoded::Encoded;
-use super::error::{PostgresError, storage};
+use super::dialect::translated;
+use super::encoded::{Encoded, Values};
+use super::error::{PostgresError, storage_error};
 use crate::base::storage::StorageError;
 use crate::store::limits::ANSWER_MARGIN;
-use crate::store::writes::Writes;
-
-/// Values of a statement.
-pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+use crate::store::write_health::WriteHealth;
 
 type Statements = HashMap<&'static str, Statement>;
 type Task = Box<dyn FnOnce(&mut Client) + Send>;
 
-/// Its frames are the driver's, and shallow.
+/// The stack size of a connection's thread. The stack contains only the driver's few frames.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// A connection. Statements are prepared once and stay: all of them are constants of this program.
+/// A connection. Statements are prepared once and stay prepared: all of them are constants of this program.
 pub(super) struct Session {
-    /// Leads to the connection's thread. `None`: given up.
+    /// The channel that sends tasks to the connection's thread. It is `None` once the session is abandoned.
     tasks: Option<Sender<Task>>,
     is_closed: Arc<AtomicBool>,
-    /// How long an answer may take; `None`: the address takes the server's own limit away.
-    patience: Option<Duration>,
+    /// The time limit for an answer. It is `None` if the address disables the server's own limit.
+    answer_timeout: Option<Duration>,
     statements: Statements,
-    writes: Arc<Writes>,
+    writes: Arc<WriteHealth>,
+    /// Whether a statement of the current user failed because the server was unavailable.
+    has_failed: bool,
 }
 
 impl Session {
-    /// Gives the connection a thread. Asks the server for its limit on statements: what the address sets wins.
-    pub(super) fn start(client: Client, writes: Arc<Writes>) -> Result<Self, PostgresError> {
+    /// Starts the connection's thread.
+    pub(super) fn start(client: Client, writes: Arc<WriteHealth>) -> Result<Self, PostgresError> {
         let (tasks, taken) = mpsc::channel::<Task>();
         let is_closed = Arc::new(AtomicBool::new(false));
         let closed = Arc::clone(&is_closed);
@@ -56,70 +55,83 @@ impl Session {
                 closed.store(client.is_closed(), Ordering::Release);
             }
         };
-        thread::Builder::new()
-            .name("postgres".into())
-            .stack_size(STACK_BYTES)
-            .spawn(serve)
-            .map_err(|error| PostgresError::new(format!("no thread for a connection: {error}")))?;
-        Ok(Self { tasks: Some(tasks), is_closed, patience: None, statements: Statements::new(), writes })
+        thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES).spawn(serve).map_err(
+            |error| PostgresError::new(format!("cannot start a thread for a connection: {error}")),
+        )?;
+        let tasks = Some(tasks);
+        let statements = Statements::new();
+        Ok(Self { tasks, is_closed, answer_timeout: None, statements, writes, has_failed: false })
     }
 
-    /// Takes over the server's limit on statements.
-    pub(super) fn learn_patience(&mut self, wait: Duration) -> Result<(), StorageError> {
+    /// Reads the server's limit on statements, which the address may have set.
+    pub(super) fn read_answer_timeout(&mut self, wait: Duration) -> Result<(), StorageError> {
         const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
-        let answer = self.ask_within(Some(wait), |client| client.simple_query(SETTING))?;
+        let answer = self.run_within(Some(wait), |client| client.simple_query(SETTING))?;
         let millis = answer.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
             _ => None,
         });
-        self.patience = millis.filter(|millis| *millis > 0).map(|millis| {
-            // Longer than the server's own: where it answers at all, its word is the better one.
+        self.answer_timeout = millis.filter(|millis| *millis > 0).map(|millis| {
+            // This is longer than the server's own timeout, because a working server reports the timeout itself.
             Duration::from_millis(millis) + ANSWER_MARGIN
         });
         Ok(())
     }
 
-    /// Whether the server answers, within that time.
+    /// Checks that the server answers within that time.
     pub(super) fn check(&mut self, wait: Duration) -> Result<(), StorageError> {
-        self.ask_within(Some(wait + ANSWER_MARGIN), move |client| client.is_valid(wait))
+        self.run_within(Some(wait + ANSWER_MARGIN), move |client| client.is_valid(wait))
     }
 
-    /// Whether nothing more can be done with it.
+    /// Returns whether the connection can no longer be used.
     pub(super) fn is_broken(&self) -> bool {
         self.tasks.is_none() || self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Lets go of a connection whose server owes an answer: see the head of this file.
-    pub(super) fn give_up(&mut self) {
+    /// Abandons a connection whose server owes an answer; see the module's documentation.
+    pub(super) fn abandon(&mut self) {
         self.tasks = None;
     }
 
-    /// Starts a transaction; it is rolled back unless it is committed.
-    pub(super) fn begin(&mut self) -> Result<Work<'_>, StorageError> {
-        self.ask(|client| client.batch_execute("BEGIN"))?;
-        Ok(Work { session: self, is_open: true })
+    /// Clears the recorded failures of the previous user.
+    pub(super) fn forget_failures(&mut self) {
+        self.has_failed = false;
     }
 
-    /// Asks one question, in a transaction of its own.
+    /// Returns whether a statement of the current user failed because the server was unavailable.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
+    }
+
+    /// Begins a transaction, which is rolled back unless it is committed. Each of its statements may wait for a lock.
+    /// After they have taken `limit` together, no further statement is begun.
+    pub(super) fn begin(&mut self, limit: Option<Duration>) -> Result<Transaction<'_>, StorageError> {
+        self.run(|client| client.batch_execute("BEGIN"))?;
+        let until = limit.map(|limit| Instant::now() + limit);
+        Ok(Transaction { session: self, until, is_open: true })
+    }
+
+    /// Runs one statement that reads, in a transaction of its own.
     pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
         let (statement, values) = self.bound(sql, values)?;
-        self.ask(move |client| client.query(&statement, &Encoded::refs(&values)))
+        self.run(move |client| client.query(&statement, &Encoded::refs(&values)))
     }
 
-    /// Does one thing, in a transaction of its own and in one round trip; gives the number of rows.
+    /// Runs one statement in a transaction of its own and in one round trip. Returns the number of rows.
     pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
         let (statement, values) = self.bound(sql, values)?;
-        let done = self.ask(move |client| client.execute(&statement, &Encoded::refs(&values)));
-        self.writes.note(done.map_err(StorageError::in_doubt))
+        let done = self.run(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        self.writes.note(done.map_err(StorageError::unconfirmed))
     }
 
-    /// The same; gives the rows that it returns.
+    /// Runs one statement that writes, in a transaction of its own and in one round trip. Returns the rows that it
+    /// returns.
     pub(super) fn change(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
         let done = self.query(sql, values);
-        self.writes.note(done.map_err(StorageError::in_doubt))
+        self.writes.note(done.map_err(StorageError::unconfirmed))
     }
 
-    /// A statement with its values, ready for another thread.
+    /// Returns a prepared statement with encoded values, which another thread can send.
     fn bound(
         &mut self,
         sql: &'static str,
@@ -128,7 +140,7 @@ impl Session {
         let statement = match self.statements.get(sql) {
             Some(statement) => statement.clone(),
             None => {
-                let statement = self.ask(move |client| client.prepare(sql))?;
+                let statement = self.run(move |client| client.prepare(&translated(sql)))?;
                 self.statements.insert(sql, statement.clone());
                 statement
             }
@@ -137,71 +149,90 @@ impl Session {
         Ok((statement, values))
     }
 
-    fn ask<T: Send + 'static>(
+    fn run<T: Send + 'static>(
         &mut self,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.ask_within(self.patience, task)
+        let done = self.run_within(self.answer_timeout, task);
+        self.has_failed |= done.as_ref().is_err_and(StorageError::is_unavailable);
+        done
     }
 
-    fn ask_within<T: Send + 'static>(
+    fn run_within<T: Send + 'static>(
         &mut self,
         wait: Option<Duration>,
         task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StorageError> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |client| {
-            // Nobody listens where the wait is over.
+            // The receiver is gone if its wait was over.
             let _ = sender.send(task(client));
         });
         let sent = self.tasks.as_ref().is_some_and(|tasks| tasks.send(task).is_ok());
         if !sent {
-            return Err(given_up());
+            return Err(abandoned());
         }
         let answer = match wait {
             Some(wait) => receiver.recv_timeout(wait).ok(),
             None => receiver.recv().ok(),
         };
         let Some(answer) = answer else {
-            self.give_up();
+            self.abandon();
             let wait = wait.unwrap_or_default().as_secs();
             return Err(StorageError::unavailable(PostgresError::new(format!("no answer within {wait} s"))));
         };
-        answer.map_err(storage)
+        answer.map_err(storage_error)
     }
 }
 
-fn given_up() -> StorageError {
-    StorageError::unavailable(PostgresError::new("the connection was given up"))
+fn abandoned() -> StorageError {
+    StorageError::unavailable(PostgresError::new("the connection was abandoned"))
 }
 
-/// A transaction under way.
-pub(super) struct Work<'a> {
+/// An open transaction.
+pub(super) struct Transaction<'a> {
     session: &'a mut Session,
+    until: Option<Instant>,
     is_open: bool,
 }
 
-impl Work<'_> {
+impl Transaction<'_> {
     pub(super) fn query(&mut self, sql: &'static str, values: Values<'_>) -> Result<Vec<Row>, StorageError> {
+        self.check_time()?;
         self.session.query(sql, values)
     }
 
+    fn check_time(&mut self) -> Result<(), StorageError> {
+        match self.until {
+            Some(until) if Instant::now() >= until => {
+                self.session.has_failed = true;
+                Err(StorageError::contended(PostgresError::new(
+                    "the transaction waited for locks for too long",
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn execute(&mut self, sql: &'static str, values: Values<'_>) -> Result<u64, StorageError> {
+        self.check_time()?;
         let (statement, values) = self.session.bound(sql, values)?;
-        let done = self.session.ask(move |client| client.execute(&statement, &Encoded::refs(&values)));
+        let done = self.session.run(move |client| client.execute(&statement, &Encoded::refs(&values)));
         self.session.writes.note(done)
     }
 
+    /// Commits the transaction.
+    ///
     /// # Errors
-    /// One that is [in doubt](StorageError::is_in_doubt): the answer to a commit was lost, the commit itself may
-    /// have been made.
+    /// Returns an error that is [unconfirmed](StorageError::is_unconfirmed) if the answer to the commit was lost. The
+    /// commit may have been made then.
     pub(super) fn commit(mut self) -> Result<(), StorageError> {
         self.is_open = false;
-        let done = self.session.ask(|client| client.batch_execute("COMMIT"));
-        self.session.writes.note(done.map_err(StorageError::in_doubt))
+        let done = self.session.run(|client| client.batch_execute("COMMIT"));
+        self.session.writes.note(done.map_err(StorageError::unconfirmed))
     }
 
-    /// Undoes everything, now rather than on drop, so that an error is seen.
+    /// Rolls back now rather than on drop, so that an error is returned.
     pub(super) fn roll_back(mut self) -> Result<(), StorageError> {
         self.is_open = false;
         self.session.roll_back()
@@ -209,20 +240,20 @@ impl Work<'_> {
 }
 
 impl Session {
-    /// A connection that cannot be rolled back is of no use to the next one.
+    /// Rolls the transaction back. A connection on which that fails is abandoned.
     fn roll_back(&mut self) -> Result<(), StorageError> {
-        let done = self.ask(|client| client.batch_execute("ROLLBACK"));
+        let done = self.run(|client| client.batch_execute("ROLLBACK"));
         if done.is_err() {
-            self.give_up();
+            self.abandon();
         }
         done
     }
 }
 
-impl Drop for Work<'_> {
+impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.is_open && !self.session.is_broken() {
-            // The error that led here is the one that is told.
+            // The caller already has the error that led here.
             let _ = self.session.roll_back();
         }
     }

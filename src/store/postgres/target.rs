@@ -1,7 +1,7 @@
-//! A `postgres://` address: what the driver reads, and what only `psql` knows.
+//! A `postgres://` address: the driver's parameters, and those of `psql` that the driver lacks.
 //!
-//! The driver's `sslmode` ends at `require`, and it has no `sslrootcert`: both are taken out of the
-//! address before the driver sees it.
+//! The driver knows `sslmode` up to `require`, and no `sslrootcert`: both are removed from the address before the
+//! driver parses it.
 
 use std::error::Error;
 use std::fmt;
@@ -12,9 +12,9 @@ use postgres::config::{Config, Host, SslMode};
 use crate::store::limits::{
     CONNECT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_RETRIES, POSTGRES_SETTINGS, TCP_USER,
 };
-use crate::store::url::UrlError;
+use crate::store::url_error::UrlError;
 
-/// Parameters that the driver reads.
+/// The parameters that the driver takes.
 const KNOWN: [&str; 18] = [
     "user",
     "password",
@@ -36,22 +36,22 @@ const KNOWN: [&str; 18] = [
     "load_balance_hosts",
 ];
 
-/// Parameters of `psql` that we cannot honour and must not ignore.
+/// The parameters of `psql` that this program cannot support and must not ignore.
 const REFUSED: [&str; 8] =
     ["sslcert", "sslkey", "sslpassword", "sslcrl", "sslcrldir", "passfile", "service", "gssencmode"];
 
-/// How far the server's certificate is checked.
+/// The extent to which the server's certificate is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum Verify {
-    /// Not at all.
+    /// The certificate is not checked.
     Nothing,
-    /// It is signed by a known authority.
+    /// The certificate is signed by a known authority.
     Authority,
-    /// And made out to this host.
+    /// The certificate is signed by a known authority and made out to this host.
     Full,
 }
 
-/// Where a PostgreSQL database is. Prints without its password.
+/// The address of a PostgreSQL database. Its `Display` form contains no password.
 #[derive(Clone)]
 pub(in crate::store) struct PostgresTarget {
     config: Config,
@@ -60,11 +60,11 @@ pub(in crate::store) struct PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// Reads an address that starts with `postgres://` or `postgresql://`.
+    /// Parses an address that starts with `postgres://` or `postgresql://`.
     pub(in crate::store) fn parse(text: &str) -> Result<Self, UrlError> {
         let parameters = Parameters::take(text)?;
         let mut config: Config = parameters.rest.parse().map_err(|error: postgres::Error| {
-            // The driver's reason names the parameter, never its value.
+            // The driver's message names the parameter, never its value.
             UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
         })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
@@ -85,13 +85,13 @@ impl PostgresTarget {
         self.verify
     }
 
-    /// A PEM file of authorities; `None`: the machine's.
+    /// Returns the path of a PEM file of authorities, or `None` for the machine's authorities.
     pub(super) fn roots(&self) -> Option<&PathBuf> {
         self.roots.as_ref()
     }
 }
 
-/// What the address's own parameters leave open.
+/// Sets the limits that the address does not set.
 fn set_limits(config: &mut Config) {
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(CONNECT);
@@ -99,7 +99,7 @@ fn set_limits(config: &mut Config) {
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(TCP_USER);
     }
-    // The driver does not tell whether it was set; its own default is two hours.
+    // The driver does not show whether this was set. Its own default is two hours.
     if config.get_keepalives_idle() == Config::new().get_keepalives_idle() {
         config.keepalives_idle(KEEPALIVE_IDLE);
     }
@@ -112,7 +112,7 @@ fn set_limits(config: &mut Config) {
     if config.get_application_name().is_none() {
         config.application_name("sightline");
     }
-    // Of two settings of one name the later one holds: the address's own.
+    // The last of several settings with one name applies, which is that of the address.
     let own = config.get_options().unwrap_or_default();
     let options = format!("{POSTGRES_SETTINGS} {own}");
     config.options(options.trim_end());
@@ -128,13 +128,13 @@ fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), Ur
         "verify-full" => (SslMode::Require, Verify::Full),
         _ => {
             return Err(UrlError::new(
-                "sslmode: disable, prefer, require, verify-ca and verify-full are allowed",
+                "invalid `sslmode`; allowed: disable, prefer, require, verify-ca, verify-full",
             ));
         }
     })
 }
 
-/// The parameters that are not the driver's, and the address without them.
+/// The parameters that the driver does not support, and the address without them.
 struct Parameters {
     mode: Option<String>,
     roots: Option<String>,
@@ -143,7 +143,7 @@ struct Parameters {
 
 impl Parameters {
     fn take(text: &str) -> Result<Self, UrlError> {
-        // As the driver does it: what stands before the first @ is user and password, whatever it holds.
+        // The driver parses the address in the same way: everything before the first @ is user and password.
         let host = text.find('@').map_or(0, |at| at + 1);
         let (base, query) = match text[host..].split_once('?') {
             Some((base, query)) => (format!("{}{base}", &text[..host]), query),
@@ -152,7 +152,7 @@ impl Parameters {
         let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
         for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty())
         {
-            // Names are shown only where we know them: anything else may be a piece of a password.
+            // Only known names are shown: anything else may be a part of a password.
             let position = index + 1;
             let (name, value) = parameter
                 .split_once('=')
@@ -166,7 +166,7 @@ impl Parameters {
                 }
                 _ => {
                     return Err(UrlError::new(format!(
-                        "parameter {position} after the \"?\" is not known; allowed: sslmode, sslrootcert, {}",
+                        "parameter {position} after the \"?\" is unknown; allowed: sslmode, sslrootcert, {}",
                         KNOWN.join(", ")
                     )));
                 }
@@ -178,7 +178,7 @@ impl Parameters {
 }
 
 fn decode(value: &str) -> String {
-    // In a database address a plus sign is a plus sign.
+    // In a database address a plus sign stands for itself.
     let value = value.replace('+', "%2B");
     url::form_urlencoded::parse(format!("v={value}").as_bytes())
         .next()
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sslmode_means_what_it_means_to_psql() {
+    fn sslmode_has_the_same_meaning_as_in_psql() {
         for (parameters, mode, verify) in [
             ("", SslMode::Prefer, Verify::Nothing),
             ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_may_hold_what_elsewhere_divides_an_address() {
+    fn a_password_may_contain_url_delimiters() {
         let target = PostgresTarget::parse("postgres://u:a?b&c=d/e@h/d?sslmode=require").unwrap();
         assert_eq!(target.config.get_password(), Some(b"a?b&c=d/e".as_slice()));
         assert_eq!(target.config.get_dbname(), Some("d"));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_address_sets_wins_over_our_limits() {
+    fn parameters_of_the_address_override_the_limits() {
         let target = PostgresTarget::parse("postgres://h/d").unwrap();
         assert_eq!(target.config.get_connect_timeout(), Some(&CONNECT));
         assert_eq!(target.config.get_options(), Some(POSTGRES_SETTINGS));

@@ -1,4 +1,4 @@
-//! TLS to PostgreSQL, by `sslmode`.
+//! TLS to PostgreSQL, as `sslmode` asks for it.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::target::{PostgresTarget, Verify};
 use crate::store::error::OpenError;
 
-/// What the driver makes TLS with. It is not used where `sslmode` is `disable`.
+/// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
 pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, OpenError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -26,11 +26,11 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, Op
                 WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
                     .build()
                     .map_err(|error| OpenError::Tls(error.to_string()))?;
-            let verifier = Lenient { chain: Some(chain), provider };
+            let verifier = LenientVerifier { chain: Some(chain), provider };
             builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
         }
         Verify::Nothing => {
-            let verifier = Lenient { chain: None, provider };
+            let verifier = LenientVerifier { chain: None, provider };
             builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth()
         }
     };
@@ -40,7 +40,7 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<MakeRustlsConnect, Op
 fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
     let mut store = RootCertStore::empty();
     let Some(path) = target.roots() else {
-        // Certificates that cannot be read are left out: machines carry a few old ones.
+        // Certificates that cannot be read are skipped: most machines have a few outdated ones.
         store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if store.is_empty() {
             return Err(OpenError::Tls(
@@ -57,18 +57,18 @@ fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
         let certificate = certificate.map_err(|error| unusable(&error))?;
         store.add(certificate).map_err(|error| unusable(&error))?;
     }
-    if store.is_empty() { Err(unusable(&"there is no certificate in it")) } else { Ok(store) }
+    if store.is_empty() { Err(unusable(&"the file contains no certificate")) } else { Ok(store) }
 }
 
-/// Checks less of a certificate than a browser would: `verify-ca` the authority but not the name,
-/// `prefer` and `require` nothing. The handshake itself is checked always.
+/// A verifier that checks less than a browser would: the authority but not the name for `verify-ca`, nothing for
+/// `prefer` and `require`. The handshake's signatures are always checked.
 #[derive(Debug)]
-struct Lenient {
+struct LenientVerifier {
     chain: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for LenientVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -78,7 +78,7 @@ impl ServerCertVerifier for Lenient {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
-        // The name is looked at last: a wrong one means that all else was right.
+        // The name is checked last: an error about it means that everything else was right.
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,35 +1,45 @@
-//! What SQLite's errors mean to the callers.
+//! The classification of SQLite's errors.
 
 use std::fmt;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::base::storage::StorageError;
 
-/// The driver's word, without values: those are queries and results.
+/// The driver's message without values, which may include queries and results.
 #[derive(Debug)]
-struct SqliteError(String);
+pub(super) struct SqliteError {
+    text: String,
+    is_damage: bool,
+}
+
+impl SqliteError {
+    /// Returns whether the error means that the file has lost data that was written to it.
+    pub(super) fn is_damage(&self) -> bool {
+        self.is_damage
+    }
+}
 
 impl fmt::Display for SqliteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SQLite: {}", self.0)
+        write!(f, "SQLite: {}", self.text)
     }
 }
 
 impl std::error::Error for SqliteError {}
 
-/// A driver's error as ours.
+/// Converts a driver's error.
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn storage(error: rusqlite::Error) -> StorageError {
-    let cause = SqliteError(error.to_string());
+pub(super) fn storage_error(error: rusqlite::Error) -> StorageError {
+    let cause = SqliteError { text: error.to_string(), is_damage: is_damage(&error) };
     match error.sqlite_error_code() {
-        Some(code) if is_passing(code) => StorageError::unavailable(cause),
+        Some(code) if is_transient(code) => StorageError::unavailable(cause),
         _ => StorageError::broken(cause),
     }
 }
 
-/// Whether the trouble is with the machine (a full disk, a lock, a permission) and not with the data.
-fn is_passing(code: ErrorCode) -> bool {
+/// Returns whether the cause is the machine (a full disk, a lock, a permission) and not the data.
+fn is_transient(code: ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::DatabaseBusy
@@ -45,10 +55,20 @@ fn is_passing(code: ErrorCode) -> bool {
     )
 }
 
-/// No connection came free in time, or none could be opened.
+/// Returns whether the error means overwritten pages, a truncated file, or a disk that does not return the data that
+/// was written to it.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    const READS: [i32; 3] =
+        [ffi::SQLITE_IOERR_SHORT_READ, ffi::SQLITE_IOERR_CORRUPTFS, ffi::SQLITE_IOERR_DATA];
+    let is_read = |code: &ffi::Error| READS.contains(&code.extended_code);
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+        || error.sqlite_error().is_some_and(is_read)
+}
+
+/// Converts the pool's error: no connection became free in time, or none could be opened.
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
 pub(super) fn pool_error(error: r2d2::Error) -> StorageError {
-    StorageError::unavailable(SqliteError(error.to_string()))
+    StorageError::unavailable(SqliteError { text: error.to_string(), is_damage: false })
 }
 
 #[cfg(test)]
@@ -56,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_passes_and_a_refused_statement_does_not() {
+    fn a_full_disk_is_temporary_and_a_refused_statement_is_not() {
         let failure = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
         for code in [
             rusqlite::ffi::SQLITE_FULL,
@@ -65,13 +85,13 @@ mod tests {
             rusqlite::ffi::SQLITE_READONLY,
             rusqlite::ffi::SQLITE_CANTOPEN,
         ] {
-            assert!(storage(failure(code)).is_unavailable(), "{code}");
+            assert!(storage_error(failure(code)).is_unavailable(), "{code}");
         }
         for code in
             [rusqlite::ffi::SQLITE_CORRUPT, rusqlite::ffi::SQLITE_NOTADB, rusqlite::ffi::SQLITE_CONSTRAINT]
         {
-            assert!(!storage(failure(code)).is_unavailable(), "{code}");
+            assert!(!storage_error(failure(code)).is_unavailable(), "{code}");
         }
-        assert!(!storage(rusqlite::Error::QueryReturnedNoRows).is_unavailable());
+        assert!(!storage_error(rusqlite::Error::QueryReturnedNoRows).is_unavailable());
     }
 }

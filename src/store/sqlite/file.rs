@@ -1,4 +1,4 @@
-//! The database file: creating it, and the lock that keeps a second server away.
+//! The database file: its creation, and the lock that keeps a second server away.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -11,8 +11,8 @@ use crate::store::limits::{
     SQLITE_CHANGE_WAIT, SQLITE_LOCK_LOOK, SQLITE_OLD_SERVER_SEEN, SQLITE_SERVER_SEEN,
 };
 
-/// Creates the folder and the file where they are missing, for their owner alone: the file holds what
-/// people searched for. Gives the one real path of the file, whatever links lead to it.
+/// Creates the directory and the file if they are missing. Only their owner can read them, because the file will
+/// contain the queries of searches. Returns the file's canonical path.
 pub(super) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -20,7 +20,7 @@ pub(super) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     }
     let file = private_file(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "this is no file")));
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     path.canonicalize().map_err(failed)
 }
@@ -41,20 +41,20 @@ fn private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Held on `PATH.lock`, a file of its own: closing a second handle of the database file itself would
-/// drop SQLite's locks. The system frees it when the process ends, however it ends.
+/// A lock on `PATH.lock`. It has its own file because closing a second handle of the database file would release
+/// SQLite's locks. The system releases it when the process ends.
 pub(super) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    /// For a server, as long as it runs: no other server may have it. A command that is just changing the
-    /// schema is waited for.
+    /// Takes the lock for a server, until the server ends. Fails if another server has it. Waits for a command that
+    /// is changing the schema.
     pub(super) fn for_a_server(database: &Path) -> Result<Self, OpenError> {
         let (mut file, path) = open(database)?;
-        let mut waited = Waited::for_holder(SQLITE_SERVER_SEEN);
+        let mut waited = LockWait::new(SQLITE_SERVER_SEEN);
         while !take(&file, &path)? {
-            if let Some(process) = waited.in_vain(&path) {
+            if let Some(process) = waited.next(&path) {
                 return Err(OpenError::InUse { path: database.to_owned(), process });
             }
         }
@@ -62,20 +62,20 @@ impl FileLock {
         Ok(Self { _file: file })
     }
 
-    /// For a command that is about to change the schema: no server may have it. Others that do the same
-    /// are waited for. `None`: there is nothing left to change, says `is_done`.
+    /// Takes the lock for a command that will change the schema. Fails if a server has it. Waits for other commands
+    /// that change the schema. Returns `None` if `is_done` reports that nothing is left to change.
     pub(super) fn for_a_change(
         database: &Path,
         mut is_done: impl FnMut() -> Result<bool, OpenError>,
     ) -> Result<Option<Self>, OpenError> {
         let (file, path) = open(database)?;
-        // A server that is just starting may be about to do the same.
-        let mut waited = Waited::for_holder(SQLITE_OLD_SERVER_SEEN);
+        // A server that is starting may change the schema itself.
+        let mut waited = LockWait::new(SQLITE_OLD_SERVER_SEEN);
         while !take(&file, &path)? {
             if is_done()? {
                 return Ok(None);
             }
-            if let Some(process) = waited.in_vain(&path) {
+            if let Some(process) = waited.next(&path) {
                 return Err(OpenError::ServerRunning { path: database.to_owned(), process });
             }
         }
@@ -83,8 +83,8 @@ impl FileLock {
     }
 }
 
-/// Takes the lock, if nobody has it, and empties its file: a server keeps its number in there, and what a
-/// dead one left must not be believed.
+/// Takes the lock if it is free, and empties its file. A server writes its process id to the file, and the id of a
+/// dead server must be removed.
 fn take(file: &File, path: &Path) -> Result<bool, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
     match file.try_lock() {
@@ -95,27 +95,27 @@ fn take(file: &File, path: &Path) -> Result<bool, OpenError> {
 }
 
 /// A wait for the lock.
-struct Waited {
+struct LockWait {
     begun: Instant,
-    patience: Duration,
+    seen_for: Duration,
     holder: Option<(u32, Instant)>,
 }
 
-impl Waited {
-    /// Until a server is seen to have the lock for so long.
-    fn for_holder(patience: Duration) -> Self {
-        Self { begun: Instant::now(), patience, holder: None }
+impl LockWait {
+    /// Returns a wait that ends when a server has been seen to hold the lock for that long.
+    fn new(seen_for: Duration) -> Self {
+        Self { begun: Instant::now(), seen_for, holder: None }
     }
 
-    /// Waits a little. Who has the lock, where it is of no use to wait on: a server, or somebody else who
-    /// takes too long.
-    fn in_vain(&mut self, path: &Path) -> Option<Option<u32>> {
+    /// Waits briefly. Returns the holder's process id if further waiting is useless: a server has the lock, or
+    /// another process takes too long.
+    fn next(&mut self, path: &Path) -> Option<Option<u32>> {
         self.holder = match (holder(path), self.holder) {
             (Some(process), Some((known, since))) if process == known => Some((known, since)),
             (Some(process), _) => Some((process, Instant::now())),
             (None, _) => None,
         };
-        let is_server = self.holder.is_some_and(|(_, since)| since.elapsed() >= self.patience);
+        let is_server = self.holder.is_some_and(|(_, since)| since.elapsed() >= self.seen_for);
         if is_server || self.begun.elapsed() >= SQLITE_CHANGE_WAIT {
             return Some(self.holder.map(|(process, _)| process));
         }
@@ -134,7 +134,7 @@ fn open(database: &Path) -> Result<(File, PathBuf), OpenError> {
     }
 }
 
-/// The process that wrote its number into the lock file. Only a hint for a person.
+/// Returns the process id in the lock file, which is only a hint for a person.
 fn holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
     fs::File::open(path).ok()?.take(32).read_to_string(&mut text).ok()?;

@@ -1,40 +1,58 @@
-//! Brings the schema up to date.
+//! Migrations of an SQLite database.
 
 use std::path::Path;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{
+    Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params,
+};
 
-use super::At;
-use super::audit::note;
-use super::error::storage;
-use super::file::FileLock;
+use super::connection::{connect, flags};
+use super::error::storage_error;
+use super::file::{self, FileLock};
+use super::statements::OnConnection;
 use crate::account::audit::Origin;
 use crate::base::storage::StorageError;
-use crate::store::audit::migrated;
 use crate::store::error::OpenError;
+use crate::store::queries::audit::{migrated, note};
 use crate::store::schema::{self, Applied, Dialect, Migration, Step};
 
-/// Marks the file as ours ("SLDB"), so that no other program's database is taken for one.
+/// The application id of this program's files ("SLDB"). It distinguishes them from databases of other programs.
 const APPLICATION_ID: i32 = 0x534C_4442;
 
 const VERSION_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_version (
     version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT";
 
-/// Runs what is missing; gives it. `locked`: this process holds the file's lock.
+/// Brings the schema of the file up to date. Returns the migrations that were run.
+pub(in crate::store) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
+    let path = file::prepare(path)?;
+    run(&mut connect(&path, flags())?, &path, false, by)
+}
+
+/// Returns the migrations that [`migrate`] would run.
+pub(in crate::store) fn pending(path: &Path) -> Result<Vec<&'static Migration>, OpenError> {
+    match path.try_exists() {
+        Ok(true) => pending_on(&mut connect(path, flags() - OpenFlags::SQLITE_OPEN_CREATE)?, path),
+        Ok(false) => Ok(schema::MIGRATIONS.iter().collect()),
+        Err(cause) => Err(OpenError::File { path: path.to_owned(), cause }),
+    }
+}
+
+/// Runs the missing migrations on a connection, and returns them. `locked` tells whether this process holds the
+/// file's lock.
 pub(super) fn run(
     connection: &mut Connection,
     path: &Path,
     locked: bool,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    let opened = |error| failed(path, storage(error));
+    let opened = |error| failed(path, storage_error(error));
     let mut done = Vec::new();
     if is_ready(connection, path)? {
         return Ok(done);
     }
-    // Only one at a time from here on. SQLite itself would refuse whoever comes second with the switch to
-    // WAL at once: that goes from a lock for reading to one for writing, which is never waited for.
+    // From this point on, only one process at a time continues. Otherwise SQLite would refuse the second one at once
+    // when both switch to WAL, because it never waits for a read lock to become a write lock.
     let _lock = match locked {
         true => None,
         false => match FileLock::for_a_change(path, || is_ready(connection, path))? {
@@ -44,54 +62,56 @@ pub(super) fn run(
     };
     connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
-        // Another starter may have been at it: what is missing is known only under the lock.
+        // Another process may have run migrations, so the missing ones are known only under the lock.
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opened)?;
         let Some(step) = pending_steps(&transaction, path)?.first().copied() else { return Ok(done) };
         let (version, migration) = step;
         apply(&transaction, step, by)
-            .and_then(|()| transaction.commit().map_err(storage))
+            .and_then(|()| transaction.commit().map_err(storage_error))
             .map_err(|cause| OpenError::Migration { name: migration.name, cause })?;
         log::info!("migrated the database to schema version {version} ({})", migration.name);
         done.push(migration);
     }
 }
 
-/// What is missing.
-pub(super) fn pending(
+/// Returns the missing migrations.
+pub(super) fn pending_on(
     connection: &mut Connection,
     path: &Path,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    let transaction = connection.transaction().map_err(|error| failed(path, storage(error)))?;
+    let transaction = connection.transaction().map_err(|error| failed(path, storage_error(error)))?;
     let steps = pending_steps(&transaction, path)?;
     Ok(steps.into_iter().map(|(_, migration)| migration).collect())
 }
 
-/// Whether nothing has to be changed.
+/// Returns whether the schema is up to date.
 fn is_ready(connection: &mut Connection, path: &Path) -> Result<bool, OpenError> {
-    // First of all whether the file is ours: nothing is asked of another one.
-    let is_current = pending(connection, path)?.is_empty();
+    // The application id is checked first, because nothing else is read from another program's file.
+    let is_current = pending_on(connection, path)?.is_empty();
     let mode: String = connection
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .map_err(|error| failed(path, storage(error)))?;
+        .map_err(|error| failed(path, storage_error(error)))?;
     Ok(is_current && mode.eq_ignore_ascii_case("wal"))
 }
 
 fn apply(transaction: &Transaction<'_>, (version, migration): Step, by: &Origin) -> Result<(), StorageError> {
-    let now = At(Timestamp::now());
-    transaction.execute_batch(VERSION_TABLE).map_err(storage)?;
-    transaction.execute_batch(migration.sql(Dialect::Sqlite)).map_err(storage)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(storage)?;
+    let now = Timestamp::now();
+    transaction.execute_batch(VERSION_TABLE).map_err(storage_error)?;
+    transaction.execute_batch(migration.sql(Dialect::Sqlite)).map_err(storage_error)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(storage_error)?;
     let noted = "INSERT INTO schema_version (version, name, applied_at) VALUES (?1, ?2, ?3)";
-    transaction.execute(noted, params![version, migration.name, now]).map_err(storage)?;
+    transaction
+        .execute(noted, params![version, migration.name, now.as_millisecond()])
+        .map_err(storage_error)?;
     if schema::is_audited(version) {
-        note_checksums(transaction, version).map_err(storage)?;
-        note(transaction, &migrated(version, migration), now.0, by)?;
+        note_checksums(transaction, version).map_err(storage_error)?;
+        note(&mut OnConnection(transaction), &migrated(version, migration), now, by)?;
     }
     Ok(())
 }
 
-/// Of all migrations so far: the first ones ran before there was a column for it.
+/// Adds the checksums of all earlier migrations. The first ones ran before there was a column for them.
 fn note_checksums(transaction: &Transaction<'_>, version: i64) -> rusqlite::Result<()> {
     let mut note = transaction
         .prepare("UPDATE schema_version SET checksum = ?2 WHERE version = ?1 AND checksum IS NULL")?;
@@ -101,19 +121,23 @@ fn note_checksums(transaction: &Transaction<'_>, version: i64) -> rusqlite::Resu
     Ok(())
 }
 
-/// The next migrations, of a database that is ours or empty.
+/// Returns the missing migrations of an empty database or one of this program.
 fn pending_steps(connection: &Connection, path: &Path) -> Result<Vec<Step>, OpenError> {
     match look(connection) {
         Ok(Some(applied)) => schema::pending(&applied, Dialect::Sqlite),
-        Ok(None) => Err(foreign(path, "holds the tables of another program")),
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Err(foreign(path, "is no SQLite file, or is encrypted"))
+        Ok(None) => Err(foreign(path, "contains the tables of another program")),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => Err(foreign(
+            path,
+            "is not an SQLite file, is encrypted or is damaged; if it was one, restore a backup",
+        )),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            Err(OpenError::Damaged { path: path.to_owned(), why: error.to_string() })
         }
-        Err(error) => Err(failed(path, storage(error))),
+        Err(error) => Err(failed(path, storage_error(error))),
     }
 }
 
-/// What the database has noted, by version; `None`: this is somebody else's.
+/// Returns the rows of `schema_version`, or `None` if the file belongs to another program.
 fn look(connection: &Connection) -> rusqlite::Result<Option<Vec<Applied>>> {
     let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let has = |condition: &str| {
@@ -123,7 +147,7 @@ fn look(connection: &Connection) -> rusqlite::Result<Option<Vec<Applied>>> {
             .map(|found| found.is_some())
     };
     let has_versions = has("WHERE type = 'table' AND name = 'schema_version'")?;
-    // A database that was restored from a dump has lost its mark.
+    // A database that was restored from a dump has lost its application id.
     let is_ours = id == APPLICATION_ID || (id == 0 && (has_versions || !has("")?));
     if !is_ours {
         return Ok(None);

@@ -1,7 +1,7 @@
-// What every page does beyond its HTML. None of it is needed.
+// The script of every page. All pages also work without it.
 "use strict";
 
-// Buttons that copy what stands in the element that they name.
+// Buttons that copy the text of an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) continue;
   button.hidden = false;
@@ -16,8 +16,8 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
   });
 }
 
-// A second click would send a form again, and the answer to the first would be lost: a key that nobody has seen, a
-// password that is no longer the present one. After a while it may be meant. (The search form sees to itself.)
+// Prevents a second click from sending a form again, which would lose the answer to the first, such as a new key.
+// After a while a click counts as intended. (The search form has its own protection.)
 const MEANT_AFTER = 3_000;
 for (const form of document.querySelectorAll("form[method=post]:not([data-search])")) {
   let sentAt = -Infinity;

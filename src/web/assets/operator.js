@@ -1,4 +1,4 @@
-// The operator's page: the load, asked for again every other second while somebody looks.
+// The operator's page: refreshes the load every two seconds while the page is visible.
 
 const PACE_MS = 2000;
 
@@ -13,7 +13,7 @@ class Load {
     this.say("Your session has ended: load the page again to sign in");
   }
 
-  // False once there is no use in asking again.
+  // Returns false if another request cannot succeed.
   async look() {
     if (document.hidden) return true;
     try {
@@ -23,7 +23,7 @@ class Load {
       this.show(await answer.json());
       this.say("This instance, live");
     } catch {
-      this.say("The service does not answer: asking again");
+      this.say("The service does not answer: trying again");
     }
     return true;
   }

@@ -1,10 +1,10 @@
-// The search form: says what the text looks like, until the reader chooses; sends once.
+// The search form: shows the recognized type until the reader chooses one, and sends the form once.
 
-// The last labels under which nearly everybody is; two letters are a country. The server knows all of them: it has the
-// last word where nothing was chosen.
+// The most common top-level domains; two letters are a country. The server knows all of them, and decides if no type
+// was chosen.
 const SUFFIX = /\.(?:[a-z]{2}|com|org|net|edu|gov|mil|int|info|biz|name|pro|app|dev|xyz|site|online|shop|store|blog|tech|cloud|page|club|live|news|media|agency|design|studio|world|space|email|wiki|social|[xX][nN]--[a-z0-9-]+)$/i;
 
-// Letters (of any script), digits and hyphens, no label empty: what else has a dot in it is a name.
+// Letters (of any script), digits and hyphens, no empty label. Any other text with a dot is a username.
 const HOST = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]*[\p{L}\p{N}\p{M}])?\.)+[^\s@.]+$/u;
 
 function looksLike(text) {
@@ -14,8 +14,8 @@ function looksLike(text) {
   return trimmed.slice(1).includes("@") ? "email" : "username";
 }
 
-// The one price of a search: premium counts for usernames alone. A domain may turn out to be a username when the server
-// looks at it: nobody pays more than they were told.
+// The price of the search. Only usernames can be premium. If the server recognizes the text as a username instead of
+// a domain, the price stays as shown.
 function price(form) {
   const type = form.elements.type.value;
   const premium = form.elements.premium;
@@ -33,8 +33,8 @@ function show(form) {
   form.querySelector("[data-part=price]").textContent = `${credits} ${credits === 1 ? "credit" : "credits"}`;
 }
 
-// A form that comes back from the browser's memory may start another search, once something in it was changed. As it is,
-// it leads to the one that it has started, and costs nothing: its answer may never have arrived.
+// A form that the browser restores from its history starts another search only after a change. Unchanged, it leads to
+// the search that it started, at no cost, since the answer may never have arrived.
 function renew(form) {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   form.elements.once.value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -46,7 +46,7 @@ const form = document.querySelector("form[data-search]");
 if (form) {
   const button = form.querySelector("button[type=submit]");
   let isSent = false;
-  // Where the reader stopped the browser from waiting, nothing else tells: what is sent again as it is costs nothing.
+  // Nothing reports that the reader stopped the request. Sending the unchanged form again costs nothing.
   let timer;
   const free = () => {
     clearTimeout(timer);

@@ -1,6 +1,7 @@
-//! The account's page: plan, credits, sessions, password, data.
+//! The account page: plan, credits, sessions, password, data.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use askama::Template;
 
@@ -9,7 +10,7 @@ use crate::account::account::Role;
 use crate::account::sign_in::password::LEAST_CHARS;
 use crate::account::sign_in::session::Session;
 use crate::http::{Reply, Response};
-use crate::web::error::WebError;
+use crate::web::error::{WebError, whole_secs};
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
 use crate::web::show::{Moment, browser_name};
@@ -27,14 +28,14 @@ struct Page {
     has_premium: bool,
     since: Moment,
     used: u64,
-    /// `None`: no cap.
+    /// The credits of a cycle, or `None` if there is no limit.
     allowed: Option<u64>,
     remaining: Option<u64>,
     period_end: Moment,
     chart: Chart,
     sessions: Vec<Row>,
     least_chars: usize,
-    wrong: Wrong,
+    wrong: FormErrors,
 }
 
 struct Row {
@@ -47,25 +48,25 @@ struct Row {
     is_this: bool,
 }
 
-/// What was wrong with a form of this page.
+/// The errors in the forms of this page.
 #[derive(Debug, Default)]
-pub(super) struct Wrong {
-    /// With the password's.
+pub(super) struct FormErrors {
+    /// The error in the password form.
     pub(super) password: Option<String>,
-    /// With the deletion's.
+    /// The error in the deletion form.
     pub(super) deletion: Option<String>,
 }
 
-/// `GET /app/account`.
+/// Handles `GET /app/account`: shows the account page.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    show(web, visit, 200, Wrong::default()).map(Reply::Now)
+    show(web, visit, 200, FormErrors::default()).map(Reply::Now)
 }
 
-/// The page, with what was wrong.
-pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: Wrong) -> Result<Response, WebError> {
+/// Returns the page with the errors of a form.
+pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: FormErrors) -> Result<Response, WebError> {
     let caller = visit.caller()?;
     let (account, plan) = (&caller.account, &caller.plan);
     let balance = web.parts.accounts.balance(caller)?;
@@ -91,6 +92,17 @@ pub(super) fn show(web: &Web, visit: Visit, status: u16, wrong: Wrong) -> Result
         frame: visit.frame,
     };
     Ok(render_as(status, &page))
+}
+
+/// Returns the page with status 429, after too many wrong passwords.
+pub(super) fn show_too_many(
+    web: &Web,
+    visit: Visit,
+    wait: Duration,
+    wrong: FormErrors,
+) -> Result<Response, WebError> {
+    let page = show(web, visit, 429, wrong)?;
+    Ok(page.with_header("Retry-After", whole_secs(wait).to_string()))
 }
 
 fn row(session: &Session, is_this: bool) -> Row {

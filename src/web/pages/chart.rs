@@ -1,4 +1,5 @@
-//! Credits by billing cycle, as bars: the SVG's figures are worked out here, so that no style is inline.
+//! The chart of credits by billing cycle. The server calculates the coordinates of the SVG, so that no inline
+//! style is needed.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +9,22 @@ use crate::account::credits::Cycle;
 use crate::account::records::CycleUse;
 use crate::web::show::Moment;
 
-/// Cycles that are shown: a year.
+/// The number of cycles in the chart: a year.
 const MOST_CYCLES: usize = 12;
-/// The drawing's size, in its own units.
+/// The size of the drawing, in its own units.
 const WIDTH: u64 = 480;
 const HEIGHT: u64 = 120;
-/// What each bar leaves free beside it.
+/// The gap beside each bar, in units of the drawing.
 const GAP: u64 = 8;
 
-/// The drawing: as many bars as cycles, oldest first.
+/// The drawing: one bar for each cycle, oldest first.
 pub(super) struct Chart {
     pub(super) bars: Vec<Bar>,
     pub(super) width: u64,
     pub(super) height: u64,
 }
 
-/// A cycle.
+/// The bar of a cycle.
 pub(super) struct Bar {
     pub(super) start: Moment,
     pub(super) end: Moment,
@@ -36,8 +37,8 @@ pub(super) struct Bar {
 }
 
 impl Chart {
-    /// The cycles of an account up to `now`, with what was used in each. The highest bar is what a cycle has, or the most
-    /// that was used.
+    /// Creates the chart of the cycles of an account up to `now`, with the credits used in each. The scale
+    /// ends at the credits of a cycle, or at the highest use.
     pub(super) fn new(anchor: Timestamp, now: Timestamp, uses: &[CycleUse], allowed: Option<u64>) -> Self {
         let used: BTreeMap<Timestamp, u64> =
             uses.iter().map(|cycle| (cycle.cycle_start, cycle.used)).collect();
@@ -62,13 +63,13 @@ impl Chart {
     }
 }
 
-/// Whatever was used is seen.
+/// Returns the height of a bar. It is at least 1 if any credit was used.
 fn height_of(used: u64, most: u64) -> u64 {
     let height = u128::from(used) * u128::from(HEIGHT) / u128::from(most);
     u64::try_from(height).unwrap_or(HEIGHT).max(if used > 0 { 2 } else { 0 })
 }
 
-/// The last ones, oldest first.
+/// Returns the last cycles, oldest first.
 fn cycles(anchor: Timestamp, now: Timestamp) -> Vec<Cycle> {
     let mut cycles = vec![Cycle::at(anchor, now)];
     while let Some(oldest) = cycles.last()
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_as_high_as_what_was_used_of_what_there_was() {
+    fn bars_have_the_height_of_the_used_share() {
         let (anchor, now) = (at("2026-01-31T00:00:00Z"), at("2026-03-15T00:00:00Z"));
         let used = |start, used| CycleUse { cycle_start: at(start), used };
         let uses = [used("2026-01-31T00:00:00Z", 50), used("2026-02-28T00:00:00Z", 1)];
@@ -99,13 +100,13 @@ mod tests {
         let bars: Vec<_> =
             chart.bars.iter().map(|bar| (bar.used, bar.height, bar.y, bar.is_present)).collect();
         assert_eq!(bars, [(50, 60, 60, false), (1, 2, 118, true)]);
-        // More than the present plan has was used once.
+        // An account can have used more credits than its current plan has.
         assert_eq!(Chart::new(anchor, now, &uses, Some(10)).bars[0].height, HEIGHT);
         assert_eq!(Chart::new(anchor, now, &[], None).bars[1].height, 0);
     }
 
     #[test]
-    fn a_year_is_shown_and_fits() {
+    fn a_year_of_cycles_fits_into_the_chart() {
         let chart = Chart::new(at("2020-01-01T00:00:00Z"), at("2026-06-15T00:00:00Z"), &[], Some(5));
         assert_eq!(chart.bars.len(), MOST_CYCLES);
         assert!(chart.bars.iter().all(|bar| bar.x + bar.width <= WIDTH));

@@ -1,4 +1,4 @@
-//! The history: all searches of an account, newest first, filtered.
+//! The history: all searches of an account, newest first, with filters.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::web::frame::{Frame, render};
 use crate::web::service::Web;
 use crate::web::visit::{Form, Visit};
 
-/// Searches of a page.
+/// The number of searches on a page.
 const PAGE: usize = 50;
-/// The most characters of a text that is looked for.
+/// The longest text to search for, in characters.
 const TEXT_CHARS: usize = 200;
 
 #[derive(Template)]
@@ -31,7 +31,7 @@ struct Page {
     next_page: Option<String>,
 }
 
-/// What the reader looks for. Whatever makes no sense in an address is left out, as if it had not been there.
+/// The filters in an address. Invalid ones are ignored.
 #[derive(Debug, Default)]
 struct Filter {
     text: String,
@@ -40,14 +40,14 @@ struct Filter {
     before: Option<Cursor>,
 }
 
-/// `GET /app/searches`.
+/// Handles `GET /app/searches`: shows the history.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let filter = Filter::read(&visit.query());
     let account = visit.caller()?.account.id;
-    let found = web.parts.runs.page(account, &filter.list_filter(), PAGE)?;
+    let found = web.parts.runs.reader.page(account, &filter.list_filter(), PAGE)?;
     let now = web.parts.clock.now();
     let address =
         |before: Option<Cursor>| format!("{}/app/searches{}", visit.frame.root, filter.query(before));
@@ -75,7 +75,7 @@ impl Filter {
         }
     }
 
-    /// As the query of an address; empty, or with a question mark.
+    /// Returns the filter as a query string, empty or beginning with a question mark.
     fn query(&self, before: Option<Cursor>) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         let parts = [
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_reads_as_it_was_written_and_nonsense_is_left_out() {
+    fn an_address_parses_to_its_filter_and_invalid_parameters_are_ignored() {
         let read = |text: &str| Filter::read(&Form::parse(text.as_bytes()));
         let filter = read("text=%20a%26b%00&type=email&status=running");
         assert_eq!(filter.query(None), "?text=a%26b&type=email&status=running");

@@ -1,4 +1,4 @@
-//! API keys: make, list, revoke.
+//! The pages for API keys: create, list, revoke.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::Visit;
 
-/// Keys in force that an account has at most: more than anybody tells apart.
+/// The maximum number of active keys of an account.
 const MOST_KEYS: usize = 100;
 
 #[derive(Template)]
@@ -23,12 +23,12 @@ const MOST_KEYS: usize = 100;
 struct Page {
     frame: Frame,
     plan: String,
-    /// Whether keys of this plan work.
+    /// Whether the plan includes API access.
     has_api: bool,
-    /// The plans that have it.
+    /// The plans that include API access.
     plans_with_api: String,
     keys: Vec<Row>,
-    /// The key that was just made: this is the only time that it is shown.
+    /// The key that was just created. It is shown only this once.
     made: Option<Made>,
     label: String,
     wrong: Option<&'static str>,
@@ -37,7 +37,7 @@ struct Page {
 struct Row {
     id: String,
     label: String,
-    /// What can be shown of the key.
+    /// The visible part of the key.
     shown: String,
     created: Moment,
     last_used: Option<Moment>,
@@ -69,30 +69,31 @@ impl From<&KeyRecord> for Row {
     }
 }
 
-/// `GET /app/keys`.
+/// Handles `GET /app/keys`: shows the keys.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     show(web, visit, 200, None, None).map(Reply::Now)
 }
 
-/// `POST /app/keys`: `label`. Shows the key, once.
+/// Handles `POST /app/keys` with `label`: creates a key and shows it once.
 ///
 /// # Errors
-/// 403 on a plan without API access, 503. A label that is not taken is named in the form.
+/// Returns 403 on a plan without API access, 503 if the store is unavailable. The form shows the error of an
+/// invalid label.
 pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let caller = visit.caller()?;
     if !caller.plan.api {
         return Err(WebError::not_allowed(format!(
-            "API access is not part of the plan {}. These plans have it: {}.",
+            "The plan {} does not include API access. These plans include it: {}.",
             caller.plan.name,
             plans_with_api(web)
         )));
     }
     let in_force = web.parts.accounts.keys(Some(caller.account.id))?;
     if in_force.iter().filter(|key| key.revoked_at.is_none()).count() >= MOST_KEYS {
-        let wrong = "You have 100 keys. Revoke one that is not used any more.";
+        let wrong = "You have 100 keys. Revoke one that you no longer use.";
         return show(web, visit, 422, None, Some(wrong)).map(Reply::Now);
     }
     let label = visit.form().get("label").to_owned();
@@ -126,7 +127,7 @@ fn show(
 ) -> Result<Response, WebError> {
     let caller = visit.caller()?;
     let mut keys = web.parts.accounts.keys(Some(caller.account.id))?;
-    // Those in force first, the newest at the top.
+    // Active keys first, the newest at the top.
     keys.reverse();
     keys.sort_by_key(|key| key.revoked_at.is_some());
     let page = Page {
@@ -146,23 +147,23 @@ fn plans_with_api(web: &Web) -> String {
     web.parts.accounts.plans().names_where(|plan| plan.api).join(", ")
 }
 
-/// `GET /app/keys/{id}/revoke`: asks whether that is meant.
+/// Handles `GET /app/keys/{id}/revoke`: asks for confirmation.
 ///
 /// # Errors
-/// 404 for a key that is not this account's or is revoked; 503.
+/// Returns 404 for a revoked key or a key of another account, 503 if the store is unavailable.
 pub(in crate::web) fn confirm_revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let key = Row::from(&own_key(web, &visit)?);
     Ok(Reply::Now(render_as(200, &RevokePage { frame: visit.frame, key })))
 }
 
-/// `POST /app/keys/{id}/revoke`.
+/// Handles `POST /app/keys/{id}/revoke`: revokes the key.
 ///
 /// # Errors
-/// As [`confirm_revoke`].
+/// Returns the same errors as [`confirm_revoke`].
 pub(in crate::web) fn revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let key = own_key(web, &visit)?;
     web.parts.accounts.revoke_key(key.id, &visit.origin()?)?;
-    Ok(Reply::Now(web.redirect_saying("/app/keys", Notice::KeyRevoked)))
+    Ok(Reply::Now(web.redirect_with_notice("/app/keys", Notice::KeyRevoked)))
 }
 
 fn own_key(web: &Web, visit: &Visit) -> Result<KeyRecord, WebError> {

@@ -1,6 +1,7 @@
-//! Handlers, by page.
+//! The handlers of pages.
 
 pub(super) mod account;
+pub(super) mod asset;
 pub(super) mod chart;
 pub(super) mod data;
 pub(super) mod history;

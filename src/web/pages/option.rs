@@ -1,6 +1,6 @@
-//! A choice of a form.
+//! The options of a select field.
 
-/// One of several.
+/// An option of a select field.
 #[derive(Debug, Clone)]
 pub(super) struct FormOption {
     pub(super) value: &'static str,

@@ -1,4 +1,4 @@
-//! A run in a table.
+//! A run as a row of a table.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::modules::query::SearchType;
 use crate::runs::run::{RunSummary, Status};
 use crate::web::show::{Moment, ago};
 
-/// What a table shows of a run, and its own page's head too.
+/// The data of a run in a table, and in the header of its own page.
 #[derive(Debug, Clone)]
 pub(super) struct RunRow {
     pub(super) id: RunId,
@@ -17,7 +17,7 @@ pub(super) struct RunRow {
     pub(super) premium: bool,
     pub(super) simulated: bool,
     pub(super) status: &'static str,
-    /// The class of the status' badge.
+    /// The CSS class of the status badge.
     pub(super) tone: &'static str,
     pub(super) is_running: bool,
     pub(super) results: u32,
@@ -48,7 +48,7 @@ impl RunRow {
     }
 }
 
-/// A type, for people.
+/// Returns the name of a type as it is shown.
 pub(super) fn kind(search_type: SearchType) -> &'static str {
     match search_type {
         SearchType::Domain => "Domain",

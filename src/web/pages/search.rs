@@ -6,22 +6,22 @@ use askama::Template;
 use log::warn;
 
 use super::run_row::RunRow;
-use super::search_form::{SearchForm, Trouble};
+use super::search_form::{Refusal, SearchForm};
 use crate::account::credits::{Balance, PREMIUM_COST, STANDARD_COST};
-use crate::account::rate_limit::{Policy, Uncounted};
+use crate::account::rate_limit::{Policy, RateLimitError};
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response};
 use crate::modules::query::Query;
 use crate::runs::journal::{Idempotency, ListFilter};
-use crate::runs::service::{Order, OrderError, Receipt, idempotency_valid_since};
+use crate::runs::service::{StartError, StartRequest, StartResult, idempotency_valid_since};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::Visit;
 
-/// Searches that the page shows below its form.
+/// The number of recent searches below the form.
 const RECENT: usize = 5;
 
 #[derive(Template)]
@@ -32,36 +32,36 @@ struct Page {
     premium: Premium,
     standard_cost: u64,
     premium_cost: u64,
-    /// Of the form as it stands.
+    /// The price of the search in the form.
     price: u64,
     credits: String,
     runs: Vec<RunRow>,
 }
 
-/// It is not known whether a search was taken: the same form, to be sent again.
+/// The page for a search whose start could not be confirmed. It offers the same form again.
 #[derive(Template)]
 #[template(path = "search-again.html", config = "src/web/askama.toml")]
-struct AgainPage {
+struct RetryPage {
     frame: Frame,
     form: SearchForm,
     request_id: String,
 }
 
-/// What is to be known of premium searches.
+/// Facts about premium searches.
 struct Premium {
     is_allowed: bool,
     is_available: bool,
-    /// Modules that a premium search asks beyond the others.
+    /// The number of modules that only premium searches use.
     modules: usize,
     plan: String,
-    /// Plans that have it.
+    /// The plans that include premium searches.
     plans: String,
 }
 
-/// `GET /app`: the form.
+/// Handles `GET /app`: shows the form.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let form = SearchForm::fresh();
     Ok(Reply::Now(show(web, visit, 200, form?)?))
@@ -71,7 +71,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
     let caller = visit.caller()?;
     let parts = &web.parts;
     let balance = parts.accounts.balance(caller)?;
-    let recent = parts.runs.page(caller.account.id, &ListFilter::default(), RECENT)?;
+    let recent = parts.runs.reader.page(caller.account.id, &ListFilter::default(), RECENT)?;
     let now = parts.clock.now();
     let page = Page {
         price: form.price(caller.plan.premium),
@@ -90,14 +90,14 @@ fn premium(web: &Web, caller: &Caller) -> Premium {
     let Web { parts, .. } = web;
     Premium {
         is_allowed: caller.plan.premium,
-        is_available: parts.runs.can_browse(),
-        modules: parts.runs.module_counts().premium,
+        is_available: parts.runs.starter.can_browse(),
+        modules: parts.runs.starter.module_counts().premium,
         plan: caller.plan.name.clone(),
         plans: parts.accounts.plans().names_where(|plan| plan.premium).join(", "),
     }
 }
 
-/// What is left, as a sentence.
+/// Returns a sentence about the remaining credits.
 fn credits(balance: &Balance) -> String {
     let (used, end) = (balance.used, Moment(balance.cycle.end).day());
     match (balance.allowed, balance.remaining()) {
@@ -107,25 +107,25 @@ fn credits(balance: &Balance) -> String {
     }
 }
 
-/// `POST /app/searches`: charges and starts a search, once for each form however often it is sent, and leads to its
-/// page. What stands in its way is said above the form, which keeps what was typed.
+/// Handles `POST /app/searches`: charges and starts a search, and redirects to its page. A form that is sent several
+/// times starts only one search. If the search is refused, the form shows the reason and keeps its input.
 ///
 /// # Errors
-/// 401, 503.
+/// Returns 401 without a session, 503 if the store is unavailable.
 pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, WebError> {
     let form = SearchForm::read(&visit.form());
-    match order(web, &visit, &form)? {
-        Err(Trouble { is_in_doubt: true, status, retry_after, .. }) => {
+    match start_run(web, &visit, &form)? {
+        Err(Refusal { is_unconfirmed: true, status, retry_after, .. }) => {
             let request_id = visit.request_id.as_str().to_owned();
-            let response = render_as(status, &AgainPage { frame: visit.frame, form, request_id });
+            let response = render_as(status, &RetryPage { frame: visit.frame, form, request_id });
             Ok(Reply::Now(response.with_header("Retry-After", retry_after.unwrap_or(1).to_string())))
         }
         Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
-        Err(trouble) => {
-            let (status, retry_after) = (trouble.status, trouble.retry_after);
-            // To the menu it is the search page.
+        Err(refusal) => {
+            let (status, retry_after) = (refusal.status, refusal.retry_after);
+            // In the menu, the current entry is the search page.
             visit.frame.here = "/app";
-            let mut response = show(web, visit, status, form.with(trouble)?)?;
+            let mut response = show(web, visit, status, form.with(refusal)?)?;
             if let Some(wait) = retry_after {
                 response = response.with_header("Retry-After", wait.to_string());
             }
@@ -134,24 +134,24 @@ pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, W
     }
 }
 
-/// In the order of the API: what is never searched first, then what the plan has, then what it costs.
-fn order(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId, Trouble>, WebError> {
+/// Checks the search in the same order as the API: suppression first, then the plan, then the credits.
+fn start_run(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId, Refusal>, WebError> {
     let (caller, parts) = (visit.caller()?, &web.parts);
-    if let Some(trouble) = count(web, caller)? {
-        return Ok(Err(trouble));
+    if let Some(refusal) = count(web, caller)? {
+        return Ok(Err(refusal));
     }
-    let Some(once) = form.once() else { return Ok(Err(Trouble::form_over())) };
+    let Some(once) = form.once() else { return Ok(Err(Refusal::form_incomplete())) };
     let query = match form.query() {
         Ok(query) => query,
-        Err(error) => return Ok(Err(Trouble::query(&error))),
+        Err(error) => return Ok(Err(Refusal::query(&error))),
     };
-    if parts.runs.is_suppressed(&query) {
-        return Ok(Err(Trouble::suppressed()));
+    if parts.runs.starter.is_suppressed(&query) {
+        return Ok(Err(Refusal::suppressed()));
     }
     let premium = form.asks_premium(&query);
     if premium && !caller.plan.premium {
         let plans = parts.accounts.plans().names_where(|plan| plan.premium);
-        return Ok(Err(Trouble::plan_required(&caller.plan.name, &plans)));
+        return Ok(Err(Refusal::plan_required(&caller.plan.name, &plans)));
     }
     let idempotency = Idempotency {
         key: once,
@@ -161,13 +161,13 @@ fn order(web: &Web, visit: &Visit, form: &SearchForm) -> Result<Result<RunId, Tr
     place(web, visit, form, query, idempotency)
 }
 
-/// Searches count for the account's limit whichever way they come.
-fn count(web: &Web, caller: &Caller) -> Result<Option<Trouble>, WebError> {
+/// Counts the search for the rate limit, which the API shares.
+fn count(web: &Web, caller: &Caller) -> Result<Option<Refusal>, WebError> {
     match web.parts.limiter.count(caller.account.id, &[Policy::Search], web.parts.clock.now()) {
         Ok(_) => Ok(None),
-        Err(Uncounted::UsedUp(standing)) => Ok(Some(Trouble::too_many(standing.reset_secs))),
-        Err(Uncounted::UnknownAccount) => Err(WebError::not_signed_in()),
-        Err(Uncounted::Storage(error)) => Err(error.into()),
+        Err(RateLimitError::UsedUp(state)) => Ok(Some(Refusal::too_many(state.reset_secs))),
+        Err(RateLimitError::UnknownAccount) => Err(WebError::not_signed_in()),
+        Err(RateLimitError::Storage(error)) => Err(error.into()),
     }
 }
 
@@ -177,35 +177,38 @@ fn place(
     form: &SearchForm,
     query: Query,
     idempotency: Idempotency,
-) -> Result<Result<RunId, Trouble>, WebError> {
+) -> Result<Result<RunId, Refusal>, WebError> {
     let (caller, parts) = (visit.caller()?, &web.parts);
     let premium = form.asks_premium(&query);
     let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
     let charge = parts.accounts.charge(caller, cost);
-    let order = Order {
+    let request = StartRequest {
         account: caller.account.id,
         query,
         premium,
         choice: form.choice(),
+        options: form.options(),
         charge,
         idempotency: Some(idempotency),
         origin: visit.origin()?,
     };
-    Ok(match parts.runs.start(order) {
-        Ok(Receipt::Started(run)) => Ok(run.id()),
-        Ok(Receipt::Repeated(id)) => Ok(id),
-        Ok(Receipt::Mismatch) => Err(Trouble::form_used()),
-        Ok(Receipt::UnknownAccount) => return Err(WebError::not_signed_in()),
-        Ok(Receipt::InsufficientCredits { used }) => Err(Trouble::insufficient_credits(&charge, used)),
-        Err(OrderError::Suppressed) => Err(Trouble::suppressed()),
-        Err(OrderError::Overloaded) => Err(Trouble::overloaded()),
-        Err(OrderError::Choice(error)) => Err(Trouble::choice(&error)),
-        Err(OrderError::NoBrowser) => Err(Trouble::no_browser()),
-        Err(OrderError::Storage(error)) if error.is_unavailable() => {
-            warn!(request_id = visit.request_id.as_str(); "it is not known whether a search was taken: {error}");
-            Err(Trouble::in_doubt())
+    Ok(match parts.runs.starter.start(request) {
+        Ok(StartResult::Started(run)) => Ok(run.id()),
+        Ok(StartResult::Queued(run)) => Ok(run.id),
+        Ok(StartResult::Repeated(id)) => Ok(id),
+        Ok(StartResult::Mismatch) => Err(Refusal::form_used()),
+        Ok(StartResult::UnknownAccount) => return Err(WebError::not_signed_in()),
+        Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(&charge, used)),
+        Err(StartError::Suppressed) => Err(Refusal::suppressed()),
+        Err(StartError::Overloaded) => Err(Refusal::overloaded()),
+        Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
+        Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
+        Err(StartError::NoBrowser) => Err(Refusal::no_browser()),
+        Err(StartError::Storage(error)) if error.is_unavailable() => {
+            warn!(request_id = visit.request_id.as_str(); "cannot confirm whether a search was started: {error}");
+            Err(Refusal::unconfirmed())
         }
-        Err(OrderError::Storage(error)) => return Err(error.into()),
+        Err(StartError::Storage(error)) => return Err(error.into()),
     })
 }
 
@@ -215,7 +218,7 @@ mod tests {
     use crate::account::credits::Cycle;
 
     #[test]
-    fn what_is_left_is_a_sentence() {
+    fn remaining_credits_are_a_sentence() {
         let cycle = Cycle {
             start: "2026-11-01T00:00:00Z".parse().unwrap(),
             end: "2026-12-01T00:00:00Z".parse().unwrap(),

@@ -1,4 +1,4 @@
-//! The search form: what was typed, and what stands in the way of a search.
+//! The search form: its input, and the obstacles to a search.
 
 use std::borrow::Cow;
 
@@ -9,41 +9,45 @@ use super::option::FormOption;
 use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::modules::catalog::{Choice, ChoiceError};
 use crate::modules::query::{Query, QueryError, SearchType};
+use crate::runs::run_options::{RunOptions, TimeBudget};
 use crate::web::error::WebError;
 use crate::web::show::Moment;
 use crate::web::visit::Form;
 
-/// What is put before the form's own word, so that it never is a key that the account's programs use.
-const ONCE: &str = "web-form:";
-/// Seconds after which a refused search may be tried again.
+/// The prefix of the form's token as an idempotency key, so that it never equals a key that a program of the account
+/// uses.
+const ONCE_PREFIX: &str = "web-form:";
+/// The time in seconds after which a refused search can be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
-/// The most characters of a name that a message repeats.
+/// The maximum number of characters of a name that a message repeats.
 const SHOWN_CHARS: usize = 300;
 
-/// The fields.
+/// The fields of the form.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SearchForm {
     pub(super) query: String,
-    /// `None`: it is recognized.
+    /// The type, or `None` to recognize it from the query.
     search_type: Option<SearchType>,
     pub(super) premium: bool,
     pub(super) nsfw: bool,
     pub(super) passive: bool,
-    /// Made anew for each form: what is sent twice is one search.
+    pub(super) patient: bool,
+    pub(super) time_budget: Option<TimeBudget>,
+    /// The form's token. Each form gets a new one, so that a form that is sent twice starts one search.
     pub(super) once: String,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) refusal: Option<Refusal>,
 }
 
 impl SearchForm {
-    /// An empty one.
+    /// Creates an empty form.
     ///
     /// # Errors
-    /// 500: the system gives no random numbers.
+    /// Returns 500 if the system gives no random numbers.
     pub(super) fn fresh() -> Result<Self, WebError> {
         Ok(Self { once: new_once()?, ..Self::default() })
     }
 
-    /// What was sent.
+    /// Reads the form that was sent.
     pub(super) fn read(form: &Form) -> Self {
         Self {
             query: form.get("query").to_owned(),
@@ -51,47 +55,48 @@ impl SearchForm {
             premium: form.is_checked("premium"),
             nsfw: form.is_checked("nsfw"),
             passive: form.is_checked("passive"),
+            patient: form.is_checked("patient"),
+            time_budget: form.get("time_budget").parse().ok().and_then(TimeBudget::from_secs),
             once: form.get("once").to_owned(),
-            trouble: None,
+            refusal: None,
         }
     }
 
-    /// The same, with what stood in the way. Unless another search is wanted by now it stays the same one: its first
-    /// sending may have been taken, whatever became of the answer.
+    /// Returns the form with the refusal. The form keeps its token unless that belongs to another search, because the
+    /// first attempt may have started a search although its answer was lost.
     ///
-    /// # Errors
-    /// 500: the system gives no random numbers.
-    pub(super) fn with(self, trouble: Trouble) -> Result<Self, WebError> {
-        let once = if trouble.is_of_form { new_once()? } else { self.once };
-        Ok(Self { once, trouble: Some(trouble), ..self })
+    /// Returns 500 if the system gives no random numbers.
+    pub(super) fn with(self, refusal: Refusal) -> Result<Self, WebError> {
+        let once = if refusal.is_of_form { new_once()? } else { self.once };
+        Ok(Self { once, refusal: Some(refusal), ..self })
     }
 
-    /// The form's word as an idempotency key. `None`: it is not one that we make.
+    /// Returns the token as an idempotency key, or `None` if the app did not create it.
     pub(super) fn once(&self) -> Option<String> {
         let is_ours = self.once.len() == 32 && self.once.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_ours.then(|| format!("{ONCE}{}", self.once))
+        is_ours.then(|| format!("{ONCE_PREFIX}{}", self.once))
     }
 
-    /// What is searched.
+    /// Returns the query.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the query is not valid.
     pub(super) fn query(&self) -> Result<Query, QueryError> {
         Query::parse(self.search_type.unwrap_or_else(|| SearchType::recognized(&self.query)), &self.query)
     }
 
-    /// Premium counts for usernames alone.
+    /// Returns whether the search is premium. Only usernames have premium searches.
     pub(super) fn asks_premium(&self, query: &Query) -> bool {
         self.premium && query.search_type() == SearchType::Username
     }
 
-    /// Credits that it costs as it stands, for an account that may have premium or not.
+    /// Returns the price of the search in credits for an account with or without premium.
     pub(super) fn price(&self, has_premium: bool) -> u64 {
         let is_of_a_name = self.search_type.is_none_or(|chosen| chosen == SearchType::Username);
         if self.premium && has_premium && is_of_a_name { PREMIUM_COST } else { STANDARD_COST }
     }
 
-    /// Of the type that was chosen.
+    /// Returns the name of the chosen type.
     pub(super) fn type_name(&self) -> &'static str {
         self.search_type.map_or("auto", SearchType::as_str)
     }
@@ -100,12 +105,18 @@ impl SearchForm {
         Choice { nsfw: self.nsfw, passive: self.passive, ..Choice::default() }
     }
 
-    /// SHA-256 of what the form asks for.
+    pub(super) fn options(&self) -> RunOptions {
+        RunOptions { patient: self.patient, time_budget: self.time_budget, ..RunOptions::default() }
+    }
+
+    /// Returns the SHA-256 of the search that the form describes.
     pub(super) fn fingerprint(&self, query: &Query) -> [u8; 32] {
         Sha256::new()
+            .chain_update(self.options().fingerprint())
             .chain_update([self.asks_premium(query), self.nsfw, self.passive].map(u8::from))
             .chain_update(query.search_type().as_str())
-            // No type's name holds a NUL: the query, which comes last, cannot pass for a part of it.
+            // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
+            // the choice.
             .chain_update([0])
             .chain_update(query.raw())
             .finalize()
@@ -114,7 +125,7 @@ impl SearchForm {
 
     pub(super) fn types(&self) -> Vec<FormOption> {
         let types = [
-            (None, "auto", "Recognise"),
+            (None, "auto", "Automatic"),
             (Some(SearchType::Username), "username", "Username"),
             (Some(SearchType::Email), "email", "Email"),
             (Some(SearchType::Domain), "domain", "Domain"),
@@ -122,41 +133,54 @@ impl SearchForm {
         types.map(|(kind, value, label)| FormOption::new(value, label, self.search_type == kind)).into()
     }
 
-    /// What is wrong with the query.
-    pub(super) fn wrong(&self) -> Option<&str> {
-        self.trouble.as_ref().filter(|trouble| trouble.is_of_query).map(|trouble| &*trouble.text)
+    /// Returns the time budgets that can be chosen.
+    pub(super) fn time_budgets(&self) -> Vec<FormOption> {
+        let chosen = self.time_budget.map(TimeBudget::secs);
+        let budgets = [
+            (None, "", "No limit of its own"),
+            (Some(5), "5", "5 seconds"),
+            (Some(10), "10", "10 seconds"),
+            (Some(20), "20", "20 seconds"),
+            (Some(60), "60", "1 minute"),
+        ];
+        budgets.map(|(secs, value, label)| FormOption::new(value, label, chosen == secs)).into()
     }
 
-    /// What else stands in the way.
-    pub(super) fn notice(&self) -> Option<&Trouble> {
-        self.trouble.as_ref().filter(|trouble| !trouble.is_of_query)
+    /// Returns the error in the query.
+    pub(super) fn wrong(&self) -> Option<&str> {
+        self.refusal.as_ref().filter(|refusal| refusal.is_of_query).map(|refusal| &*refusal.text)
+    }
+
+    /// Returns any other refusal.
+    pub(super) fn notice(&self) -> Option<&Refusal> {
+        self.refusal.as_ref().filter(|refusal| !refusal.is_of_query)
     }
 }
 
 fn new_once() -> Result<String, WebError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| WebError::internal(error.to_string()))?;
+    getrandom::fill(&mut bytes).map_err(WebError::internal)?;
     Ok(Uuid::from_bytes(bytes).simple().to_string())
 }
 
-/// Why a search was not started: nothing was charged, unless it is in doubt.
+/// The refusal of a search. Nothing was charged, unless the start could not be confirmed.
 #[derive(Debug, Clone)]
-pub(super) struct Trouble {
+pub(super) struct Refusal {
     pub(super) status: u16,
-    /// The class of its notice.
+    /// The CSS class of its notice.
     pub(super) tone: &'static str,
     pub(super) title: &'static str,
     pub(super) text: Cow<'static, str>,
-    /// Seconds.
+    /// The number of seconds to wait before a retry.
     pub(super) retry_after: Option<u64>,
     is_of_query: bool,
-    /// Its word is used up, or none: sent again, it is another search.
+    /// Whether the form's token is used or missing. The form then gets a new one.
     is_of_form: bool,
-    /// It may have been started all the same: nothing but the same form may be sent again.
-    pub(super) is_in_doubt: bool,
+    /// Whether the search may have started. Only the same form may then be sent again.
+    pub(super) is_unconfirmed: bool,
 }
 
-impl Trouble {
+impl Refusal {
     fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         let tone = if status >= 429 { "warn" } else { "bad" };
         Self {
@@ -167,13 +191,13 @@ impl Trouble {
             retry_after: None,
             is_of_query: false,
             is_of_form: false,
-            is_in_doubt: false,
+            is_unconfirmed: false,
         }
     }
 
-    pub(super) fn in_doubt() -> Self {
-        let trouble = Self::new(503, "Was it taken?", "The service lost touch with its database.");
-        Self { retry_after: Some(OVERLOADED_RETRY_SECS), is_in_doubt: true, ..trouble }
+    pub(super) fn unconfirmed() -> Self {
+        let refusal = Self::new(503, "Did it start?", "The service lost the connection to its database.");
+        Self { retry_after: Some(OVERLOADED_RETRY_SECS), is_unconfirmed: true, ..refusal }
     }
 
     pub(super) fn query(error: &QueryError) -> Self {
@@ -182,13 +206,13 @@ impl Trouble {
     }
 
     pub(super) fn suppressed() -> Self {
-        Self::new(403, "Not searched.", "This is never searched here. Nothing was charged.")
+        Self::new(403, "Not searched.", "This identifier is never searched here. Nothing was charged.")
     }
 
     pub(super) fn plan_required(plan: &str, plans: &[&str]) -> Self {
         let plans = plans.join(", ");
         let text = format!(
-            "Premium searches are not part of the {plan} plan, but of: {plans}. Nothing was charged; without premium \
+            "The {plan} plan does not include premium searches. These plans do: {plans}. Nothing was charged; without premium \
              it can be searched at once."
         );
         Self::new(403, "Another plan is needed.", text)
@@ -204,7 +228,7 @@ impl Trouble {
     }
 
     pub(super) fn overloaded() -> Self {
-        let text = "Too many searches wait already. Nothing was charged; try again in a few seconds.";
+        let text = "Too many searches are waiting. Nothing was charged; try again in a few seconds.";
         Self { retry_after: Some(OVERLOADED_RETRY_SECS), ..Self::new(503, "The service is busy.", text) }
     }
 
@@ -217,30 +241,30 @@ impl Trouble {
     }
 
     pub(super) fn no_browser() -> Self {
-        let text = "No browser answers, which premium searches need. Nothing was charged; without premium it can be \
+        let text = "Premium searches need a browser, and none answers. Nothing was charged; without premium it can be \
                     searched at once.";
         Self::new(503, "Premium is not available right now.", text)
     }
 
     pub(super) fn choice(error: &ChoiceError) -> Self {
         let text: String = error.to_string().chars().take(SHOWN_CHARS).collect();
-        Self::new(400, "This cannot be searched so.", format!("{}.", sentence(&text)))
+        Self::new(400, "Invalid choice of sites.", format!("{}.", sentence(&text)))
     }
 
-    /// The same form was sent with something else in it.
+    /// Returns the refusal that the form was already used for another search.
     pub(super) fn form_used() -> Self {
         let text = "This form has started another search already, which is in your history. Press Search again to \
                     start this one too.";
         Self { is_of_form: true, ..Self::new(409, "Not started yet.", text) }
     }
 
-    pub(super) fn form_over() -> Self {
-        let text = "The form was not whole. Nothing was charged; press Search again.";
+    pub(super) fn form_incomplete() -> Self {
+        let text = "The form was incomplete. Nothing was charged; press Search again.";
         Self { is_of_form: true, ..Self::new(400, "Not started yet.", text) }
     }
 }
 
-/// With a capital at its beginning.
+/// Returns the text with a capital letter at its beginning.
 fn sentence(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
@@ -267,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_form_means_the_same_and_another_does_not() {
+    fn the_same_form_has_the_same_idempotency_key() {
         let print = |text: &str| {
             let form = sent(text);
             form.fingerprint(&form.query().unwrap())
@@ -278,6 +302,8 @@ mod tests {
             "query=octocat&premium=yes",
             "query=octocat&nsfw=yes",
             "query=octocat&passive=yes",
+            "query=octocat&patient=yes",
+            "query=octocat&time_budget=10",
             "query=Octocat",
         ] {
             assert_ne!(usual, print(other), "{other}");
@@ -287,18 +313,18 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_is_refused_stays_the_same_search_unless_its_word_is_used_up() {
+    fn a_refused_form_keeps_its_token_unless_it_is_used_up() {
         let form = SearchForm::fresh().unwrap();
-        for trouble in [Trouble::too_many(5), Trouble::overloaded(), Trouble::no_browser()] {
-            assert_eq!(form.clone().with(trouble).unwrap().once, form.once);
+        for refusal in [Refusal::too_many(5), Refusal::overloaded(), Refusal::no_browser()] {
+            assert_eq!(form.clone().with(refusal).unwrap().once, form.once);
         }
-        for trouble in [Trouble::form_used(), Trouble::form_over()] {
-            assert_ne!(form.clone().with(trouble).unwrap().once, form.once);
+        for refusal in [Refusal::form_used(), Refusal::form_incomplete()] {
+            assert_ne!(form.clone().with(refusal).unwrap().once, form.once);
         }
     }
 
     #[test]
-    fn only_a_word_of_ours_makes_a_form_one_search() {
+    fn only_a_token_of_the_server_is_an_idempotency_key() {
         let fresh = SearchForm::fresh().unwrap();
         assert_eq!(fresh.once().unwrap(), format!("web-form:{}", fresh.once));
         for bad in ["", "x", &"g".repeat(32), &"a".repeat(33)] {

@@ -1,8 +1,8 @@
-//! The account's password and sessions.
+//! The password and the sessions of an account.
 
 use std::sync::Arc;
 
-use super::account::{Wrong, show};
+use super::account::{FormErrors, show, show_too_many};
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::Password;
 use crate::base::ids::SessionId;
@@ -12,10 +12,12 @@ use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// `POST /app/account/password`: `old`, `password`, `again`. All other sessions end.
+/// Handles `POST /app/account/password` with `old`, `password` and `again`: changes the password. All other sessions
+/// end.
 ///
 /// # Errors
-/// 503. What is wrong with the form is said in it.
+/// Returns 503 if the store is unavailable. The form itself shows other errors, with 422, or 429 after too
+/// many wrong passwords.
 pub(in crate::web) fn change_password(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, try_change))
 }
@@ -29,32 +31,37 @@ fn try_change(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let account = &visit.caller()?.account;
     match web.parts.sign_ins.change_password(account, &old, &new, &visit.place()) {
         Ok(opened) => {
-            let response = web.redirect_saying("/app/account", Notice::PasswordChanged);
+            let response = web.redirect_with_notice("/app/account", Notice::PasswordChanged);
             Ok(Reply::Now(web.with_session(response, &opened)))
         }
-        Err(SignInError::Wrong) => refuse(web, visit, "The present password is wrong.".to_owned()),
+        Err(SignInError::Wrong) => refuse(web, visit, "The current password is wrong.".to_owned()),
         Err(SignInError::Weak(why)) => refuse(web, visit, why.to_string()),
-        Err(SignInError::TooMany(wait)) => refuse(web, visit, too_many(wait)),
+        Err(SignInError::TooMany(wait)) => {
+            let wrong = FormErrors { password: Some(too_many(wait)), ..FormErrors::default() };
+            show_too_many(web, visit, wait, wrong).map(Reply::Now)
+        }
         Err(error) => Err(error.into()),
     }
 }
 
 fn refuse(web: &Web, visit: Visit, why: String) -> Result<Reply, WebError> {
-    let wrong = Wrong { password: Some(why), ..Wrong::default() };
+    let wrong = FormErrors { password: Some(why), ..FormErrors::default() };
     show(web, visit, 422, wrong).map(Reply::Now)
 }
 
-/// `POST /app/account/sessions/{id}/revoke`: signs a browser out; this one too.
+/// Handles `POST /app/account/sessions/{id}/revoke`: ends a session, which may be the current one.
 ///
 /// # Errors
-/// 404 for a session that is not this account's, or has ended; 503.
+/// Returns 404 for a session that has ended or belongs to another account, 503 if the store is unavailable.
 pub(in crate::web) fn end_session(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let id: Option<SessionId> = visit.segment().and_then(|id| id.parse().ok());
     let id = id.ok_or_else(WebError::no_such_page)?;
     let session = visit.session()?;
     web.parts.sign_ins.end(session.account, id, &visit.origin()?)?;
     if id == session.id {
-        return Ok(Reply::Now(web.without_session(web.redirect_saying("/app/sign-in", Notice::SignedOut))));
+        return Ok(Reply::Now(
+            web.without_session(web.redirect_with_notice("/app/sign-in", Notice::SignedOut)),
+        ));
     }
-    Ok(Reply::Now(web.redirect_saying("/app/account", Notice::SessionEnded)))
+    Ok(Reply::Now(web.redirect_with_notice("/app/account", Notice::SessionEnded)))
 }

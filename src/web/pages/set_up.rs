@@ -1,4 +1,4 @@
-//! The page behind a set-up link: a password, and its owner is signed in.
+//! The page of a set-up link, where the owner chooses a password and is signed in.
 
 use std::sync::Arc;
 
@@ -18,26 +18,26 @@ use crate::web::visit::Visit;
 #[template(path = "set-up.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    /// The link's token, which is the form's address.
+    /// The token of the link, which is part of the form's address.
     token: String,
     email: String,
     least_chars: usize,
     wrong: Option<String>,
 }
 
-/// `GET /app/set-up/{token}`: whose password it sets, and the form. The link is not used up by looking at it.
+/// Handles `GET /app/set-up/{token}`: shows the account and the form. Viewing the page does not use up the link.
 ///
 /// # Errors
-/// 404 for a link that is over.
+/// Returns 404 for an invalid link.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let token = token_of(&visit)?;
     show(web, visit.frame, &token, 200, None).map(Reply::Now)
 }
 
-/// `POST /app/set-up/{token}`: `password`, `again`.
+/// Handles `POST /app/set-up/{token}` with `password` and `again`: sets the password and signs in.
 ///
 /// # Errors
-/// As [`page`], and 503.
+/// Returns the same errors as [`page`], and 503 if the store is unavailable.
 pub(in crate::web) fn set_up(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, try_it))
 }
@@ -50,13 +50,13 @@ fn try_it(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     }
     match web.parts.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.place()) {
         Ok(opened) => {
-            let response = web.redirect_saying("/app", Notice::PasswordSet);
+            let response = web.redirect_with_notice("/app", Notice::PasswordSet);
             Ok(Reply::Now(web.with_session(response, &opened)))
         }
         Err(SignInError::Weak(why)) => {
             show(web, visit.frame, &token, 422, Some(why.to_string())).map(Reply::Now)
         }
-        Err(error) => Err(or_over(error)),
+        Err(error) => Err(link_error(error)),
     }
 }
 
@@ -67,22 +67,22 @@ fn show(
     status: u16,
     wrong: Option<String>,
 ) -> Result<Response, WebError> {
-    let account = web.parts.sign_ins.link_account(token).map_err(or_over)?;
+    let account = web.parts.sign_ins.link_account(token).map_err(link_error)?;
     let token = token.expose().to_owned();
     let page = Page { frame, token, email: account.email, least_chars: LEAST_CHARS, wrong };
     Ok(render_as(status, &page))
 }
 
 fn token_of(visit: &Visit) -> Result<Token, WebError> {
-    visit.segment().and_then(Token::parse).ok_or_else(|| or_over(SignInError::LinkOver))
+    visit.segment().and_then(Token::parse).ok_or_else(|| link_error(SignInError::LinkOver))
 }
 
-fn or_over(error: SignInError) -> WebError {
+fn link_error(error: SignInError) -> WebError {
     match error {
         SignInError::LinkOver => {
-            let text = "It was used already, a newer one was made, or it is older than three days. \
+            let text = "It was already used, replaced by a newer one, or is older than three days. \
                         Ask whoever runs this service for a new one.";
-            WebError::new(404, "This link is not good any more", text)
+            WebError::new(404, "This link is no longer valid", text)
         }
         error => error.into(),
     }

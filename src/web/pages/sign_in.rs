@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! The pages for signing in and out.
 
 use std::sync::Arc;
 
@@ -14,26 +14,26 @@ use crate::web::notice::Notice;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// The longest way back that is taken along.
+/// The longest return address in bytes.
 const NEXT_BYTES: usize = 512;
 
 #[derive(Template)]
 #[template(path = "sign-in.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    /// Where to go then.
+    /// The address to return to after signing in.
     next: String,
     email: String,
-    /// Why it did not work.
+    /// The error of the last attempt.
     wrong: Option<String>,
 }
 
-/// `GET /app/sign-in`: the form; for whoever is signed in, the app.
+/// Handles `GET /app/sign-in`: shows the form. Redirects to the app if the browser is signed in.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let next = way_back(visit.query().get("next")).to_owned();
+    let next = return_path(visit.query().get("next")).to_owned();
     if visit.signed_in.is_some() {
         return Ok(Reply::Now(web.redirect(&next)));
     }
@@ -41,29 +41,30 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     Ok(Reply::Now(render(&page)))
 }
 
-/// `POST /app/sign-in`: `email`, `password`, `next`.
+/// Handles `POST /app/sign-in` with `email`, `password` and `next`: signs in.
 ///
 /// # Errors
-/// 503. Whatever is wrong with what was typed is said in the form, in the same words for all.
+/// Returns 503 if the store is unavailable. The form shows all other errors with the same text, so that it
+/// does not reveal which accounts exist.
 pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, try_it))
 }
 
 fn try_it(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let form = visit.form();
-    let next = way_back(form.get("next"));
+    let next = return_path(form.get("next"));
     let password = Password::new(form.get("password"));
     match web.parts.sign_ins.sign_in(form.get("email"), &password, &visit.place()) {
         Ok(opened) => Ok(Reply::Now(web.with_session(web.redirect(next), &opened))),
         Err(error @ (SignInError::Wrong | SignInError::TooMany(_))) => {
-            info!(request_id = visit.request_id.as_str(); "a sign-in was refused: {error}");
+            info!(request_id = visit.request_id.as_str(); "sign-in refused: {error}");
             Ok(refused(visit.frame, form.get("email"), next, &error))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// The form again, with what was typed but the password.
+/// Returns the form with its input except the password.
 fn refused(frame: Frame, email: &str, next: &str, error: &SignInError) -> Reply {
     let (status, wait, text) = match error {
         SignInError::TooMany(wait) => (429, Some(*wait), too_many(*wait)),
@@ -77,22 +78,23 @@ fn refused(frame: Frame, email: &str, next: &str, error: &SignInError) -> Reply 
     })
 }
 
-/// `POST /app/sign-out`: ends the session.
+/// Handles `POST /app/sign-out`: ends the session.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn sign_out(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let session = visit.session()?;
     match web.parts.sign_ins.end(session.account, session.id, &visit.origin()?) {
-        // It was ended elsewhere a moment ago.
+        // Another request has just ended the session.
         Ok(()) | Err(SignInError::UnknownSession) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(Reply::Now(web.without_session(web.redirect_saying("/app/sign-in", Notice::SignedOut))))
+    Ok(Reply::Now(web.without_session(web.redirect_with_notice("/app/sign-in", Notice::SignedOut))))
 }
 
-/// A page of the app, or its first: nobody is sent elsewhere.
-fn way_back(next: &str) -> &str {
+/// Returns `next` if it is a page of the app, else the start page, so that no link can redirect to another
+/// site.
+fn return_path(next: &str) -> &str {
     let is_ours = next == "/app" || next.starts_with("/app/") || next.starts_with("/app?");
     let is_plain =
         next.len() <= NEXT_BYTES && next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_elsewhere() {
+    fn only_pages_of_the_app_are_return_paths() {
         for (next, want) in [
             ("/app/keys", "/app/keys"),
             ("/app?type=email", "/app?type=email"),
@@ -117,7 +119,7 @@ mod tests {
             ("/app/\r\nSet-Cookie: a=b", "/app"),
             ("", "/app"),
         ] {
-            assert_eq!(way_back(next), want, "{next:?}");
+            assert_eq!(return_path(next), want, "{next:?}");
         }
     }
 }

@@ -1,5 +1,7 @@
-//! The document itself: valid, as committed, the same from the server and from the command.
+//! The document itself: it is valid, equal to the committed file, and the same from the server and the
+//! command.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{DOCUMENT, operations, resolve};
@@ -34,7 +36,7 @@ fn the_document_is_valid_openapi_3_1() {
     assert!(!validated("broken.json", &broken).0, "the validator finds nothing");
 }
 
-/// Each change of the contract shows in the review. To write the file anew:
+/// Each change of the document appears in a review. To rewrite the file:
 /// `SIGHTLINE_TEST_UPDATE=1 cargo test --test main openapi`.
 #[test]
 fn the_document_is_the_committed_one() {
@@ -49,7 +51,7 @@ fn the_document_is_the_committed_one() {
         let show =
             |text: &str| text.lines().skip(line.saturating_sub(6)).take(12).collect::<Vec<_>>().join("\n");
         panic!(
-            "the contract has changed from line {}; to write it anew: SIGHTLINE_TEST_UPDATE=1 cargo test --test main \
+            "the document has changed from line {}; to rewrite it: SIGHTLINE_TEST_UPDATE=1 cargo test --test main \
              openapi\n--- committed\n{}\n--- now\n{}",
             line + 1,
             show(&committed),
@@ -99,7 +101,7 @@ fn the_document_is_cached_and_compressed() {
     assert_eq!((head.status, head.header("etag")), (200, Some(tag.as_str())));
 }
 
-/// Each example of a member that a search may have, all of them together: a reader who copies them has a search.
+/// Combines all examples of the members of a search into one valid search.
 #[test]
 fn the_examples_of_a_search_begin_one() {
     let server = Setup::new().start();
@@ -116,7 +118,44 @@ fn the_examples_of_a_search_begin_one() {
     }
 }
 
-/// Every schema and field, parameter, header and answer says what it is; fields and parameters show an example.
+/// Asserts that every component is referenced.
+#[test]
+fn every_component_is_used_and_the_document_says_whose_it_is() {
+    let mut used = BTreeSet::new();
+    collect_references(&DOCUMENT, &mut used);
+    for (kind, components) in DOCUMENT["components"].as_object().unwrap() {
+        for name in components.as_object().unwrap().keys() {
+            assert!(used.contains(&format!("#/components/{kind}/{name}")), "nothing refers to {kind}/{name}");
+        }
+    }
+    let info = &DOCUMENT["info"];
+    assert_eq!(info["license"]["identifier"], env!("CARGO_PKG_LICENSE"));
+    assert!(info["license"]["url"].is_null(), "OpenAPI 3.1: an identifier or an address");
+    assert_eq!(info["contact"]["url"], super::BASE_URL);
+    assert!(info["contact"]["name"].is_string() && info["license"]["name"].is_string(), "{info}");
+}
+
+/// Collects the targets of all references: `$ref`, values of discriminators, security schemes.
+fn collect_references(value: &Value, used: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            used.extend(members.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            let mapped =
+                value["discriminator"]["mapping"].as_object().into_iter().flat_map(|map| map.values());
+            used.extend(mapped.filter_map(Value::as_str).map(str::to_owned));
+            let schemes = members.get("security").and_then(Value::as_array).into_iter().flatten();
+            for name in schemes.filter_map(Value::as_object).flat_map(|scheme| scheme.keys()) {
+                used.insert(format!("#/components/securitySchemes/{name}"));
+            }
+            members.values().for_each(|member| collect_references(member, used));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, used)),
+        _ => {}
+    }
+}
+
+/// Every schema, field, parameter, header and answer has a description; fields and parameters have an
+/// example.
 #[test]
 fn everything_has_a_description_and_an_example() {
     let mut missing = Vec::new();

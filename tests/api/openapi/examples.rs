@@ -1,11 +1,11 @@
-//! Every example of the document is one of what it stands beside.
+//! Every example of the document matches the schema beside it.
 
 use serde_json::Value;
 
 use super::DOCUMENT;
 use super::schemas::Schemas;
 
-/// Each example: where the schema is that it belongs to, and its value.
+/// Returns each example with the address of its schema.
 fn examples() -> Vec<(String, &'static Value)> {
     let mut found = Vec::new();
     collect(&DOCUMENT, "", &mut found);
@@ -13,7 +13,7 @@ fn examples() -> Vec<(String, &'static Value)> {
 }
 
 fn collect(value: &'static Value, pointer: &str, found: &mut Vec<(String, &'static Value)>) {
-    // What is an example itself holds none.
+    // Examples contain no further examples.
     let is_example = |name: &str| matches!(name, "example" | "examples" | "enum" | "default" | "const");
     match value {
         Value::Object(members) => {
@@ -38,7 +38,8 @@ fn collect(value: &'static Value, pointer: &str, found: &mut Vec<(String, &'stat
     }
 }
 
-/// The examples that an object has: a schema's list, or the named ones of a media type, a parameter or a header.
+/// Returns the examples of an object: the list of a schema, or the named ones of a media type, a parameter or
+/// a header.
 fn beside(value: &'static Value) -> Vec<&'static Value> {
     let mut found: Vec<&Value> = match &value["examples"] {
         Value::Array(examples) => examples.iter().collect(),
@@ -63,7 +64,7 @@ fn every_example_is_what_its_schema_says() {
     for (pointer, example) in &examples {
         schemas.check(pointer, example);
     }
-    // One of each error in both forms, those of the request's body, and of most members.
+    // One of each error in both formats, those of the request body, and most members.
     let of = |part: &str| examples.iter().filter(|(pointer, _)| pointer.contains(part)).count();
     let seen = [
         of("application~1problem+json"),

@@ -1,4 +1,4 @@
-//! `/openapi.json`, held against what is served, both ways.
+//! `/openapi.json` compared with the served API, in both directions.
 
 mod document;
 mod examples;
@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use crate::support::server::{Answer, Server};
 
-/// The address that the document is made for where it does not matter.
+/// The address in the document, where it does not matter.
 const BASE_URL: &str = "http://127.0.0.1:8080";
 
 /// The document.
 static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::to_value(sightline::api::openapi::document(BASE_URL)).unwrap());
 
-/// What a reference within the document leads to.
+/// Returns the target of a reference within the document.
 fn resolve(value: &Value) -> &Value {
     match value["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.strip_prefix('#').unwrap()).expect(reference),
@@ -29,7 +29,7 @@ fn resolve(value: &Value) -> &Value {
     }
 }
 
-/// Each operation: path, method in lower case, and its description.
+/// Returns each operation: path, method in lower case, description.
 fn operations() -> impl Iterator<Item = (&'static str, &'static str, &'static Value)> {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     paths.iter().flat_map(|(path, item)| {

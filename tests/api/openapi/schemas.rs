@@ -1,6 +1,6 @@
-//! Values held against the document's schemas, closed: a member that is not documented is a mistake.
+//! Compares values with the closed schemas of the document: an undocumented member is a mistake.
 //!
-//! The document itself leaves objects open, since members may be added; here each object is what it is said to be.
+//! The document leaves objects open, since members may be added. Here each object is closed.
 
 use std::cell::RefCell;
 
@@ -11,7 +11,7 @@ use super::{DOCUMENT, resolve};
 
 const URL: &str = "http://document.example/closed.json";
 
-/// The document's schemas, compiled as they are asked for.
+/// The schemas of the document, compiled on first use.
 pub(super) struct Schemas {
     compiler: RefCell<Compiler>,
     compiled: RefCell<boon::Schemas>,
@@ -21,7 +21,7 @@ impl Schemas {
     pub(super) fn new() -> Self {
         let mut closed = DOCUMENT.clone();
         for (name, schema) in closed["components"]["schemas"].as_object_mut().unwrap() {
-            // What callers send may have members that are not known.
+            // Requests may have unknown members.
             if !name.ends_with("Search") && name != "SearchRequest" {
                 close_children(schema, false);
             }
@@ -37,7 +37,7 @@ impl Schemas {
         let mut compiler = Compiler::new();
         compiler.set_default_draft(boon::Draft::V2020_12);
         compiler.enable_format_assertions();
-        // An address with white space around it, or of an international domain, is taken too.
+        // An address with white space around it, or with an international domain, is accepted too.
         compiler.register_format(Format { name: "email", func: |_| Ok(()) });
         compiler.enable_content_assertions();
         compiler.add_resource(URL, closed).unwrap();
@@ -45,7 +45,7 @@ impl Schemas {
     }
 
     fn index(&self, pointer: &str) -> SchemaIndex {
-        // A pointer within an address is percent-encoded.
+        // A pointer in an address is percent-encoded.
         let pointer = pointer.replace('{', "%7B").replace('}', "%7D");
         let mut compiler = self.compiler.borrow_mut();
         compiler
@@ -53,7 +53,7 @@ impl Schemas {
             .unwrap_or_else(|error| panic!("{pointer}: {error:#}"))
     }
 
-    /// What is wrong with the value.
+    /// Returns the mistake in a value, if there is one.
     pub(super) fn mistake(&self, pointer: &str, value: &Value) -> Option<String> {
         let index = self.index(pointer);
         let compiled = self.compiled.borrow();
@@ -77,7 +77,7 @@ fn close_contents(response: &mut Value) {
     }
 }
 
-/// Closes a schema at its place, unless it is a part of another one there.
+/// Closes a schema, unless it is a part of another one.
 fn close(schema: &mut Value, is_part: bool) {
     close_children(schema, is_part);
     let is_object = |schema: &Value| schema["properties"].is_object() || schema["allOf"].is_array();
@@ -95,7 +95,7 @@ fn close_children(schema: &mut Value, is_part: bool) {
             ("properties", Value::Object(properties)) => {
                 properties.values_mut().for_each(|property| close(property, narrows));
             }
-            // A part that is named elsewhere is closed as a part of this whole.
+            // A referenced part is closed as a part of this whole.
             ("allOf", Value::Array(parts)) => {
                 parts.iter_mut().filter(|part| !part["$ref"].is_string()).for_each(close_members);
             }
@@ -109,7 +109,7 @@ fn close_children(schema: &mut Value, is_part: bool) {
     }
 }
 
-/// The properties of a part, each of which is a whole.
+/// Closes the properties of a part, each of which is a whole.
 fn close_members(part: &mut Value) {
     for property in part["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
         close(property, false);

@@ -1,4 +1,4 @@
-//! Schemathesis makes requests of the document, good and bad ones, and holds the answers against it.
+//! Schemathesis generates valid and invalid requests from the document and checks the answers.
 
 use std::path::Path;
 use std::process::Output;
@@ -11,14 +11,15 @@ use crate::support::folder::Folder;
 use crate::support::python::venv;
 use crate::support::server::{Server, Setup};
 
-/// The tool, and what its cases are made by: the same seed makes the same ones only with the same version.
+/// The tool and its generator: a seed gives the same cases only with the same version.
 const PACKAGES: [&str; 2] = ["schemathesis==4.32.5", "hypothesis==6.170.15"];
 
 fn said(output: &Output) -> String {
     format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Runs it against a server. From a file: it does not test the address that it has a document from.
+/// Runs the tool against a server. The document is read from a file, because the tool does not test the
+/// address from which it reads a document.
 fn hold(server: &Server, document: &Value, arguments: &[&str]) -> Output {
     let folder = Folder::new();
     let (file, url) = (folder.path("openapi.json"), format!("http://{}", server.address));
@@ -26,7 +27,7 @@ fn hold(server: &Server, document: &Value, arguments: &[&str]) -> Output {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/api/openapi/schemathesis");
     venv(&PACKAGES)
         .command("schemathesis")
-        // What it leaves behind is left there.
+        // The tool leaves files in its folder.
         .current_dir(folder.path(""))
         .env("SCHEMATHESIS_HOOKS", own.join("hooks.py"))
         .env("SIGHTLINE_URL", &url)
@@ -39,13 +40,13 @@ fn hold(server: &Server, document: &Value, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// All phases and all checks.
+/// Runs all phases and all checks.
 fn finds_nothing(database: &TestDatabase, examples: &str) {
     let mut server = Setup::new().database(&database.url).start();
     let output = hold(&server, &DOCUMENT, &["--max-examples", examples]);
     let said = said(&output);
     assert!(output.status.success(), "{}: {said}", database.name);
-    // Nor is anything left out.
+    // All operations are tested.
     assert!(said.contains(&format!("  Tested: {}\n", operations().count())), "not all operations: {said}");
     for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
         assert!(said.contains(&format!("  ✅ {phase}\n")), "{phase}: {said}");

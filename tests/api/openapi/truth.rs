@@ -1,4 +1,4 @@
-//! What the server really answers, held against the document: status, media type, headers, body, events.
+//! Real answers compared with the document: status, media type, headers, body, events.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -10,11 +10,11 @@ use super::{ask, operation, resolve};
 use crate::retention::suppress::suppressing;
 use crate::support::server::{Answer, Event, Server, Setup};
 
-/// Headers of HTTP itself, which no document of an API names.
+/// Headers of HTTP itself, which the document does not describe.
 const OF_HTTP: [&str; 6] =
     ["date", "content-length", "content-type", "content-encoding", "connection", "transfer-encoding"];
 
-/// Holds answers against the document, and remembers which errors it has seen.
+/// Compares answers with the document, and collects the errors that it has seen.
 struct Judge {
     schemas: Schemas,
     errors: RefCell<BTreeSet<(u16, String)>>,
@@ -25,7 +25,7 @@ impl Judge {
         Self { schemas: Schemas::new(), errors: RefCell::default() }
     }
 
-    /// The documented response of a status, and where it stands.
+    /// Returns the documented response for a status, and its address.
     fn response(&self, path: &str, method: &str, status: u16) -> (String, &'static Value) {
         let response = &operation(path, method)["responses"][status.to_string()];
         assert!(!response.is_null(), "{method} {path} answered {status}, which is not documented");
@@ -59,7 +59,7 @@ impl Judge {
         }
     }
 
-    /// One answer of an operation.
+    /// Checks one answer of an operation.
     #[track_caller]
     fn judge(&self, path: &str, method: &str, answer: &Answer) {
         let (pointer, response) = self.response(path, method, answer.status);
@@ -116,7 +116,7 @@ fn post(judge: &Judge, server: &Server, headers: &[(&str, &str)], body: &Value) 
 }
 
 #[test]
-fn what_is_asked_for_comes_as_documented() {
+fn every_success_is_as_documented() {
     let judge = Judge::new();
     let server = Setup::new().start();
     let mut runs = Vec::new();
@@ -172,7 +172,7 @@ fn what_is_asked_for_comes_as_documented() {
     get(&judge, &server, SEARCHES, &format!("/v1/searches?cursor={cursor}"), &[]);
     let deleted = server.request("DELETE", &RUN.replace("{run_id}", &runs[0])).key(&server.key).send();
     judge.judge(RUN, "delete", &deleted);
-    // The pro plan has a number where the unlimited one has the word.
+    // The pro plan has a number where the unlimited plan has the word.
     let pro = server.new_key("pro");
     for path in ["/v1/me", "/v1/credits"] {
         judge.judge(path, "get", &ask(&server, "GET", path, &[("X-API-Key", &pro)], None));
@@ -182,7 +182,7 @@ fn what_is_asked_for_comes_as_documented() {
 }
 
 #[test]
-fn every_error_comes_as_documented() {
+fn every_error_is_as_documented() {
     let judge = Judge::new();
     let server = Setup::new()
         .flag("--plans=free=5,basic=30:premium,pro=1:api,unlimited=unlimited:api:premium")
@@ -235,7 +235,7 @@ fn every_error_comes_as_documented() {
         post(&judge, &limited, &[problem], &good);
         get(&judge, &limited, STREAM, "/v1/searches/x/stream", &[]);
     }
-    // Off the simulated web there is no browser.
+    // Without the simulated web there is no browser.
     let real = Setup::real().start();
     post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
     overload(&judge);
@@ -243,7 +243,7 @@ fn every_error_comes_as_documented() {
     post(&judge, &quiet, &[], &good);
     post(&judge, &quiet, &[problem], &good);
     let seen = judge.errors.take();
-    // Not brought about in here: a slow body, a race, a defect, a database that goes away.
+    // Not produced here: a slow body, a race, a defect, an unavailable database.
     let elsewhere = [
         (408, "invalid_request"),
         (409, "idempotency_conflict"),
@@ -259,7 +259,7 @@ fn every_error_comes_as_documented() {
     assert_eq!(seen, all);
 }
 
-/// One stream is open where there may be one.
+/// Opens one stream where one is allowed.
 fn overload(judge: &Judge) {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
@@ -270,7 +270,7 @@ fn overload(judge: &Judge) {
 }
 
 #[test]
-fn every_event_comes_as_documented() {
+fn every_event_is_as_documented() {
     let judge = Judge::new();
     let server = Setup::new().start();
     let mut seen = BTreeSet::new();

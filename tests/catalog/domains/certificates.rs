@@ -21,7 +21,7 @@ fn crt_sh() {
 }
 
 #[test]
-fn serial_numbers_are_written_alike() {
+fn serial_numbers_have_one_form() {
     let serial = "f3a1b2c3d4e5f60718293a4b5c6d7e8f";
     let attributes = json!({"last_analysis_stats": {"malicious": 0}, "last_https_certificate": {"serial_number": serial, "issuer": {"O": "Let's Encrypt"}}});
     let body = json!({"data": {"id": "example.com", "attributes": attributes}});
@@ -35,7 +35,7 @@ fn serial_numbers_are_written_alike() {
 }
 
 #[test]
-fn certspotter_is_read_page_by_page() {
+fn certspotter_results_are_paginated() {
     let issuance = |id: &str, name: &str| {
         json!({"id": id, "tbs_sha256": format!("aa{id}"), "cert_sha256": format!("BB{id}"), "dns_names": [name, "example.com"], "revoked": false,
             "issuer": {"friendly_name": "Let's Encrypt", "name": "C=US"}, "not_before": "2024-01-01T00:00:00Z", "not_after": "2024-04-01T00:00:00-00:00"})

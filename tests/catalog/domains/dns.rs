@@ -1,4 +1,4 @@
-//! Records, as Google and Cloudflare write them.
+//! DNS records in the form of Google's and Cloudflare's resolvers.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn mail_exchangers_name_their_provider_in_any_case() {
 }
 
 #[test]
-fn a_name_that_does_not_exist_is_a_miss_and_a_failure_is_none() {
+fn nxdomain_is_a_miss_and_a_dns_failure_is_not() {
     for id in [
         "dns_a",
         "dns_aaaa",
@@ -64,7 +64,7 @@ fn a_name_that_does_not_exist_is_a_miss_and_a_failure_is_none() {
 }
 
 #[test]
-fn the_other_resolver_is_asked_where_one_fails() {
+fn the_second_resolver_is_used_if_the_first_fails() {
     let played = play(
         "dns_a",
         "example.com",
@@ -74,7 +74,7 @@ fn the_other_resolver_is_asked_where_one_fails() {
 }
 
 #[test]
-fn sender_policies_are_taken_apart() {
+fn spf_records_are_parsed() {
     let spf = "\"v=spf1 ip4:192.0.2.1 ip4:198.51.100.0/24 ip6:2001:db8::1 include:_spf.google\" \".com include:Mail.Zendesk.com ~all\"";
     for (to, data) in [(GOOGLE, spf.replace("\" \"", "").replace('"', "")), (GOOGLE, spf.to_owned())] {
         let list = [("example.com.", 16, "\"other=1\""), ("example.com.", 16, data.as_str())];
@@ -105,7 +105,7 @@ fn report_addresses_and_policies_of_dmarc() {
 }
 
 #[test]
-fn keys_and_delegations_read_alike_from_both_resolvers() {
+fn keys_and_delegations_are_equal_from_both_resolvers() {
     for (algorithm, digest) in [("13", "2"), ("ECDSAP256SHA256", "SHA-256")] {
         let data = format!("2371 {algorithm} {digest} ABCDEF");
         play("dns_ds", "example.com", vec![records("type=DS", 0, &[("example.com.", 43, &data)])]).tells(
@@ -198,7 +198,7 @@ fn tokens_name_services_and_identities() {
 }
 
 #[test]
-fn a_policy_is_fetched_only_where_its_host_exists() {
+fn a_policy_is_fetched_only_if_its_host_exists() {
     let address =
         || records("name=mta-sts.example.com&type=A", 0, &[("mta-sts.example.com.", 1, "192.0.2.1")]);
     let policy = "version: STSv1\r\nmode: enforce\r\nmx: *.mail.example.com\r\nmax_age: 604800\r\n";
@@ -214,7 +214,7 @@ fn a_policy_is_fetched_only_where_its_host_exists() {
 }
 
 #[test]
-fn a_filtering_resolver_lists_and_a_null_address_of_its_own_is_no_listing() {
+fn a_null_address_of_a_domain_itself_is_not_a_listing() {
     let null = |to| records(to, 0, &[("example.com.", 1, "0.0.0.0")]);
     let real = |to| records(to, 0, &[("example.com.", 1, "192.0.2.1")]);
     let filter = "security.cloudflare-dns.com";
@@ -224,7 +224,7 @@ fn a_filtering_resolver_lists_and_a_null_address_of_its_own_is_no_listing() {
 }
 
 #[test]
-fn addresses_are_asked_for_in_reverse() {
+fn addresses_are_looked_up_in_reverse() {
     let address = || records("name=example.com&type=A", 0, &[("example.com.", 1, "192.0.2.7")]);
     play(
         "dns_ptr",

@@ -1,4 +1,4 @@
-//! RDAP.
+//! Registration data (RDAP).
 
 use super::*;
 
@@ -64,7 +64,7 @@ fn the_registry_is_found_in_the_shared_list() {
 }
 
 #[test]
-fn a_redirector_that_knows_no_registry_is_no_miss() {
+fn an_unknown_registry_is_not_a_miss() {
     play("rdap", "example.com", vec![not_found("https://rdap.org/")]).outcome(Outcome::Error);
     play("rdap", "example.com", vec![page("https://rdap.org/", 429, "text/plain", "")])
         .outcome(Outcome::RateLimited);

@@ -50,7 +50,7 @@ fn names_from_passive_dns() {
 }
 
 #[test]
-fn records_of_one_value_stay_apart_by_their_owners() {
+fn records_of_one_value_are_distinguished_by_owner() {
     let record = |name: &str, ip: &str| json!({"rrtype": "a", "query": name, "answer": ip, "times": 1, "firstSeenTimestamp": 1_600_000_000_000_u64, "lastSeenTimestamp": 1_600_000_000_000_u64});
     let names = ["www.example.com", "mail.example.com", "www.example.com", "dev.example.com"];
     let data: Vec<Value> = names.iter().map(|name| record(name, "192.0.2.1")).collect();
@@ -68,7 +68,7 @@ fn records_of_one_value_stay_apart_by_their_owners() {
 }
 
 #[test]
-fn names_below_the_zone_are_made_whole() {
+fn relative_names_are_completed_with_their_zone() {
     for (id, body) in [
         ("securitytrails", json!({"subdomains": ["www", "*.dev"], "subdomain_count": 2})),
         ("chaos", json!({"domain": "example.com", "subdomains": ["www", "*.dev"], "count": 2})),
@@ -203,7 +203,7 @@ fn networks() {
 }
 
 #[test]
-fn breaches_are_names_dates_and_counts() {
+fn breach_results_have_names_dates_and_counts() {
     play("hibp_site_breaches", "adobe.com", vec![doc("breaches?Domain=adobe.com", &json!([{"Name": "Adobe", "Title": "Adobe", "Domain": "adobe.com", "BreachDate": "2013-10-04", "AddedDate": "2013-12-04T00:00:00Z", "PwnCount": 152_445_165, "DataClasses": ["Email addresses"], "IsVerified": true}]))])
         .has("breach", &["Adobe"])
         .tells("Adobe", &json!({"accounts": 152_445_165, "breached_on": "2013-10-04", "data_classes": ["Email addresses"]}));
@@ -221,7 +221,7 @@ fn breaches_are_names_dates_and_counts() {
 }
 
 #[test]
-fn lists_of_bad_addresses_are_fetched_whole_and_compared_by_label() {
+fn blocklists_are_fetched_completely_and_compared_by_label() {
     let feed = |lines: &str| vec![text("public_feed", lines)];
     play("openphish", "example.com", feed("https://other.net/a\nhttps://Login.example.com/x?y\n"))
         .has("url", &["https://Login.example.com/x?y"]);
@@ -232,7 +232,7 @@ fn lists_of_bad_addresses_are_fetched_whole_and_compared_by_label() {
 }
 
 #[test]
-fn reputation_says_by_whom() {
+fn reputation_results_name_their_source() {
     play(
         "tranco",
         "www.google.com",
@@ -254,9 +254,9 @@ fn reputation_says_by_whom() {
         .tells("named in 3 OTX pulses", &json!({"allow_lists": ["Listed on Akamai"], "pulse_names": ["P"]}));
 }
 
-/// Beyond the list every name has the same open bucket, also one that nobody registered.
+/// Below the list, every name has the same open bucket, even an unregistered one.
 #[test]
-fn an_open_bucket_is_no_rank() {
+fn an_open_bucket_is_not_a_rank() {
     let details = |rank: Value, bucket: &str| {
         let details = json!({"rank": rank, "bucket": bucket, "categories": [{"name": "Search Engines"}], "top_locations": []});
         vec![doc(

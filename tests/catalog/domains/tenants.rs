@@ -25,7 +25,7 @@ fn microsoft() {
 }
 
 #[test]
-fn tenants_of_the_same_name_say_that_only_the_name_matches() {
+fn tenants_found_by_name_are_marked_as_name_matches() {
     for (id, to, body, value) in [
         (
             "slack_workspace",
@@ -91,7 +91,7 @@ fn tenants_of_the_same_name_say_that_only_the_name_matches() {
 }
 
 #[test]
-fn a_help_centre_may_live_on_the_customers_own_host() {
+fn a_help_centre_may_be_on_the_customers_own_host() {
     let led_to = |location: &str| {
         let mut answer = page("//example.zendesk.com/hc/", 302, "text/html", "");
         answer.headers.push(("location".to_owned(), location.to_owned()));

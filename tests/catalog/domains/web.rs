@@ -1,11 +1,11 @@
-//! The site itself.
+//! Modules that read the site of the domain.
 
 use super::*;
 
 const HTML: &str = "text/html; charset=utf-8";
 
 #[test]
-fn a_front_page_shows_what_it_is_made_of() {
+fn technologies_are_recognized_on_a_front_page() {
     let body = "<!doctype html><html lang=\"de\"><head><title>Example  Shop</title>\
         <link rel=\"canonical\" href=\"/home\"><link rel=\"alternate\" type=\"application/rss+xml\" href=\"feed.xml\">\
         <meta name=\"generator\" content=\"WordPress 6.4\"><script src=\"/wp-content/x.js\"></script>\
@@ -53,7 +53,7 @@ fn a_favicon_has_the_hash_of_the_search_engines() {
 }
 
 #[test]
-fn files_that_sites_keep_for_machines() {
+fn well_known_files_are_read() {
     let security = "-----BEGIN PGP SIGNED MESSAGE-----\r\n\r\nContact: mailto:Security@example.com\r\nContact: https://example.com/report\r\nExpires: 2030-01-02T03:04:05.000Z\r\nPreferred-Languages: en, de\r\nPolicy: https://example.com/policy\r\n";
     play("security_txt", "example.com", vec![text("/.well-known/security.txt", security)])
         .tells(
@@ -117,9 +117,9 @@ fn files_that_sites_keep_for_machines() {
     .tells("com.example.two", &json!({"team_id": "ABCDE12345"}));
 }
 
-/// Many sites answer every path with their front page, or send it on.
+/// Many sites answer every path with their front page, or with a redirect to it.
 #[test]
-fn a_page_in_place_of_a_file_is_no_hit() {
+fn an_html_page_instead_of_a_file_is_not_a_hit() {
     let front = "<!DOCTYPE html><html><head><title>Welcome</title></head><body>Contact: us, user-agent: any; did:plc:abc; version: STSv1</body></html>";
     let ids = [
         "security_txt",
@@ -147,7 +147,7 @@ fn a_page_in_place_of_a_file_is_no_hit() {
 }
 
 #[test]
-fn a_password_page_is_where_the_redirect_leads() {
+fn the_change_password_page_is_the_target_of_its_redirect() {
     let led_to = |location: &str| {
         let mut answer = page("/.well-known/change-password", 302, HTML, "");
         answer.headers.push(("location".to_owned(), location.to_owned()));
@@ -169,7 +169,7 @@ fn a_password_page_is_where_the_redirect_leads() {
 }
 
 #[test]
-fn lists_that_know_the_site() {
+fn site_lists_are_read() {
     play(
         "hsts_preload",
         "example.com",

@@ -1,4 +1,4 @@
-//! Lists from anywhere: each mistake has a clear outcome, and nothing gets lost.
+//! Untrusted lists: each mistake is reported, and no entry is lost.
 
 use proptest::prelude::*;
 
@@ -9,8 +9,8 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn what_is_no_list_is_refused_with_the_reason_for_each_format() {
-    assert_eq!(refused("{"), "it is no JSON: EOF while parsing an object at line 1 column 1");
+fn an_unrecognized_file_is_refused_with_a_reason_for_each_format() {
+    assert_eq!(refused("{"), "it is not valid JSON: EOF while parsing an object at line 1 column 1");
     let reasons = refused("{\"sites\": 1}");
     for part in [
         "Sightline's own has an array",
@@ -22,11 +22,11 @@ fn what_is_no_list_is_refused_with_the_reason_for_each_format() {
     }
     assert!(refused(&format!("{{\"sites\": {}", "[".repeat(1_000_000))).contains("recursion limit"));
     let many = json!({"sites": vec![json!({}); 20_001]}).to_string();
-    assert_eq!(refused(&many), "it has 20001 entries; at most 20000 are taken over");
+    assert_eq!(refused(&many), "it has 20001 entries; at most 20000 are imported");
 }
 
 #[test]
-fn a_mark_at_the_start_changes_nothing() {
+fn a_byte_order_mark_does_not_change_the_import() {
     for list in samples() {
         let (plain, marked) = (list.to_string(), format!("\u{feff}{list}"));
         let taken = take_over("list.json", &marked).unwrap();
@@ -36,7 +36,7 @@ fn a_mark_at_the_start_changes_nothing() {
 }
 
 #[test]
-fn of_two_entries_of_one_name_the_last_counts_and_the_first_is_told() {
+fn of_two_entries_with_one_name_the_last_is_used_and_the_first_reported() {
     let site = sherlock::site();
     let text = format!(
         "{{\"Pond\": {{\"url\": 1, \"errorType\": 2}}, \"Pond\": {}}}",
@@ -50,7 +50,7 @@ fn of_two_entries_of_one_name_the_last_counts_and_the_first_is_told() {
     );
     assert_eq!(
         notes(&taken.report, NoteKind::Changed),
-        ["Pond: `urlMain` stands twice in one object: the last one counts"]
+        ["Pond: `urlMain` is repeated in one object: the last one is used"]
     );
     assert_eq!(taken.modules[0].entry().home.as_deref(), Some("http://site.example/"));
 
@@ -59,19 +59,19 @@ fn of_two_entries_of_one_name_the_last_counts_and_the_first_is_told() {
     assert_eq!(notes(&taken.report, NoteKind::LeftOut), ["a/b: the list has a later entry of the same name"]);
     assert_eq!(
         notes(&taken.report, NoteKind::Changed),
-        [": `x` stands twice in one object: the last one counts"]
+        [": `x` is repeated in one object: the last one is used"]
     );
 }
 
 #[test]
-fn what_is_no_entry_is_told_by_its_place() {
+fn an_invalid_entry_is_reported_with_its_position() {
     let list = json!({"sites": [7, whatsmyname::site(), null, {"name": 1}, {}]});
     let taken = take_over("list.json", &list.to_string()).unwrap();
     assert_eq!(
         notes(&taken.report, NoteKind::LeftOut),
         [
-            "[0]: the entry is a number; an object is due",
-            "[2]: the entry is null; an object is due",
+            "[0]: the entry is a number; expected an object",
+            "[2]: the entry is null; expected an object",
             "[3]: `uri_check` is missing",
             "[4]: `uri_check` is missing",
         ]
@@ -79,9 +79,9 @@ fn what_is_no_entry_is_told_by_its_place() {
 }
 
 #[test]
-fn names_cannot_play_tricks_with_a_terminal() {
+fn control_characters_in_names_are_not_printed() {
     let mut list = json!({"Fine": sherlock::site()});
-    list["Evil\u{1b}[2J\u{202e}\nok: all taken over"] = json!({"url": "\u{7}", "errorType": "a\u{1b}[31m"});
+    list["Evil\u{1b}[2J\u{202e}\nok: all imported"] = json!({"url": "\u{7}", "errorType": "a\u{1b}[31m"});
     let name = "n".repeat(5_000);
     list[&name] = json!(1);
     let report = take_over("list.json", &list.to_string()).unwrap().report;
@@ -95,7 +95,7 @@ fn names_cannot_play_tricks_with_a_terminal() {
     }
 }
 
-/// A value that may stand anywhere in a list.
+/// A value that may appear anywhere in a list.
 fn odd() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
@@ -111,9 +111,9 @@ fn odd() -> impl Strategy<Value = Value> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
-    /// Whatever an entry holds: it is taken over, or left out with a reason.
+    /// Every entry is imported, or left out with a reason.
     #[test]
-    fn no_entry_gets_lost(kind in 0..3usize, changes in prop::collection::vec((any::<prop::sample::Index>(), odd()), 0..4)) {
+    fn no_entry_is_lost(kind in 0..3usize, changes in prop::collection::vec((any::<prop::sample::Index>(), odd()), 0..4)) {
         let members: &[&[&str]] = &[
             &["name", "uri_check", "uri_pretty", "post_body", "headers", "strip_bad_char", "e_code", "e_string", "m_string", "m_code", "known", "cat", "valid", "protection", "new"],
             &["url", "urlMain", "urlProbe", "errorType", "errorMsg", "errorCode", "regexCheck", "isNSFW", "tags", "headers", "request_method", "request_payload", "username_claimed", "__comment__"],
@@ -133,7 +133,7 @@ proptest! {
             prop_assert_eq!(report.entries, 1);
             prop_assert_eq!(report.taken_over, taken.modules.len());
             prop_assert_eq!(report.taken_over + report.count(NoteKind::LeftOut), 1, "{:?}", report.notes);
-            // What was taken over is an entry of ours: written and read again, it is the same.
+            // An imported entry is unchanged after it is written and read again.
             let entries: Vec<_> = taken.modules.iter().map(|module| module.entry().clone()).collect();
             let text = sightline::modules::catalog::format::write(entries.clone()).unwrap();
             let again = Catalog::from_text("again.json", &text).unwrap();

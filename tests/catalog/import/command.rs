@@ -1,9 +1,9 @@
-//! `catalog convert`, and lists in the other commands.
+//! The command `catalog convert`, and lists in the other commands.
 
 use super::*;
 use crate::cli::{Folder, ran};
 
-/// A list with an entry that is taken over, one that is changed and one that is left out.
+/// A list with an entry that is imported, one that is changed and one that is left out.
 fn mixed() -> String {
     let mut list =
         json!({"Pond": sherlock::site(), "Bad": {"url": "x", "errorType": "y"}, "Lake": sherlock::site()});
@@ -19,17 +19,17 @@ fn a_list_is_written_in_canonical_form_and_passes_the_check() {
     let done = ran(&["catalog", "convert", &file, "--output", &output], &[]).code_is(0);
     assert_eq!(done.out, "");
     let want = format!(
-        "{file}: Bad: left out: `x` is no web address\n\
-         {file}: Lake: taken over, but: `regexCheck` is not looked at: it looks around, which takes more than linear time\n\
-         {file}: list of Sherlock: 2 of 3 entries taken over, 1 left out\n"
+        "{file}: Bad: left out: `x` is not a web address\n\
+         {file}: Lake: imported, but: `regexCheck` is ignored: it uses look-around, which takes more than linear time\n\
+         {file}: list of Sherlock: 2 of 3 entries imported, 1 left out\n"
     );
     assert_eq!(done.err, want);
     assert_eq!(ran(&["catalog", "format", "--check", &output], &[]).code_is(0).out, "");
     assert_eq!(ran(&["catalog", "check-syntax", &output], &[]).code_is(0).out, "2 modules, no mistakes\n");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "something was left behind");
-    // A converted list is a file of one's own: it stands beside the built-in modules and its own list.
+    // A converted list is an ordinary catalogue file, which can be used together with the built-in modules.
     let both = ["catalog", "list", "--catalog", &output, "--catalog", &file, "--format", "json"];
-    let both = ran(&both, &[]).code_is(0).err_has("0 of 3 entries taken over, 2 there already, 1 left out");
+    let both = ran(&both, &[]).code_is(0).err_has("0 of 3 entries imported, 2 already covered, 1 left out");
     assert!(both.out.contains("\"sherlock.pond\""), "{}", both.out);
 
     let to_output = ran(&["catalog", "convert", &file], &[]).code_is(0);
@@ -40,7 +40,7 @@ fn a_list_is_written_in_canonical_form_and_passes_the_check() {
 }
 
 #[test]
-fn the_report_is_a_document_where_that_is_asked_for() {
+fn the_report_can_be_a_json_document() {
     let folder = Folder::new();
     let file = folder.file("data.json", &mixed());
     let done = ran(&["catalog", "convert", &file, "--report", "json"], &[]).code_is(0);
@@ -48,23 +48,23 @@ fn the_report_is_a_document_where_that_is_asked_for() {
     let want = json!({
         "file": file, "format": "sherlock", "entries": 3, "off": 0, "taken_over": 2, "enabled_taken_over": 2,
         "notes": [
-            {"name": "Bad", "outcome": "left_out", "reason": "`x` is no web address"},
-            {"name": "Lake", "outcome": "changed", "reason": "`regexCheck` is not looked at: it looks around, which takes more than linear time"},
+            {"name": "Bad", "outcome": "left_out", "reason": "`x` is not a web address"},
+            {"name": "Lake", "outcome": "changed", "reason": "`regexCheck` is ignored: it uses look-around, which takes more than linear time"},
         ],
     });
     assert_eq!(report, want);
 }
 
 #[test]
-fn what_cannot_be_converted_is_told_and_leaves_everything_as_it_is() {
+fn a_failed_conversion_is_reported_and_changes_no_file() {
     let folder = Folder::new();
     let output = folder.file("out.json", "old");
     let none = "{\"Bad\": {\"url\": \"x\", \"errorType\": \"y\"}}";
     for (content, why) in [
         ("{\"a\": 1}", "Maigret has an object `sites`"),
-        ("{", "it is no JSON"),
-        ("[]", "it is in Sightline's own format already"),
-        (none, "Bad: left out: `x` is no web address"),
+        ("{", "it is not valid JSON"),
+        ("[]", "already in Sightline's own format"),
+        (none, "Bad: left out: `x` is not a web address"),
     ] {
         let file = folder.file("data.json", content);
         ran(&["catalog", "convert", &file, "--output", &output], &[]).code_is(1).err_has(why);
@@ -73,20 +73,20 @@ fn what_cannot_be_converted_is_told_and_leaves_everything_as_it_is() {
     let file = folder.file("data.json", &mixed());
     ran(&["catalog", "convert", &file, "--output", &file], &[])
         .code_is(2)
-        .err_has("--output is the list itself");
+        .err_has("--output is the same file as the list");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), mixed());
     let nowhere = folder.path().join("none/out.json").display().to_string();
-    ran(&["catalog", "convert", &file, "--output", &nowhere], &[]).code_is(3).err_has("cannot be written");
-    ran(&["catalog", "convert", &nowhere], &[]).code_is(2).err_has("cannot be read");
+    ran(&["catalog", "convert", &file, "--output", &nowhere], &[]).code_is(3).err_has("cannot write ");
+    ran(&["catalog", "convert", &nowhere], &[]).code_is(2).err_has("cannot read the file");
 }
 
 #[test]
-fn every_command_that_loads_a_list_says_what_is_left_out() {
+fn every_command_that_loads_a_list_reports_what_is_left_out() {
     let folder = Folder::new();
     let file = folder.file("data.json", &mixed());
-    let left = "Bad: left out: `x` is no web address";
+    let left = "Bad: left out: `x` is not a web address";
     let list = ran(&["catalog", "list", "--no-builtin", "--catalog", &file], &[]).code_is(0).err_has(left);
-    assert!(list.err.ends_with("2 of 3 entries taken over, 1 left out\n"), "{}", list.err);
+    assert!(list.err.ends_with("2 of 3 entries imported, 1 left out\n"), "{}", list.err);
     let show = ["catalog", "show", "sherlock.pond", "--no-builtin", "--catalog", &file];
     ran(&show, &[]).code_is(0).err_has(left);
     ran(&["catalog", "check-syntax", &file], &[]).code_is(0).err_has(left);
@@ -94,5 +94,5 @@ fn every_command_that_loads_a_list_says_what_is_left_out() {
     let found = ran(&[&search[..], &["--format", "ndjson"]].concat(), &[]).code_is(0).err_has(left);
     assert_eq!(found.out.lines().count(), 2, "{}", found.out);
     let told = ran(&[&search[..], &["--log-level", "info"]].concat(), &[]).code_is(0);
-    told.err_has("list of Sherlock: 2 of 3 entries taken over").err_has("Lake: taken over, but");
+    told.err_has("list of Sherlock: 2 of 3 entries imported").err_has("Lake: imported, but");
 }

@@ -1,4 +1,4 @@
-//! Lists beside the built-in modules, files of one's own, and each other.
+//! Lists together with built-in modules, the operator's files and other lists.
 
 use super::*;
 use crate::support::folder::Folder;
@@ -32,7 +32,7 @@ fn ids(catalog: &Catalog) -> Vec<String> {
 }
 
 #[test]
-fn each_format_is_recognised_whatever_the_file_is_called() {
+fn each_format_is_recognised_with_any_file_name() {
     let folder = Folder::new();
     let files: Vec<PathBuf> = samples()
         .iter()
@@ -50,7 +50,7 @@ fn each_format_is_recognised_whatever_the_file_is_called() {
 }
 
 #[test]
-fn a_list_leaves_a_site_to_the_module_that_asks_it_already() {
+fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
     let folder = Folder::new();
     let sites = [
         ("GitHub", "https://www.github.com/{}"),
@@ -58,7 +58,7 @@ fn a_list_leaves_a_site_to_the_module_that_asks_it_already() {
         ("Lake", "https://lake.example/{}"),
     ];
     let first = list(&folder, "first.json", &sites);
-    // Files of one's own win, wherever they stand.
+    // The operator's files take precedence in any order.
     let mine = write(&folder, "own.json", own("mine", "Mine", "https://lake.example/{query}/").to_string());
     let second = list(
         &folder,
@@ -72,27 +72,27 @@ fn a_list_leaves_a_site_to_the_module_that_asks_it_already() {
     let [first, second] = catalog.lists() else { panic!() };
     assert_eq!(notes(first, NoteKind::AlreadyThere), ["GitHub: github", "Lake: mine"]);
     assert_eq!(notes(second, NoteKind::AlreadyThere), ["Second: sherlock.pond"]);
-    // What is left to others has not changed anything.
+    // A list that adds no module changes nothing.
     assert_eq!(notes(first, NoteKind::Changed).len(), 1, "{first:?}");
     assert_eq!((first.entries, first.taken_over, first.enabled_taken_over), (3, 1, 1));
     let shown = first.summary();
-    assert!(shown.ends_with("list of Sherlock: 1 of 3 entries taken over, 2 there already"), "{shown}");
+    assert!(shown.ends_with("list of Sherlock: 1 of 3 entries imported, 2 already covered"), "{shown}");
 }
 
 #[test]
-fn without_the_built_in_modules_nothing_is_left_to_them() {
+fn without_built_in_modules_no_site_is_left_out() {
     let folder = Folder::new();
     let file = list(&folder, "list.json", &[("GitHub", "https://www.github.com/{}")]);
     let catalog = Catalog::load(false, std::slice::from_ref(&file)).unwrap();
     assert_eq!(ids(&catalog), ["sherlock.github"]);
-    // The same list again adds nothing.
+    // A second copy of the list adds nothing.
     let catalog = Catalog::load(false, &[file.clone(), file]).unwrap();
     assert_eq!(ids(&catalog), ["sherlock.github"]);
     assert_eq!(notes(&catalog.lists()[1], NoteKind::AlreadyThere), ["GitHub: sherlock.github"]);
 }
 
 #[test]
-fn a_module_that_is_switched_off_does_nobodys_work() {
+fn a_disabled_module_covers_no_site() {
     let folder = Folder::new();
     let mut off = own("off", "Pond", "https://pond.example/{query}");
     off[0]["enabled"] = json!(false);
@@ -102,22 +102,22 @@ fn a_module_that_is_switched_off_does_nobodys_work() {
 }
 
 #[test]
-fn two_entries_of_one_list_both_stay() {
+fn two_entries_of_one_list_are_both_kept() {
     let folder = Folder::new();
     let file = list(&folder, "list.json", &[("A", "https://a.example/{}"), ("a", "https://a.example/{}")]);
     assert_eq!(ids(&Catalog::load(false, &[file]).unwrap()), ["sherlock.a", "sherlock.a-2"]);
 }
 
 #[test]
-fn a_file_that_is_no_list_refuses_the_whole_catalogue() {
+fn a_file_that_is_not_a_list_is_an_error() {
     let folder = Folder::new();
     let good = list(&folder, "good.json", &[("A", "https://a.example/{}")]);
     for (content, why) in [
-        (&b"{\"a\": 1}"[..], "it is in no format that is known"),
-        (b"{\"a\": ", "it is no JSON"),
+        (&b"{\"a\": 1}"[..], "unknown format"),
+        (b"{\"a\": ", "it is not valid JSON"),
         (b"\xff\xfe{\0}\0", "byte 0 is not UTF-8 (it looks like UTF-16); save the file as UTF-8"),
         (b"{\"A\": {\"url\": \"\xe9\"}}", "byte 15 is not UTF-8; save the file as UTF-8"),
-        (b"", "it is no JSON"),
+        (b"", "it is not valid JSON"),
         (b"[{\"errorType\": 1}]", "unknown field `errorType`"),
     ] {
         let bad = write(&folder, "bad.json", content);
@@ -127,7 +127,7 @@ fn a_file_that_is_no_list_refuses_the_whole_catalogue() {
 }
 
 #[test]
-fn our_own_formatter_says_what_to_do_with_a_list() {
+fn the_formatter_suggests_converting_a_list() {
     for (list, kind) in samples().iter().zip(["WhatsMyName", "Sherlock", "Maigret"]) {
         let error = Catalog::format("f.json", &list.to_string()).unwrap_err().to_string();
         assert!(error.contains(&format!("a list of {kind}")) && error.contains("catalog convert"), "{error}");

@@ -1,4 +1,4 @@
-//! Sherlock.
+//! Import of Sherlock's list.
 
 use super::*;
 use crate::net::site::to;
@@ -22,7 +22,7 @@ fn list(entries: &[(&str, Value)]) -> Value {
     list
 }
 
-/// `/ann` is there, whatever `kind` of site it is; the name says how everybody else is told.
+/// The account `/ann` exists on each kind of site. The name of the kind says how others are reported.
 fn pond(request: &Received) -> Vec<u8> {
     match request.path() {
         "/ann" => status(200, "Ann"),
@@ -62,10 +62,10 @@ fn each_error_type_tells_a_missing_account_its_way() {
         ("400", ["miss", "miss", "miss", "miss", "miss"]),
         ("said", ["hit", "hit", "miss", "hit", "miss"]),
         ("204", ["hit", "miss", "hit", "hit", "miss"]),
-        // Redirects are followed, but where they are the sign.
+        // Redirects are followed unless the rules test them.
         ("moved", ["hit", "hit", "hit", "miss", "hit"]),
         ("lost", ["miss", "miss", "error unrecognized", "miss", "miss"]),
-        // What may be a block or a defect is no miss; the list may say that a code is one.
+        // A status that may be a block or an error is not a miss, unless the list says so.
         ("403", ["blocked forbidden", "miss", "blocked forbidden", "blocked forbidden", "blocked forbidden"]),
         ("429", ["rate_limited rate_limit"; 5]),
         ("500", ["error server_error"; 5]),
@@ -75,7 +75,7 @@ fn each_error_type_tells_a_missing_account_its_way() {
             assert_eq!(lab.outcome(&format!("sherlock.{id}"), name), *want, "{id} {name}");
         }
     }
-    // Evidence, not trust: a bare status is worth little.
+    // A status alone gives a low confidence.
     let confidence = |id: &str| lab.check(id, "ann").findings[0].confidence;
     assert!(confidence("sherlock.status") < confidence("sherlock.message"));
 }
@@ -87,7 +87,7 @@ fn a_site_that_says_yes_to_everyone_is_unreliable() {
 }
 
 #[test]
-fn the_probe_is_what_the_entry_says() {
+fn the_probe_follows_the_entry() {
     let list = list(&[
         (
             "Api",
@@ -107,11 +107,13 @@ fn the_probe_is_what_the_entry_says() {
     let received = lab.site.received();
     let lines: Vec<&str> = received.iter().map(Received::line).collect();
     assert_eq!(lines[0], "HEAD /ann HTTP/1.1");
-    // Where the tool would save the body with HEAD, barriers have to be seen.
-    assert_eq!(lines[2..], ["GET /bob HTTP/1.1", "POST /api HTTP/1.1"]);
-    let body: Value = serde_json::from_slice(&received[3].body).unwrap();
+    // GET is used instead of the tool's HEAD, because barriers are recognized in the body.
+    // Each miss is confirmed with the known account.
+    let of_misses = ["GET /bob HTTP/1.1", "GET /ann HTTP/1.1", "POST /api HTTP/1.1", "POST /api HTTP/1.1"];
+    assert_eq!(lines[2..], of_misses);
+    let body: Value = serde_json::from_slice(&received[4].body).unwrap();
     assert_eq!(body, json!({"q": "a(bob)", "deep": [{"{}": "bob", "n": 1}]}));
-    assert_eq!(received[3].header("x-pond").as_deref(), Some("bob"));
+    assert_eq!(received[4].header("x-pond").as_deref(), Some("bob"));
     assert_eq!(lab.module("sherlock.api").entry().profile.as_deref(), Some("https://pond.example/@{query}"));
 }
 
@@ -121,6 +123,7 @@ fn names_that_a_site_cannot_have_are_skipped() {
         ("Bound", json!({"regexCheck": "^[a-z]{2,}$"})),
         ("Found", json!({"regexCheck": "[a-z]{3}"})),
         ("Ahead", json!({"regexCheck": "^(?!-)[a-z-]+$"})),
+        ("Costly", json!({"regexCheck": "^(?:a{1,100}){1,100}$"})),
         ("Known", json!({"regexCheck": "^[0-9]+$"})),
     ]);
     let lab = Lab::new(&list, pond);
@@ -129,16 +132,19 @@ fn names_that_a_site_cannot_have_are_skipped() {
         ("bound", "ann1", "skipped not_accepted"),
         ("found", "1ann1", "miss"),
         ("found", "1an1", "skipped not_accepted"),
-        // Look-around is left out, the entry stays.
+        // The look-around is left out, and the entry is kept.
         ("ahead", "-x", "miss"),
+        ("costly", "x", "miss"),
     ] {
         assert_eq!(lab.outcome(&format!("sherlock.{id}"), name), want, "{id} {name}");
     }
     assert_eq!(
         notes(&lab.report, NoteKind::Changed),
         [
-            "Ahead: `regexCheck` is not looked at: it looks around, which takes more than linear time",
-            "Known: its known name `ann` is none that could be asked here",
+            "Ahead: `regexCheck` is ignored: it uses look-around, which takes more than linear time",
+            "Costly: `regexCheck` is ignored: the regex `^(?:a{1,100}){1,100}$` is too costly: with its \
+             repetitions written out it has 10002 positions, allowed are 1000",
+            "Known: its known name `ann` is not valid here",
         ]
     );
 }
@@ -179,15 +185,15 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
     assert_eq!(
         notes(&imported.report, NoteKind::LeftOut),
         [
-            "Empty: its type is `message`, but `errorMsg` holds none",
-            "Type: the type `smell`; status_code, message and response_url are known",
+            "Empty: its type is `message`, but `errorMsg` contains none",
+            "Type: unknown type `smell`; status_code, message and response_url are supported",
             "None: `errorType` is missing",
-            "Method: the method PATCH; GET, HEAD, POST and PUT are sent",
-            "Body: it sends a body with GET or HEAD; bodies go with POST and PUT",
-            "Nobody: neither its address nor its `request_payload` holds `{}`",
-            "Number: `url` is a number; a text is due",
-            "Bearer: it sends a `Authorization` header: what a list carries there is somebody's session or proof",
-            "Text: the entry is a text; an object is due",
+            "Method: unsupported method PATCH; GET, HEAD, POST and PUT are supported",
+            "Body: it sends a body with GET or HEAD; bodies are sent only with POST and PUT",
+            "Nobody: neither its address nor its `request_payload` contains `{}`",
+            "Number: `url` is a number; expected a text",
+            "Bearer: it sends a `Authorization` header, which may contain another person's session or credentials",
+            "Text: the entry is a text; expected an object",
         ]
     );
 }

@@ -1,4 +1,4 @@
-//! WhatsMyName.
+//! Import of WhatsMyName's list.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn code_and_text_together_tell_a_hit_from_a_miss() {
         ("text", "error unrecognized"),
         ("code", "error server_error"),
         ("bare", "error unrecognized"),
-        // A redirect is an answer, and none that the entry knows.
+        // A redirect is an answer that matches no rule of the entry.
         ("moved", "error unrecognized"),
     ] {
         assert_eq!(lab.outcome("wmn.lake-view", name), why, "{name}");
@@ -68,8 +68,8 @@ fn a_body_makes_a_post_and_the_pretty_address_is_the_profile() {
     assert_eq!(
         notes(&lab.report, NoteKind::Changed),
         [
-            "Lake View: the header `TE` is the program's own affair",
-            "Lake View: its known name `.` is none that could be asked here",
+            "Lake View: the header `TE` is set by the program",
+            "Lake View: its known name `.` is not valid here",
         ]
     );
     assert_eq!(lab.module("wmn.lake-view").entry().known, ["a.nn"]);
@@ -105,7 +105,7 @@ fn empty_texts_leave_the_codes() {
     );
     // Such an answer has no body.
     assert_eq!(rules(json!({"m_code": 304})).1, Some(json!([{"status": [304]}])));
-    // What shows nothing is no miss.
+    // An empty answer is not a miss.
     assert_eq!(
         rules(json!({"m_string": "", "m_code": 200})),
         (json!([{"status": [200], "words": ["member since"]}]), None)
@@ -151,15 +151,15 @@ fn what_cannot_be_asked_is_left_out_with_the_reason() {
     assert_eq!(
         notes(&imported.report, NoteKind::LeftOut),
         [
-            "Bare: neither `uri_check` nor `post_body` holds `{account}`",
-            "Schemeless: `lake.example/{account}` is no web address",
-            "Session: it sends a `cookie` header: what a list carries there is somebody's session or proof",
-            "Same: hit[0]: the same rule stands in `miss`: it would always be a conflict",
-            "Nothing: nothing tells an account that is there from one that is not",
-            "Codes: `e_code` holds several codes; one is due",
-            "Code: `e_code` holds 20; status codes (100 to 599) are due",
-            "User: probes[0].url: a URL here has no user name and no password",
-            "Onion: `lakelakelake.onion` is not on the open web, and only that is asked",
+            "Bare: neither `uri_check` nor `post_body` contains `{account}`",
+            "Schemeless: `lake.example/{account}` is not a web address",
+            "Session: it sends a `cookie` header, which may contain another person's session or credentials",
+            "Same: hit[0]: the same rule is in `miss`: it would always be a conflict",
+            "Nothing: nothing distinguishes an existing account from a missing one",
+            "Codes: `e_code` contains several codes; expected one",
+            "Code: `e_code` contains 20; expected status codes (100 to 599)",
+            "User: probes[0].url: a URL must not have a user name or password here",
+            "Onion: `lakelakelake.onion` is not on the public web, which is required",
         ]
     );
 }

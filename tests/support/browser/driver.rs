@@ -10,19 +10,19 @@ use ureq::Agent;
 
 use super::super::server::PATIENCE;
 
-/// A command may wait for a page or a script: they have [`PATIENCE`] themselves.
+/// A command may wait for a page or a script, which have [`PATIENCE`] themselves.
 const LONGEST: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
-/// A browser that has crashed must not keep the test from ending.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// A crashed browser must not keep the test from ending.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) struct Driver {
     child: Child,
     agent: Agent,
-    /// Address of the session.
+    /// The address of the session.
     session: String,
 }
 
-/// The driver's own word for what went wrong, and its explanation.
+/// The error code of the driver, and its explanation.
 #[derive(Debug)]
 pub(super) struct DriverError {
     pub(super) code: String,
@@ -34,7 +34,7 @@ impl Driver {
     pub(super) fn start(capabilities: &Value) -> Self {
         let (child, port) = started();
         let config = Agent::config_builder().proxy(None).http_status_as_error(false);
-        // From here on a failure ends the child too.
+        // From here on, a failure ends the child process too.
         let mut driver = Self {
             child,
             agent: config.timeout_global(Some(LONGEST)).build().new_agent(),
@@ -60,12 +60,12 @@ impl Driver {
     }
 }
 
-/// It takes a free port of IPv4, and ends where another program has the same one of IPv6.
+/// Starts chromedriver on a free IPv4 port. It exits if another program uses the same IPv6 port.
 fn started() -> (Child, u16) {
     for _ in 0..10 {
         let mut child = Command::new("chromedriver")
             .args(["--port=0", "--log-level=WARNING"])
-            // The browser's processes are of its group: none outlives it.
+            // The browser's processes are in its group, so that none outlives it.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -75,7 +75,7 @@ fn started() -> (Child, u16) {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let port = lines.by_ref().map_while(Result::ok).find_map(|line| port_in(&line));
         if let Some(port) = port {
-            // The rest must not fill the pipe.
+            // Reads the rest of the output, so that the pipe does not fill up.
             std::thread::spawn(move || for _ in lines {});
             return (child, port);
         }
@@ -84,14 +84,14 @@ fn started() -> (Child, u16) {
     panic!("chromedriver names no port");
 }
 
-/// "ChromeDriver was started successfully on port 12345."
+/// Returns the port in "ChromeDriver was started successfully on port 12345."
 fn port_in(line: &str) -> Option<u16> {
     line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
 }
 
 fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Value, DriverError> {
     let is_ok = answer.status().is_success();
-    // Logs and pictures are large.
+    // Logs and screenshots are large.
     let text = answer.body_mut().with_config().limit(256 << 20).read_to_string().unwrap();
     let mut body: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({"value": {"message": text}}));
     let value = body["value"].take();
@@ -103,10 +103,10 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Value, DriverErr
 }
 
 impl Drop for Driver {
-    /// By word first, so that the browser removes what it made; then by force.
+    /// Ends the browser by a command, so that it removes its files; then by force.
     fn drop(&mut self) {
-        let farewell = self.agent.delete(&self.session).config().timeout_global(Some(FAREWELL)).build();
-        let _ = farewell.call();
+        let quit = self.agent.delete(&self.session).config().timeout_global(Some(QUIT_TIMEOUT)).build();
+        let _ = quit.call();
         let group = format!("-{}", self.child.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.child.wait();

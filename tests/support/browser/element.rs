@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::driver::DriverError;
 use super::{Browser, by_css, expected, text};
 
-/// What names an element in WebDriver's JSON (W3C WebDriver, section 12.1).
+/// The member that identifies an element in WebDriver's JSON (W3C WebDriver, section 12.1).
 const NAME: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// An element as it was found; gone when the page replaces it.
+/// An element that was found. It is stale when the page replaces it.
 pub(crate) struct Element<'a> {
     browser: &'a Browser,
     id: String,
@@ -19,13 +19,13 @@ impl<'a> Element<'a> {
         Self { browser, id: text(&found[NAME]) }
     }
 
-    /// Elements inside of it that fit the CSS selector.
+    /// Returns the elements inside it that match the CSS selector.
     pub(crate) fn find_all(&self, selector: &str) -> Vec<Self> {
         let found = self.browser.post(&self.path("elements"), &by_css(selector));
         found.as_array().unwrap().iter().map(|element| Self::new(self.browser, element)).collect()
     }
 
-    /// Scrolls to it and clicks it, as soon as nothing lies above it.
+    /// Scrolls to it and clicks it as soon as no other element covers it.
     pub(crate) fn click(&self) {
         self.browser.wait("a click", || match self.try_click() {
             Ok(()) => Some(()),
@@ -38,7 +38,7 @@ impl<'a> Element<'a> {
         self.browser.driver.post(&self.path("click"), &json!({})).map(drop)
     }
 
-    /// Types, after what stands there. Special keys are WebDriver's: `\u{e007}` is Enter.
+    /// Types after the existing text. Special keys are those of WebDriver: `\u{e007}` is Enter.
     pub(crate) fn type_keys(&self, keys: &str) {
         self.browser.wait("to type", || {
             match self.browser.driver.post(&self.path("value"), &json!({"text": keys})) {
@@ -54,27 +54,27 @@ impl<'a> Element<'a> {
         self.browser.post(&self.path("clear"), &json!({}));
     }
 
-    /// Its text as it is shown.
+    /// Returns its visible text.
     pub(crate) fn text(&self) -> String {
         text(&self.browser.get(&self.path("text")))
     }
 
-    /// An attribute as it stands in the markup.
+    /// Returns an attribute of its markup.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         self.browser.get(&self.path(&format!("attribute/{name}"))).as_str().map(str::to_owned)
     }
 
-    /// A property as scripts see it: `value`, `checked`.
+    /// Returns a property as scripts see it: `value`, `checked`.
     pub(crate) fn property(&self, name: &str) -> Value {
         self.browser.get(&self.path(&format!("property/{name}")))
     }
 
-    /// Whether a person would see it.
+    /// Returns whether it is visible.
     pub(crate) fn is_shown(&self) -> bool {
         expected(self.browser.driver.get(&self.path("displayed"))) == true
     }
 
-    /// It as an argument of [`Browser::run`].
+    /// Returns it as an argument of [`Browser::run`].
     pub(crate) fn as_argument(&self) -> Value {
         json!({NAME: self.id})
     }
@@ -84,7 +84,7 @@ impl<'a> Element<'a> {
     }
 }
 
-/// Passes by itself: something is being drawn or moved.
+/// Returns whether the error is temporary, because the page is being drawn or scrolled.
 fn is_in_the_way(error: &DriverError) -> bool {
     ["element click intercepted", "element not interactable"].contains(&error.code.as_str())
 }

@@ -1,7 +1,8 @@
 //! A real browser: headless Chromium, driven through chromedriver (W3C WebDriver over HTTP and JSON).
 //!
-//! One runs at a time; it is gone when its [`Browser`] is dropped, also when the test fails. It resolves no names but
-//! `localhost`: what a page asks elsewhere fails, and shows up in [`Browser::requests`] and [`Browser::console`].
+//! One browser runs at a time, and ends when its [`Browser`] is dropped, also after a failed test. It
+//! resolves no name but `localhost`: requests to other hosts fail, and appear in [`Browser::requests`] and
+//! [`Browser::console`].
 
 mod driver;
 mod element;
@@ -23,28 +24,28 @@ pub(crate) use element::Element;
 use traffic::Traffic;
 pub(crate) use traffic::{Message, WebRequest};
 
-/// How often a condition is looked at.
+/// Pause between two checks of a condition.
 const PACE: Duration = Duration::from_millis(25);
-/// Two browsers at once would only slow each other down, and take twice the memory.
+/// Two browsers at once would slow each other down and need twice the memory.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// A browser with one window.
 pub(crate) struct Browser {
     driver: Driver,
     traffic: RefCell<Traffic>,
-    // After the driver, so that the browser has let go of it; and the next one's turn comes last.
+    // Dropped after the driver, when the browser no longer uses it, and before the next browser may start.
     _profile: Folder,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Browser {
-    /// Starts one, with an empty profile and a window of 1280 by 1000.
+    /// Starts a browser with an empty profile and a window of 1280 by 1000.
     pub(crate) fn start() -> Self {
         let turn = TURN.lock();
         let profile = Folder::new();
         let driver = Driver::start(&capabilities(&profile));
         let browser = Self { driver, traffic: RefCell::default(), _profile: profile, _turn: turn };
-        // The browser's own first page has asked for things: they are no page's of ours.
+        // Requests of the browser's own start page do not count.
         browser.open("about:blank");
         browser.read_traffic();
         browser.traffic.take();
@@ -56,7 +57,7 @@ impl Browser {
         self.post("url", &json!({"url": url}));
     }
 
-    /// The address that is shown.
+    /// Returns the current address.
     pub(crate) fn url(&self) -> String {
         text(&self.get("url"))
     }
@@ -65,35 +66,35 @@ impl Browser {
         text(&self.get("title"))
     }
 
-    /// The first element that fits the CSS selector; waits for it.
+    /// Waits for the first element that matches the CSS selector, and returns it.
     pub(crate) fn find(&self, selector: &str) -> Element<'_> {
         self.wait(&format!("an element {selector}"), || self.find_all(selector).into_iter().next())
     }
 
-    /// All that fit the CSS selector now.
+    /// Returns all elements that match the CSS selector now.
     pub(crate) fn find_all(&self, selector: &str) -> Vec<Element<'_>> {
         let found = self.post("elements", &by_css(selector));
         found.as_array().unwrap().iter().map(|element| Element::new(self, element)).collect()
     }
 
-    /// Clicks the first element that fits, as soon as it can be clicked.
+    /// Clicks the first element that matches, as soon as it can be clicked.
     pub(crate) fn click(&self, selector: &str) {
         self.wait(&format!("a click on {selector}"), || {
             self.find_all(selector).first().is_some_and(|element| element.try_click().is_ok()).then_some(())
         });
     }
 
-    /// Types into the first element that fits, after what stands there; waits for it.
+    /// Waits for the first element that matches, and types after its text.
     pub(crate) fn type_into(&self, selector: &str, keys: &str) {
         self.find(selector).type_keys(keys);
     }
 
-    /// Runs the body of a function in the page and gives what it returns; `arguments[0]` is the first of `with`.
+    /// Runs the body of a function in the page and returns its value. `arguments[0]` is the first of `with`.
     pub(crate) fn run(&self, script: &str, with: &[Value]) -> Value {
         self.post("execute/sync", &json!({"script": script, "args": with}))
     }
 
-    /// Runs the body of an async function in the page and gives what it comes to.
+    /// Runs the body of an async function in the page and returns its value.
     pub(crate) fn run_async(&self, script: &str, with: &[Value]) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1]; (async (...given) => {{ {script} }})(...arguments)\
@@ -104,7 +105,7 @@ impl Browser {
         end["value"].clone()
     }
 
-    /// Waits until `look` gives something.
+    /// Waits until `look` returns a value.
     pub(crate) fn wait<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -124,41 +125,41 @@ impl Browser {
         self.wait(expression, || (self.run(&script, &[]) == true).then_some(()));
     }
 
-    /// All that the console said since the start.
+    /// Returns all console messages since the start.
     pub(crate) fn console(&self) -> Vec<Message> {
         self.read_traffic();
         self.traffic.borrow().console.clone()
     }
 
-    /// The console's messages that a person would see as errors or warnings.
+    /// Returns the errors and warnings of the console.
     pub(crate) fn complaints(&self) -> Vec<Message> {
         self.console().into_iter().filter(Message::is_complaint).collect()
     }
 
-    /// All that pages asked for since the start.
+    /// Returns all requests of pages since the start.
     pub(crate) fn requests(&self) -> Vec<WebRequest> {
         self.read_traffic();
         self.traffic.borrow().requests.clone()
     }
 
-    /// Those of them that went, or would have gone, to another place than `origin`.
+    /// Returns the requests to another origin than `origin`, also those that failed.
     pub(crate) fn requests_outside(&self, origin: &str) -> Vec<WebRequest> {
         self.requests().into_iter().filter(|request| !request.is_of(origin)).collect()
     }
 
-    /// A picture of the window, as a PNG file.
+    /// Writes a screenshot of the window as a PNG file.
     pub(crate) fn screenshot(&self, file: &Path) {
         let picture = BASE64_STANDARD.decode(text(&self.get("screenshot"))).unwrap();
         std::fs::write(file, picture).unwrap();
     }
 
-    /// Makes the page's part of the window so many pixels wide and high, as a phone or a screen would.
+    /// Sets the size of the page in pixels.
     pub(crate) fn resize(&self, width: u32, height: u32) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.command("Emulation.setDeviceMetricsOverride", &size);
     }
 
-    /// Whether the reader's system asks pages for a dark look.
+    /// Sets whether pages see a preference for dark colours.
     pub(crate) fn prefer_dark(&self, dark: bool) {
         let scheme = if dark { "dark" } else { "light" };
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
@@ -175,7 +176,7 @@ impl Browser {
         self.traffic.borrow_mut().add(&log("browser"), &log("performance"));
     }
 
-    /// What a failed test shows.
+    /// Returns what a failed test shows.
     fn scene(&self) -> String {
         let body = self.run("return document.body ? document.body.innerText.slice(0, 3000) : ''", &[]);
         format!("--- at {}\n{}\n--- console\n{:#?}", self.url(), text(&body), self.complaints())
@@ -214,13 +215,13 @@ fn capabilities(profile: &Folder) -> Value {
             "--headless=new",
             "--window-size=1280,1000",
             "--lang=en",
-            // Tests run as any user, root included, in small containers too.
+            // Tests run as any user, also as root, and in small containers.
             "--no-sandbox",
             "--disable-dev-shm-usage",
             "--disable-gpu",
             "--renderer-process-limit=2",
             "--js-flags=--max-old-space-size=512",
-            // Only what the page does is to be seen.
+            // Disables requests of the browser's own.
             "--no-first-run",
             "--disable-background-networking",
             "--disable-component-update",

@@ -1,4 +1,4 @@
-//! What pages said in the console and asked of the network.
+//! Console messages and network requests of pages.
 
 use serde_json::Value;
 
@@ -16,22 +16,22 @@ impl Message {
     }
 }
 
-/// Something that a page asked for; each hop of a redirect is one.
+/// A request of a page. Each hop of a redirect is one.
 #[derive(Debug, Clone)]
 pub(crate) struct WebRequest {
     id: String,
     pub(crate) method: String,
     pub(crate) url: String,
-    /// Once it was answered.
+    /// The status, once it was answered.
     pub(crate) status: Option<u16>,
-    /// Why it was not.
+    /// The reason for a failure.
     pub(crate) failure: Option<String>,
-    /// What came over the wire for it, head and all, once all of it was there; 0 from the browser's own store.
+    /// The received bytes with the head, once complete; 0 from the browser's cache.
     pub(crate) bytes: Option<u64>,
 }
 
 impl WebRequest {
-    /// Whether it stays at that origin. What is in the page itself does.
+    /// Returns whether it goes to this origin. Inline data does too.
     pub(crate) fn is_of(&self, origin: &str) -> bool {
         let rest = self.url.strip_prefix(origin);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -47,7 +47,7 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// Adds what came since the last time: the log of the console, and that of the DevTools protocol.
+    /// Adds the new messages of the console and of the DevTools protocol.
     pub(super) fn add(&mut self, console: &Value, protocol: &Value) {
         for entry in console.as_array().into_iter().flatten() {
             let word = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
@@ -65,7 +65,7 @@ impl Traffic {
         let status = |response: &Value| response["status"].as_u64().and_then(|status| status.try_into().ok());
         match event["method"].as_str().unwrap_or_default() {
             "Network.requestWillBeSent" => {
-                // The answer to the hop before.
+                // The answer to the previous hop.
                 self.settle(id, |request| request.status = status(&of["redirectResponse"]));
                 let word = |name: &str| of["request"][name].as_str().unwrap_or_default().to_owned();
                 self.begin(id, word("method"), word("url"));

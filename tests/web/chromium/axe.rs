@@ -1,22 +1,22 @@
-//! axe-core in the page that is shown: what somebody with a screen reader, with a keyboard alone or with weak eyes
-//! would stumble over.
+//! axe-core on the current page: obstacles for people with a screen reader, with only a keyboard or with weak
+//! eyesight.
 
 use crate::support::browser::Browser;
 use crate::support::npm::packages;
 
 const RELEASE: &str = "axe-core@4.10.3";
 
-/// The engine.
+/// The source of axe-core.
 pub(super) struct Axe(String);
 
-/// What it says of one page.
+/// The findings on one page.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Of serious or critical impact: rule, place, what to mend.
+    /// Findings of serious or critical impact: rule, place, correction.
     pub(super) serious: Vec<String>,
-    /// Of less.
+    /// Findings of less impact.
     pub(super) slight: Vec<String>,
-    /// Rules that it found kept.
+    /// The number of passed rules.
     pub(super) kept: u64,
 }
 
@@ -26,12 +26,12 @@ impl Axe {
         Self(std::fs::read_to_string(file).unwrap())
     }
 
-    /// Looks at the page that is shown.
+    /// Checks the current page.
     pub(super) fn look(&self, browser: &Browser) -> Findings {
         self.look_by(browser, "{}")
     }
 
-    /// The same by some rules alone.
+    /// Checks the current page with some rules.
     fn look_by(&self, browser: &Browser, rules: &str) -> Findings {
         if browser.run("return typeof window.axe", &[]) != "object" {
             browser.run(&self.0, &[]);
@@ -53,23 +53,23 @@ impl Axe {
         Findings { serious: of(true), slight: of(false), kept: found["kept"].as_u64().unwrap_or_default() }
     }
 
-    /// Looks at the page that is shown, which has nothing serious.
+    /// Asserts that the current page has no serious finding.
     pub(super) fn approves(&self, browser: &Browser, page: &str) -> Findings {
         let found = self.look(browser);
         assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
-        // A page that was not there yet has nothing wrong either.
+        // A page that has not loaded would have no finding either.
         assert!(found.kept > 10, "{page}: {found:?}");
         found
     }
 
-    /// The texts of the page that is shown stand out from what is behind them.
+    /// Asserts that all texts of the current page have enough contrast.
     pub(super) fn can_read(&self, browser: &Browser, page: &str) {
         let found = self.look_by(browser, "{ runOnly: ['color-contrast'] }");
         assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
         assert_eq!(found.kept, 1, "{page}: {found:?}");
     }
 
-    /// That it sees what is wrong: a test that cannot fail says nothing.
+    /// Asserts that a defect is found, since a test that cannot fail proves nothing.
     pub(super) fn sees_a_fault(&self, browser: &Browser) {
         browser.run(
             "const box = document.createElement('input'); box.id = 'fault'; document.querySelector('main').append(box)",

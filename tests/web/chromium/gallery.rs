@@ -1,5 +1,5 @@
-//! Pictures of every page, for somebody to look at: `scripts/screenshots`. And how soon a result is seen:
-//! `scripts/bench web`.
+//! Screenshots of every page (`scripts/screenshots`), and the delay until a result is visible (`scripts/bench
+//! web`).
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ fn pictures() {
     take("keys");
 }
 
-/// The whole page in all sizes and lights.
+/// Photographs the whole page in all sizes, light and dark.
 fn photograph(desk: &Desk, folder: &std::path::Path, name: &str) {
     for (size, width) in SIZES {
         desk.browser.resize(width, 800);
@@ -83,7 +83,7 @@ fn photograph(desk: &Desk, folder: &std::path::Path, name: &str) {
     desk.browser.resize(1280, 1000);
 }
 
-/// Notes the moment after the picture in which a result was first there.
+/// Records the time of the animation frame after which a result is visible.
 const WATCH: &str = "
     window.seen = {};
     const look = () => requestAnimationFrame(() => {
@@ -127,7 +127,7 @@ fn delays() {
     );
 }
 
-/// Milliseconds, in the order in which the modules answered.
+/// Returns milliseconds in the order in which the modules answered.
 fn delays_of(shown: &Value, results: &Value) -> Vec<i64> {
     let dated = results.as_array().unwrap().iter().map(|result| {
         let at: jiff::Timestamp = result["created_at"].as_str().unwrap().parse().unwrap();

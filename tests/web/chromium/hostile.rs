@@ -1,4 +1,4 @@
-//! What sites and users would like to be run, in every field that is theirs.
+//! Injected markup and scripts in every field that sites and users can fill.
 
 use serde_json::{Value, json};
 
@@ -7,15 +7,15 @@ use super::hostile_site::HostileSites;
 use super::injection::{ADDRESSES, TEXTS, Warden};
 use crate::support::server::Setup;
 
-/// An address as the standards allow it.
+/// An email address that the standards allow.
 const EMAIL: &str = "\"<img/src=x/onerror=window.pwned=1>\"@example.com";
 
 #[test]
-fn nothing_that_anybody_writes_becomes_more_than_text() {
+fn text_from_outside_is_never_markup() {
     let sites = HostileSites::start();
     let desk = Desk::new(Setup::real().flags(&sites.flags()));
     let browser = &desk.browser;
-    // It is shown in the list of sessions.
+    // It appears in the list of sessions.
     let agent = json!({"userAgent": format!("Mozilla/5.0 {}", TEXTS[1])});
     browser.command("Network.setUserAgentOverride", &agent);
     desk.sign_up(EMAIL, "unlimited");
@@ -35,7 +35,7 @@ fn nothing_that_anybody_writes_becomes_more_than_text() {
     eprintln!("| {tries} tries to inject markup or script, all of them stopped");
 }
 
-/// All of it in the fields of results: live, loaded again, and in the report.
+/// Injects into the fields of results: live, after a reload, and in the report.
 fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
     let run = desk.search("somebody");
     let results = desk.draws_all();
@@ -46,22 +46,22 @@ fn tries_of_a_site(desk: &Desk, warden: &Warden<'_>) -> usize {
     desk.browser.wait_until(&format!("document.querySelectorAll('[id^=result-]').length === {results}"));
     shows_all_texts(desk);
     warden.approves("a run, loaded again");
-    // Pictures are what the reader may ask for.
+    // The reader may ask for images.
     let report = format!("return await (await fetch('{run}/export?format=html')).text()");
     let report = desk.browser.run_async(&report, &[]);
     let requests =
         [json!(["GET", format!("{run}/export?format=html"), {}]), json!(["GET", "/app/searches", {}])];
     let harm = warden.harm_in_answers(&requests);
-    // The report has its style inside: it is one file.
+    // The report is one file with an inline style.
     let harm: Vec<&String> = harm.iter().filter(|harm| !harm.contains("foreign: <style>")).collect();
     assert!(harm.is_empty(), "{harm:#?}");
-    // Which is what this page's policy has just said of the style, too.
+    // The page's policy has just reported the style, too.
     warden.harm();
     assert!(report.as_str().unwrap().contains("&lt;script&gt;window.pwned=1"), "the report leaves it out");
     results * 9
 }
 
-/// Opens what is folded up, and finds each text in the page as it was written.
+/// Opens all collapsed parts, and finds each text in the page as it was written.
 fn shows_all_texts(desk: &Desk) {
     desk.browser.run("document.querySelectorAll('.result details').forEach((at) => { at.open = true })", &[]);
     desk.browser.wait_until(
@@ -74,7 +74,7 @@ fn shows_all_texts(desk: &Desk) {
     assert_eq!(missing, json!([]), "not shown");
 }
 
-/// All of it as labels of keys.
+/// Injects into the labels of keys.
 fn tries_of_labels(desk: &Desk, warden: &Warden<'_>) -> usize {
     desk.open("/app/keys");
     let csrf = desk.browser.find("input[name=csrf]").property("value");
@@ -91,7 +91,7 @@ fn tries_of_labels(desk: &Desk, warden: &Warden<'_>) -> usize {
     labels.len() * 2
 }
 
-/// All of it in what a page is asked for with: queries, filters, paths, what was typed into a form.
+/// Injects into requests: queries, filters, paths, form input.
 fn tries_of_requests(desk: &Desk, warden: &Warden<'_>) -> usize {
     let csrf = desk.browser.find("input[name=csrf]").property("value");
     let mut requests = Vec::new();

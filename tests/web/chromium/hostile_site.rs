@@ -1,4 +1,4 @@
-//! Sites that answer with what would like to be run, in every field that a site can fill.
+//! Sites that answer with injected markup and scripts in every field that a site can fill.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::injection::{ADDRESSES, TEXTS};
 use crate::support::folder::Folder;
 
-/// One site for each text, all on one port; gone with the tests' process.
+/// One site for each text, all on one port. They end with the process of the tests.
 pub(super) struct HostileSites {
     catalog: String,
     _folder: Folder,
@@ -55,7 +55,7 @@ fn module(number: usize, port: u16) -> Value {
     })
 }
 
-/// Whatever is asked: the text of that number everywhere, as a name of a member too.
+/// Answers every request with the text of that number in all values, and in the name of a member.
 fn answer(mut socket: std::net::TcpStream) {
     let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
     let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
@@ -69,7 +69,7 @@ fn answer(mut socket: std::net::TcpStream) {
         "more": {text: {"a": [text, address], "b": {text: text}}},
     })
     .to_string();
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = write!(
         socket,
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}",

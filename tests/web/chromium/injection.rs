@@ -1,4 +1,4 @@
-//! Texts that would like to be markup or script, and what gives away that one of them was.
+//! Texts with markup or scripts, and detection of their effects.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::browser::Browser;
 
-/// A browser that runs one of these leaves `pwned` behind, or a mark in the document.
+/// Texts that leave `pwned` behind, or a mark in the document, if a browser runs them.
 pub(super) const TEXTS: [&str; 18] = [
     "<script>window.pwned=1</script>",
     "\"><img src=x onerror=window.pwned=2>",
@@ -28,7 +28,7 @@ pub(super) const TEXTS: [&str; 18] = [
     "{{constructor.constructor('window.pwned=18')()}}${window.pwned=18}<%= pwned %>",
 ];
 
-/// The same for fields that hold addresses.
+/// Texts for fields that contain addresses.
 pub(super) const ADDRESSES: [&str; 12] = [
     "javascript:window.pwned=1",
     "JaVaScRiPt:window.pwned=2",
@@ -44,13 +44,13 @@ pub(super) const ADDRESSES: [&str; 12] = [
     "https://user:word@pwned.example\\@x/",
 ];
 
-/// So many requests at a time: a script has a minute, on a busy machine too.
+/// The most requests at a time: a script has a minute, also on a busy machine.
 const AT_A_TIME: usize = 60;
 
-/// Looks at pages for what gives away that one of these became more than text.
+/// Checks pages for effects of injected texts.
 pub(super) struct Warden<'b> {
     browser: &'b Browser,
-    /// Complaints of the console that were looked at before.
+    /// The number of console messages that were checked before.
     heard: Cell<usize>,
 }
 
@@ -59,14 +59,14 @@ impl<'b> Warden<'b> {
         Self { browser, heard: Cell::new(browser.complaints().len()) }
     }
 
-    /// What is wrong with the page that is shown; and anything that a page's policy had to stop since the last
-    /// look, for escaping comes first.
+    /// Returns the effects on the current page, and everything that its policy has stopped since the last
+    /// check, since escaping must come first.
     pub(super) fn harm(&self) -> Vec<String> {
         let ran = "if (window.pwned !== undefined) found.push('ran: ' + window.pwned); return found;";
         let mut found = texts(&self.browser.run(&format!("{LOOK} const found = look(document); {ran}"), &[]));
         let complaints = self.browser.complaints();
         let new = complaints[self.heard.replace(complaints.len())..].iter();
-        // An address that leads nowhere may hold what was tried.
+        // An invalid address may contain an injected text.
         let new =
             new.map(|message| message.text.clone()).filter(|text| !text.contains("Failed to load resource"));
         let signs = ["Content Security Policy", "pwned", "Uncaught"];
@@ -74,8 +74,8 @@ impl<'b> Warden<'b> {
         found
     }
 
-    /// What is wrong with the answers to these requests of the page that is shown: method, address, fields. They
-    /// are read as a browser reads them, and not shown.
+    /// Returns the effects in the answers to these requests of the current page: method, address, fields. The
+    /// answers are parsed as a browser does, without showing them.
     pub(super) fn harm_in_answers(&self, requests: &[Value]) -> Vec<String> {
         let script = format!(
             "{LOOK} const found = [];
@@ -94,13 +94,13 @@ impl<'b> Warden<'b> {
         requests.chunks(AT_A_TIME).flat_map(harm).collect()
     }
 
-    /// The page that is shown took no harm.
+    /// Asserts that the current page has no effects.
     pub(super) fn approves(&self, page: &str) {
         let harm = self.harm();
         assert!(harm.is_empty(), "{page}: {harm:#?}");
     }
 
-    /// That an open door would be seen: a test that cannot fail says nothing.
+    /// Asserts that an effect is found, since a test that cannot fail proves nothing.
     pub(super) fn sees_harm(&self) {
         for (hurt, sign) in [
             ("document.body.insertAdjacentHTML('beforeend', '<i class=hurt onclick=x>')", "onclick"),
@@ -124,7 +124,7 @@ fn texts(found: &Value) -> Vec<String> {
     found.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// `look(page)`: what is wrong with a document, shown or only read.
+/// `look(page)` returns the effects in a document, shown or parsed.
 const LOOK: &str = r"
     const look = (page) => {
         const found = [];

@@ -1,4 +1,4 @@
-//! What happens to people while they look at a search: a page loaded again, a line that is cut, a session that ends.
+//! Interruptions while a person follows a search: a reload, a cut connection, an ended session.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::support::server::Setup;
 use crate::web::person::PASSWORD;
 
 #[test]
-fn a_search_goes_on_whatever_happens_to_its_page() {
+fn a_search_continues_without_its_page() {
     let (site, database) = (GatedSite::start(), sqlite());
     let desk = Desk::new(Setup::real().database(&database.url).flags(&site.flags(3, 2)));
     let line = Line::to(desk.server.address);
@@ -30,7 +30,7 @@ fn a_search_goes_on_whatever_happens_to_its_page() {
     line.cut();
     desk.browser.wait_until(is_lost);
     assert_eq!(desk.results(), 3);
-    // The page asks again by itself, and finds nobody.
+    // The page sends another request by itself, which fails.
     let before = line.turned_away();
     desk.browser.wait("another try", || (line.turned_away() > before).then_some(()));
     line.mend();
@@ -38,7 +38,7 @@ fn a_search_goes_on_whatever_happens_to_its_page() {
     assert_eq!(desk.results(), 3);
     desk.has_state("Running");
 
-    // What is there stays there when the session has ended.
+    // Results stay visible after the session has ended.
     database.execute("UPDATE web_sessions SET expires_at = created_at");
     line.cut();
     line.mend();
@@ -64,12 +64,12 @@ fn a_search_goes_on_whatever_happens_to_its_page() {
     assert!(outside.is_empty(), "{outside:#?}");
 }
 
-/// Scripts are switched off: the page is drawn by the server, as far as the search has come.
+/// Without scripts, the server renders the page with the results so far.
 fn without_scripts(desk: &Desk) -> String {
     desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
     let run = desk.search("nobody");
     desk.has_state("Running");
-    // It loads itself again.
+    // The page reloads by itself.
     desk.browser.wait_until("document.querySelectorAll('.result').length === 3");
     run
 }

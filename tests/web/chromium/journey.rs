@@ -1,4 +1,4 @@
-//! From the link that the operator hands out to the end of the session.
+//! From the set-up link to the end of the session.
 
 use std::process::Command;
 
@@ -11,9 +11,9 @@ use crate::web::person::PASSWORD;
 const EMAIL: &str = "ann@example.com";
 
 #[test]
-fn a_person_signs_in_makes_a_key_searches_and_leaves() {
+fn a_user_signs_in_creates_a_key_searches_and_signs_out() {
     let desk = Desk::new(Setup::new());
-    // From the front door, as somebody without an account.
+    // From the start page, without an account.
     desk.open("/");
     desk.browser.click("a.enter");
     desk.arrives_at("/app/sign-in");
@@ -27,12 +27,12 @@ fn a_person_signs_in_makes_a_key_searches_and_leaves() {
     leaves(&desk);
 }
 
-/// The key is shown once, and the line beside it works as it stands.
+/// The key is shown once, and the command beside it works unchanged.
 fn makes_a_key_that_works(desk: &Desk) {
     let browser = &desk.browser;
     desk.open("/app/keys");
     browser.type_into("input[name=label]", "laptop");
-    // A double click is one key: of two, one would never be seen.
+    // A double click creates one key; a second one would never be shown.
     browser.run(
         "const button = document.querySelector('form:has(input[name=label]) button'); button.click(); button.click()",
         &[],
@@ -57,7 +57,7 @@ fn makes_a_key_that_works(desk: &Desk) {
         String::from_utf8_lossy(&output.stderr)
     );
     assert_eq!(desk.server.request("GET", "/v1/me").key(&key).send().json()["tier"], "pro");
-    // Not shown again: what is left tells keys apart.
+    // The key is not shown again; its last characters identify it.
     desk.open("/app/keys");
     assert_eq!(browser.find_all("main tbody tr").len(), 1);
     let listed = browser.find("main").text();
@@ -74,9 +74,9 @@ fn searches_to_the_end(desk: &Desk) -> String {
     let total = desk.browser.find("[data-part=found]").text();
     assert_eq!(results.to_string(), total, "{id}");
     assert!(total.parse::<usize>().unwrap() > 100, "{total}");
-    // The server has drawn nothing twice, and no site was asked for a picture.
+    // No result is shown twice, and no image was requested.
     assert_eq!(desk.browser.find_all("main img").len(), 0);
-    // Names of fields are nothing that a reader sees.
+    // Field names are not visible text.
     desk.browser.type_into("#filter", "created_at");
     desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length === 0");
     desk.browser.run("document.querySelector('#filter').value = ''", &[]);
@@ -86,7 +86,7 @@ fn searches_to_the_end(desk: &Desk) -> String {
     run
 }
 
-/// Each form of the file comes with its name and holds something.
+/// Downloads each format of the file and checks its name and content.
 fn takes_files_away(desk: &Desk, run: &str) {
     for (format, start) in [("json", "{"), ("ndjson", "{"), ("csv", "id,"), ("html", "<!DOCTYPE html>")] {
         let script = "const answer = await fetch(given[0]);
@@ -111,7 +111,7 @@ fn deletes(desk: &Desk, run: &str) {
     assert!(!main.contains("everybody"), "{main}");
 }
 
-/// Another site sends a form, guesses a token, puts the page into a frame.
+/// Another site sends a form, guesses a token, and frames the page.
 fn others_cannot_act_for_her(desk: &Desk) {
     let browser = &desk.browser;
     let keys = |desk: &Desk| {
@@ -127,7 +127,7 @@ fn others_cannot_act_for_her(desk: &Desk) {
         assert_eq!(desk.send("/app/keys", fields), 403, "{fields:?}");
     }
     let csrf = browser.find("input[name=csrf]").property("value");
-    // `localhost` is another site to the browser than this address; the page is one that sets no policy.
+    // For the browser, `localhost` is another site than this address, and its page sets no policy.
     let elsewhere = format!("http://localhost:{}/v1/health", desk.server.address.port());
     browser.open(&elsewhere);
     let form = "const form = document.createElement('form'); form.method = 'post'; form.action = arguments[0];
@@ -162,7 +162,7 @@ fn others_cannot_act_for_her(desk: &Desk) {
     });
 }
 
-/// Out, and not in again with a wrong password.
+/// Signs out, and fails to sign in with a wrong password.
 fn leaves(desk: &Desk) {
     desk.open("/app");
     desk.browser.click("form[action$='/app/sign-out'] button");
@@ -175,7 +175,7 @@ fn leaves(desk: &Desk) {
     let first = desk.browser.find("main").text();
     desk.sign_in("nobody@example.com", "wrong horse battery staple");
     assert!(desk.place().starts_with("/app/sign-in"), "{}", desk.place());
-    // Nobody is told which of the two it was.
+    // The message does not reveal which of the two was wrong.
     assert_eq!(desk.browser.find("main").text(), first);
     desk.sign_in(EMAIL, PASSWORD);
     assert!(!desk.place().starts_with("/app/sign-in"), "{}", desk.place());

@@ -1,4 +1,4 @@
-//! The line between a browser and a server, as a train's or a telephone's: cut in the middle, gone for a while, back.
+//! A connection between a browser and a server that can be cut, stay down, and return.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// A line to one server; gone with the tests' process.
+/// A connection to one server. It ends with the process of the tests.
 pub(super) struct Line {
     pub(super) address: SocketAddr,
     state: Arc<Mutex<State>>,
@@ -16,7 +16,7 @@ pub(super) struct Line {
 struct State {
     is_down: bool,
     open: Vec<TcpStream>,
-    /// Connections that found it down.
+    /// Connections that failed while it was down.
     turned_away: usize,
 }
 
@@ -34,7 +34,7 @@ impl Line {
         Self { address, state }
     }
 
-    /// Cuts all that goes through it now; until [`Line::mend`] nothing new comes through either.
+    /// Cuts all connections now, and refuses new ones until [`Line::mend`].
     pub(super) fn cut(&self) {
         let mut state = self.state.lock();
         state.is_down = true;
@@ -47,7 +47,7 @@ impl Line {
         self.state.lock().is_down = false;
     }
 
-    /// How many connections found it down.
+    /// Returns the number of connections that failed while it was down.
     pub(super) fn turned_away(&self) -> usize {
         self.state.lock().turned_away
     }

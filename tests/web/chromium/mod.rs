@@ -1,6 +1,7 @@
-//! The web app in a real browser: what people do there, what happens to them, what would like to happen to them.
+//! The web app in a real browser: normal use, interruptions, and attacks.
 
 mod axe;
+mod cuts;
 mod gallery;
 mod hostile;
 mod hostile_site;
@@ -18,11 +19,11 @@ use super::person::{PASSWORD, new_account};
 use crate::support::browser::Browser;
 use crate::support::server::{Server, Setup};
 
-/// A server, a browser, and who sits before it.
+/// A server and a browser in front of it.
 pub(super) struct Desk {
     pub(super) server: Server,
     pub(super) browser: Browser,
-    /// Where the browser finds the server.
+    /// The address of the server for the browser.
     pub(super) origin: String,
 }
 
@@ -33,7 +34,7 @@ impl Desk {
         Self { server, browser: Browser::start(), origin }
     }
 
-    /// The same with the browser's way to the server over this address.
+    /// Connects the browser to the server through this address.
     pub(super) fn through(self, line: SocketAddr) -> Self {
         Self { origin: format!("http://{line}"), ..self }
     }
@@ -43,12 +44,12 @@ impl Desk {
         self.browser.open(&format!("{}{path}", self.origin));
     }
 
-    /// Path and query of what is shown.
+    /// Returns the path and query of the current page.
     pub(super) fn place(&self) -> String {
         self.browser.url().strip_prefix(&self.origin).unwrap_or_default().to_owned()
     }
 
-    /// Waits until the page of that path is shown, whole.
+    /// Waits until the page of that path has loaded.
     pub(super) fn arrives_at(&self, path: &str) {
         let path = serde_json::to_string(path).unwrap();
         self.browser
@@ -61,12 +62,12 @@ impl Desk {
         self.browser.wait_until(&format!("document.body.innerText.includes({text})"));
     }
 
-    /// A new account; the path of its set-up link.
+    /// Creates an account, and returns the path of its set-up link.
     pub(super) fn account(&self, email: &str, plan: &str) -> String {
         new_account(&self.server, email, plan)
     }
 
-    /// A new account whose owner has chosen a password and is signed in.
+    /// Creates an account whose owner has chosen a password and is signed in.
     pub(super) fn sign_up(&self, email: &str, plan: &str) {
         let link = self.account(email, plan);
         self.open(&link);
@@ -83,7 +84,7 @@ impl Desk {
         }
     }
 
-    /// Fills in the sign-in form that is shown, and sends it.
+    /// Fills in and sends the current sign-in form.
     pub(super) fn sign_in(&self, email: &str, password: &str) {
         for (field, keys) in [("email", email), ("password", password)] {
             let field = self.browser.find(&format!("form input[name={field}]"));
@@ -95,7 +96,7 @@ impl Desk {
         self.browser.wait_until("window.before === undefined && document.readyState === 'complete'");
     }
 
-    /// Starts a search on the search page and waits for the page of its run; gives its path.
+    /// Starts a search on the search page and waits for the page of its run. Returns its path.
     pub(super) fn search(&self, query: &str) -> String {
         self.open("/app");
         self.browser.type_into("input[name=query]", query);
@@ -106,7 +107,7 @@ impl Desk {
         self.place()
     }
 
-    /// How many results stand on the page of a run; each once.
+    /// Returns the number of results on the page of a run, and asserts that each appears once.
     pub(super) fn results(&self) -> usize {
         let script = "const ids = [...document.querySelectorAll('[id^=result-]')].map((at) => at.id);
             return [ids.length, new Set(ids).size]";
@@ -115,8 +116,8 @@ impl Desk {
         counts[0].as_u64().and_then(|count| count.try_into().ok()).unwrap()
     }
 
-    /// Waits until the page's script has read a run to its end and drawn all that it was told of; gives how many
-    /// results stand there. The word for how the run stands may be the server's: it says nothing of the script.
+    /// Waits until the page's script has read a run to its end and shown everything. Returns the number of
+    /// results. The status text alone may come from the server.
     pub(super) fn draws_all(&self) -> usize {
         self.has_state("Completed");
         self.browser.wait_until(
@@ -129,7 +130,7 @@ impl Desk {
         self.results()
     }
 
-    /// What the page of a run says of how it stands.
+    /// Asserts the status on the page of a run.
     pub(super) fn has_state(&self, word: &str) {
         let word = serde_json::to_string(word).unwrap();
         self.browser.wait_until(&format!(
@@ -137,7 +138,7 @@ impl Desk {
         ));
     }
 
-    /// Sends a form as a script of this page would, and gives the status of the answer.
+    /// Sends a form as a script of the page would, and returns the status of the answer.
     pub(super) fn send(&self, path: &str, fields: &[(&str, &str)]) -> u64 {
         let script = "const answer = await fetch(given[0], { method: 'POST', redirect: 'manual',
                 body: new URLSearchParams(given[1]) });
@@ -146,7 +147,7 @@ impl Desk {
         status.as_u64().unwrap()
     }
 
-    /// Nothing that a person would find in the console, nothing from elsewhere.
+    /// Asserts that the console has no errors, and that there were no requests to other origins.
     pub(super) fn is_clean(&self) {
         assert!(self.browser.complaints().is_empty(), "{:#?}", self.browser.complaints());
         let outside = self.browser.requests_outside(&self.origin);

@@ -1,4 +1,4 @@
-//! What holds for every page: it is light, everybody can use it, on a telephone and in the dark too.
+//! The properties of every page: small, accessible, and usable on a phone and in the dark.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,14 @@ use super::axe::Axe;
 use crate::support::browser::WebRequest;
 use crate::support::server::Setup;
 
-/// Bytes over the wire, heads and all, from an empty store.
+/// The most bytes over the network with heads, with an empty cache.
 const MOST_BYTES: u64 = 100_000;
 const MOST_REQUESTS: usize = 5;
-/// The narrowest telephone that is still in use.
+/// The narrowest phone in use.
 const NARROWEST: u32 = 320;
 
 #[test]
-fn every_page_is_light_and_for_everybody() {
+fn every_page_is_small_and_accessible() {
     let desk = Desk::new(Setup::new());
     let (axe, mut told) = (Axe::load(), String::new());
     desk.browser.command("Network.setCacheDisabled", &json!({"cacheDisabled": true}));
@@ -53,19 +53,19 @@ fn every_page_is_light_and_for_everybody() {
 
 fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     let browser = &desk.browser;
-    // What the page before has asked for is not this one's.
+    // Requests of the previous page do not count.
     browser.open("about:blank");
     let before = browser.requests().len();
     desk.open(path);
     let requests = browser.wait("the end of all requests", || {
         let mut requests = browser.requests().split_off(before);
         let is_over = requests.iter().all(is_over);
-        // The operator's page asks for the load again and again.
+        // The operator's page requests the load repeatedly.
         requests.sort_by(|one, other| one.url.cmp(&other.url));
         requests.dedup_by(|one, other| one.url == other.url);
         is_over.then_some(requests)
     });
-    // What a run has found is no part of its page, however much it is.
+    // The results of a run do not count for its page.
     let (found, page): (Vec<_>, Vec<_>) =
         requests.iter().partition(|request| request.url.ends_with("/events"));
     let sum = |of: &[&WebRequest]| of.iter().filter_map(|request| request.bytes).sum::<u64>();
@@ -97,10 +97,10 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
     );
 }
 
-/// Colours change by and by.
+/// Colours change gradually.
 const AT_REST: &str = "!document.getAnimations().some((one) => one instanceof CSSTransition)";
 
-/// Without what is different each time.
+/// Replaces the parts of a path that differ each time.
 fn named(path: &str) -> String {
     let segments = path.split('/').map(|part| if part.len() > 20 { "…" } else { part });
     segments.collect::<Vec<_>>().join("/")
@@ -110,7 +110,7 @@ fn is_over(request: &WebRequest) -> bool {
     request.bytes.is_some() || request.failure.is_some() || request.url.starts_with("data:")
 }
 
-/// What is wider than the window, unless it is in a box that can be scrolled.
+/// Returns the elements that are wider than the window, unless they are in a scrollable box.
 const WIDER: &str = "
     if (document.documentElement.scrollWidth <= innerWidth) return [];
     const can_be_scrolled = (at) => at && (['auto', 'scroll', 'hidden'].includes(getComputedStyle(at).overflowX) || can_be_scrolled(at.parentElement));

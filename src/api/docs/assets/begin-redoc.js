@@ -1,6 +1,6 @@
 "use strict";
 
-// ReDoc has one look, a light one with dark samples at the side. This is the rest of a dark one.
+// ReDoc has a light theme with dark samples. These colours complete a dark theme.
 const darkColors = {
   primary: { main: "#7ecbe0", light: "#a9dfee" },
   success: { main: "#6fcf7c" },
@@ -30,7 +30,7 @@ function show() {
   Redoc.init(
     "openapi.json",
     {
-      // Its search would run a script from memory, which the page's policy does not let.
+      // Its search runs a script from memory, which the page's policy forbids.
       disableSearch: true,
       nativeScrollbars: true,
       requiredPropsFirst: true,

@@ -1,10 +1,10 @@
 "use strict";
 
-// Where this page comes from, without a slash at its end.
+// The address of the server of this page, without a slash at its end.
 const here = new URL(".", document.baseURI).href.replace(/\/$/, "");
 
-// The document names the address that the operator announces. Who reads this page under another one (a tunnel, a
-// second name) still asks the server that it came from: the page may ask no other.
+// The document names the address that the operator configured. A reader who uses another one (a tunnel, a second
+// name) sends requests to the server of this page, because the page's policy allows no other.
 function askedHere(text) {
   const document = JSON.parse(text);
   const isHere = (server) => new URL(server.url, here + "/").href.replace(/\/$/, "") === here;
@@ -22,17 +22,17 @@ SwaggerUIBundle({
   url: "openapi.json",
   domNode: document.getElementById("documentation"),
   plugins: [fromHere],
-  // No badge: it would show the document to a validator elsewhere.
+  // No badge: it would send the document to an external validator.
   validatorUrl: null,
   deepLinking: true,
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
-  // A key stays in this tab's memory alone.
+  // Keys stay in the memory of this tab.
   persistAuthorization: false,
 });
 
-// Swagger UI's own dark look, where the reader's system is dark.
+// Uses Swagger UI's dark theme if the reader's system is dark.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", follow);

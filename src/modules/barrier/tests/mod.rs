@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::*;
 use crate::modules::catalog::Catalog;
+use crate::modules::outcome::Outcome;
 use crate::modules::probe::Timing;
 use ordinary::ORDINARY;
-use pages::{HTML, WALLS as WALL_PAGES};
+use pages::{BARRIERS as BARRIER_PAGES, HTML};
 
 fn module(extra: &str) -> std::sync::Arc<Module> {
     let text = format!(
@@ -30,67 +31,71 @@ fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
 }
 
 fn name(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static str> {
-    find(&module(""), &response(status, headers, body), None).map(|barrier| barrier.name)
+    find(&module(""), &response(status, headers, body), None).map(|barrier| barrier.name.as_str())
 }
 
 #[test]
-fn every_wall_is_known_by_its_name() {
-    for (want, status, headers, body) in WALL_PAGES {
+fn every_barrier_page_is_recognized() {
+    for (want, status, headers, body) in BARRIER_PAGES {
         assert_eq!(name(*status, headers, body), Some(*want), "{status} {headers:?} {body}");
         let found = find(&module(""), &response(*status, headers, body), None).unwrap();
         let outcome = if want.ends_with("rate_limit") { Outcome::RateLimited } else { Outcome::Blocked };
         assert_eq!(found.outcome, outcome, "{want}");
     }
-    for wall in WALLS {
-        assert!(WALL_PAGES.iter().any(|(name, ..)| *name == wall.name), "no page for {}", wall.name);
-        assert!(wall.words().all(|word| word == word.to_lowercase() && word.len() >= 5), "{wall:?}");
+    for pattern in BARRIERS {
+        assert!(
+            BARRIER_PAGES.iter().any(|(name, ..)| *name == pattern.name.as_str()),
+            "no page for {}",
+            pattern.name
+        );
+        assert!(pattern.words().all(|word| word == word.to_lowercase() && word.len() >= 5), "{pattern:?}");
     }
 }
 
 #[test]
-fn every_line_of_the_list_is_needed_by_a_page() {
-    let lines = WALLS.iter().map(|wall| {
+fn every_pattern_of_the_list_matches_some_page() {
+    let lines = BARRIERS.iter().map(|pattern| {
         let holds = |(_, status, headers, body): &&pages::Page| {
             let response = response(*status, headers, body);
-            holds(wall, &response, Kind::of(&response), &words_in(&response))
+            holds(pattern, &response, Kind::of(&response), &words_in(&response))
         };
-        (wall, pages::WALLS.iter().filter(holds).count())
+        (pattern, pages::BARRIERS.iter().filter(holds).count())
     });
     let unneeded: Vec<_> = lines.filter(|(_, pages)| *pages == 0).collect();
     assert!(unneeded.is_empty(), "{unneeded:?}");
 }
 
 #[test]
-fn an_ordinary_page_is_no_wall() {
+fn an_ordinary_page_is_not_a_barrier() {
     for (note, status, headers, body) in ORDINARY {
         assert_eq!(name(*status, headers, body), None, "{note}");
     }
-    // Inside a page that is large and has all of it, too.
+    // A large page that contains all of these texts is not a barrier either.
     let text = ORDINARY.iter().find(|(note, ..)| note.contains("writes")).unwrap().3;
     assert_eq!(name(200, pages::HTML, &text.repeat(100)), None);
 }
 
 #[test]
-fn sign_in_pages_are_no_wall_for_modules_about_them() {
+fn a_sign_in_page_is_not_a_barrier_for_a_module_that_reads_it() {
     let page = response(200, HTML, "<title>Log in | Site</title>");
     for (extra, want) in [
         ("", Some("login_wall")),
         (r#", "contact": "target_web""#, None),
         (r#", "discovery": true"#, None),
-        // It speaks of where a redirect leads, not of this page.
+        // This rule is about the target of a redirect, not about this page.
         (r#", "barrier": [{"header": {"Location": "/never"}}]"#, Some("login_wall")),
     ] {
-        assert_eq!(find(&module(extra), &page, None).map(|it| it.name), want, "{extra}");
+        assert_eq!(find(&module(extra), &page, None).map(|it| it.name.as_str()), want, "{extra}");
     }
 }
 
 #[test]
-fn consent_and_sign_in_pages_are_seen_by_their_address() {
+fn consent_and_sign_in_pages_are_recognized_by_their_address() {
     let at = |module: &Module, status: u16, final_url: &str, location: Option<&str>| {
         let headers: Vec<(&str, &str)> = location.map(|it| ("location", it)).into_iter().collect();
         let mut response = response(status, &headers, "<html>");
         response.final_url = url::Url::parse(final_url).unwrap();
-        find(module, &response, None).map(|barrier| barrier.name)
+        find(module, &response, None).map(|barrier| barrier.name.as_str())
     };
     let plain = module("");
     assert_eq!(at(&plain, 200, "https://consent.google.com/ml?continue=x", None), Some("consent_wall"));
@@ -114,17 +119,17 @@ fn consent_and_sign_in_pages_are_seen_by_their_address() {
 }
 
 #[test]
-fn walls_that_a_redirect_leads_to_are_seen_by_their_address() {
+fn a_redirect_to_a_barrier_is_recognized_by_its_address() {
     let plain = module("");
     let led = |asked: &str, location: &str| {
         let asked = url::Url::parse(asked).unwrap();
         let mut response = response(302, &[("location", location)], "");
         response.final_url = asked.clone();
-        let seen = find(&plain, &response, Some(&asked)).map(|barrier| barrier.name);
-        // The same where the redirect was followed.
+        let seen = find(&plain, &response, Some(&asked)).map(|barrier| barrier.name.as_str());
+        // The result is equal if the redirect was followed.
         let mut followed = self::response(200, &[], "<html>");
         followed.final_url = asked.join(location).unwrap();
-        assert_eq!(find(&plain, &followed, Some(&asked)).map(|it| it.name), seen, "{location}");
+        assert_eq!(find(&plain, &followed, Some(&asked)).map(|it| it.name.as_str()), seen, "{location}");
         seen
     };
     let bob = "https://x.org/u/bob";
@@ -141,7 +146,7 @@ fn walls_that_a_redirect_leads_to_are_seen_by_their_address() {
         ("/account/login.php", Some("login_wall")),
         ("/user/Login.html?next=x", Some("login_wall")),
         ("/auth/login?next=x", Some("login_wall")),
-        // Pages of the site's own.
+        // Ordinary pages of the site.
         ("/u/bob/", None),
         ("/challenges", None),
         ("/blockedin/bob", None),
@@ -152,7 +157,7 @@ fn walls_that_a_redirect_leads_to_are_seen_by_their_address() {
     ] {
         assert_eq!(led(bob, location), want, "{location}");
     }
-    // Who is called so.
+    // The user name itself looks like a barrier.
     for (asked, location) in [
         ("https://x.org/u/captcha", "https://www.x.org/u/Captcha/"),
         ("https://x.org/u/the-challenge", "/users/the-challenge"),
@@ -160,14 +165,15 @@ fn walls_that_a_redirect_leads_to_are_seen_by_their_address() {
     ] {
         assert_eq!(led(asked, location), None, "{asked}");
     }
-    // Where nobody knows what was asked for, only a redirect that is seen tells what is new.
+    // If the requested address is unknown, new segments can only be seen in a redirect that was not
+    // followed.
     let mut unknown = response(200, &[], "<html>");
     unknown.final_url = url::Url::parse("https://x.org/u/captcha").unwrap();
     assert_eq!(find(&plain, &unknown, None), None);
 }
 
 #[test]
-fn retry_after_is_read_as_seconds_or_against_the_answers_date() {
+fn retry_after_is_parsed_as_seconds_or_as_a_date() {
     let secs = |headers: &[(&str, &str)]| retry_after_secs(&response(429, headers, ""));
     assert_eq!(secs(&[("retry-after", " 7 ")]), Some(7));
     assert_eq!(secs(&[("retry-after", "99999999999")]), Some(86_400));
@@ -175,7 +181,7 @@ fn retry_after_is_read_as_seconds_or_against_the_answers_date() {
     assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:50:37 GMT"), date]), Some(60));
     assert_eq!(secs(&[("retry-after", "Sun, 06 Nov 1994 08:48:37 GMT"), date]), None);
     assert_eq!(secs(&[("retry-after", "soon")]), None);
-    // Without a date of the answer (or one that is none) our own clock counts.
+    // Without a valid `Date` in the response, the local clock is used.
     let later = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3600));
     for headers in [vec![("retry-after", &*later)], vec![("retry-after", &*later), ("date", "today")]] {
         assert!(secs(&headers).is_some_and(|secs| (3000..=3600).contains(&secs)), "{headers:?}");
@@ -185,9 +191,10 @@ fn retry_after_is_read_as_seconds_or_against_the_answers_date() {
 }
 
 #[test]
-fn a_pause_is_asked_for_by_walls_and_by_answers_that_refuse_or_fail() {
-    let pause =
-        |status, is_wall, wait: &str| pause_secs(&response(status, &[("retry-after", wait)], ""), is_wall);
+fn barriers_refusals_and_server_errors_can_request_a_pause() {
+    let pause = |status, is_barrier, wait: &str| {
+        pause_secs(&response(status, &[("retry-after", wait)], ""), is_barrier)
+    };
     for status in [403, 429, 500, 502, 503, 504, 999] {
         assert_eq!(
             (pause(status, false, "600"), pause(status, true, "600")),

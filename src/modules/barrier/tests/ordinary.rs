@@ -1,11 +1,11 @@
-//! Pages that only look like walls. All of our own writing.
+//! Pages that only look like barriers. All of them were written for these tests.
 
 use super::pages::{HTML, JSON, Page, TEXT};
 
-/// A page of some 2,500 letters.
+/// A page with about 2,500 letters of text.
 const MUCH_TO_READ: &str = include_str!("much_to_read.html");
 
-/// A note on what the page is; then as in [`super::pages::WALLS`].
+/// A description of each page, followed by the fields of [`super::pages::BARRIERS`].
 pub(super) const ORDINARY: &[Page] = &[
     (
         "a captcha script for the sign-up form, a link to sign in",

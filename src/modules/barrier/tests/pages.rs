@@ -1,15 +1,15 @@
-//! Pages that are walls. All of our own writing.
+//! Pages that are barriers. All of them were written for these tests.
 
 type Headers = &'static [(&'static str, &'static str)];
 
-/// The name of the wall, status, headers, body.
+/// The name of the barrier, the status, the headers and the body.
 pub(super) type Page = (&'static str, u16, Headers, &'static str);
 
 pub(super) const HTML: Headers = &[("content-type", "text/html; charset=UTF-8")];
 pub(super) const TEXT: Headers = &[("content-type", "text/plain")];
 pub(super) const JSON: Headers = &[("content-type", "application/json")];
 
-pub(super) const WALLS: &[Page] = &[
+pub(super) const BARRIERS: &[Page] = &[
     ("rate_limit", 429, &[], ""),
     ("rate_limit", 503, &[("retry-after", "5")], ""),
     ("rate_limit", 403, &[("x-ratelimit-remaining", "0")], "{}"),

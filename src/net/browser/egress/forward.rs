@@ -1,43 +1,48 @@
-//! Plain HTTP: a request in absolute form (RFC 9112, section 3.2.2), one a connection.
+//! Forwards plain HTTP. Each connection carries one request in absolute form (RFC 9112, section 3.2.2).
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
 use url::Url;
 
-use super::gate::{BAD_REQUEST, answer};
+use super::answers::{BAD_REQUEST, answer};
 use super::head::{self, Head, invalid};
+use super::page_load::{DeadlineStream, PageLoad};
 use super::uplink::Uplink;
-use super::visit::{Timed, Visit};
 
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// Passes a request on and its answer back.
+/// Forwards a request to the server, and the answer to the client.
 ///
-/// Whoever may not be asked, or does not answer, is not answered for: a browser would show what we say as
-/// the site's own page.
-pub(super) fn request(uplink: &Uplink, client: &TcpStream, visit: &Visit, head: &Head) -> io::Result<()> {
+/// If the site is refused or does not answer, the connection is closed without an answer, since a browser would show an
+/// answer as the site's own page.
+pub(super) fn request(
+    uplink: &Uplink,
+    client: &TcpStream,
+    page_load: &PageLoad,
+    head: &Head,
+) -> io::Result<()> {
     let (Some((method, url)), Ok(length)) = (target(head), head.content_length()) else {
         return answer(client, BAD_REQUEST);
     };
     let Some(host) = url.host().map(|host| host.to_owned()) else { return answer(client, BAD_REQUEST) };
-    let server = match uplink.connect(&host, url.port_or_known_default().unwrap_or(80), visit) {
+    let server = match uplink.connect(&host, url.port_or_known_default().unwrap_or(80), page_load) {
         Ok(server) => server,
         Err(error) => {
-            visit.refuse(&host, error);
+            page_load.refuse(&host, error);
             return Ok(());
         }
     };
-    let mut to_server = Timed::new(&server, visit)?;
+    let mut to_server = DeadlineStream::new(&server, page_load)?;
     let line = format!("{method} {} HTTP/1.1", origin_form(&url));
-    to_server.write_all(&head.passed_on(&line))?;
-    let mut to_client = Timed::new(client, visit)?;
-    // A server may answer before it has read a body, and hang up on the rest of it.
+    to_server.write_all(&head.forwarded(&line))?;
+    let mut to_client = DeadlineStream::new(client, page_load)?;
+    // A server may answer before it has read the body, and close its side.
     let _ = send_body(&mut to_client, &mut to_server, &head.rest, length);
-    pass_answer(&mut to_server, &mut to_client, visit)
+    pass_answer(&mut to_server, &mut to_client, page_load)
 }
 
-/// Method and address of a request in absolute form.
+/// Returns the method and the URL of a request in absolute form.
 pub(super) fn target(head: &Head) -> Option<(&str, Url)> {
     let (method, target) = head.request_line()?;
     let url = Url::parse(target).ok().filter(|url| url.scheme() == "http")?;
@@ -57,26 +62,26 @@ fn send_body(client: &mut impl Read, server: &mut impl Write, begun: &[u8], leng
     io::copy(&mut client.take(length - begun.len() as u64), server).map(drop)
 }
 
-/// Heads up to the final one, then the body as it is, to its end.
-fn pass_answer(server: &mut impl Read, client: &mut impl Write, visit: &Visit) -> io::Result<()> {
+/// Forwards interim answers, the head of the final answer, and its body without changes.
+fn pass_answer(server: &mut impl Read, client: &mut impl Write, page_load: &PageLoad) -> io::Result<()> {
     let mut begun = Vec::new();
     let rest = loop {
         let head = head::read_on(server, begun)?.ok_or(io::ErrorKind::UnexpectedEof)?;
         let status = head.status().ok_or_else(|| invalid("the answer is not HTTP"))?;
-        client.write_all(&head.passed_on(&head.line))?;
+        client.write_all(&head.forwarded(&head.line))?;
         if status >= 200 {
             break head.rest;
         }
         begun = head.rest;
     };
-    visit.count(rest.len())?;
+    page_load.count(rest.len())?;
     client.write_all(&rest)?;
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
         match server.read(&mut chunk)? {
             0 => return Ok(()),
             count => {
-                visit.count(count)?;
+                page_load.count(count)?;
                 client.write_all(&chunk[..count])?;
             }
         }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Read};
 
-/// The most bytes of a head.
+/// The maximum size of a head, in bytes.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// What belongs to a connection, not to what it carries (RFC 9110, section 7.6.1).
+/// Headers that a proxy must not forward (RFC 9110, section 7.6.1).
 const HOP_BY_HOP: [&str; 8] = [
     "connection",
     "keep-alive",
@@ -17,24 +17,24 @@ const HOP_BY_HOP: [&str; 8] = [
     "upgrade",
 ];
 
-/// First line and fields, and what came behind them.
+/// A head: its first line, its headers, and the bytes that were read after it.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) line: String,
-    /// Lower-case names; values are bytes of the sender's.
+    /// The headers: names in lower case, and values as they were sent.
     pub(super) fields: Vec<(String, Vec<u8>)>,
     pub(super) rest: Vec<u8>,
 }
 
-/// Reads a head. `None`: the other end went without a word.
+/// Reads a head. Returns `None` if the peer closes the connection before it sends anything.
 ///
 /// # Errors
-/// It is no head, or too long, or the connection broke.
+/// Returns an error if the head is invalid or too long, or if the connection breaks.
 pub(super) fn read(stream: &mut impl Read) -> io::Result<Option<Head>> {
     read_on(stream, Vec::new())
 }
 
-/// The same where its beginning is at hand.
+/// Reads the rest of a head that begins with `bytes`.
 pub(super) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<Option<Head>> {
     let mut chunk = [0; 4096];
     loop {
@@ -43,7 +43,7 @@ pub(super) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<
             return parse(&bytes, rest).map(Some);
         }
         if bytes.len() >= MAX_BYTES {
-            return Err(invalid("a head is too long"));
+            return Err(invalid("the head is too long"));
         }
         match stream.read(&mut chunk)? {
             0 if bytes.is_empty() => return Ok(None),
@@ -53,7 +53,7 @@ pub(super) fn read_on(stream: &mut impl Read, mut bytes: Vec<u8>) -> io::Result<
     }
 }
 
-/// Behind the empty line; a bare LF ends a line too (RFC 9112, section 2.2).
+/// Returns the index after the empty line. A bare LF ends a line, too (RFC 9112, section 2.2).
 fn end_of(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'\n', bytes).find_map(|at| match &bytes[at + 1..] {
         [b'\n', ..] => Some(at + 2),
@@ -65,24 +65,24 @@ fn end_of(bytes: &[u8]) -> Option<usize> {
 fn parse(bytes: &[u8], rest: Vec<u8>) -> io::Result<Head> {
     let mut lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let line = lines.next().and_then(|line| std::str::from_utf8(line).ok());
-    let line = line.ok_or_else(|| invalid("a head begins with no text"))?.to_owned();
+    let line = line.ok_or_else(|| invalid("the first line of the head is not UTF-8"))?.to_owned();
     let fields = lines.filter(|line| !line.is_empty()).map(field).collect::<io::Result<_>>()?;
     Ok(Head { line, fields, rest })
 }
 
 fn field(line: &[u8]) -> io::Result<(String, Vec<u8>)> {
-    let colon = memchr::memchr(b':', line).ok_or_else(|| invalid("a field without a colon"))?;
+    let colon = memchr::memchr(b':', line).ok_or_else(|| invalid("header without a colon"))?;
     let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
     let name = std::str::from_utf8(&line[..colon]).ok().filter(|name| is_name(name));
-    let name = name.ok_or_else(|| invalid("a field without a name"))?.to_ascii_lowercase();
+    let name = name.ok_or_else(|| invalid("header without a valid name"))?.to_ascii_lowercase();
     if line[colon..].contains(&0) || line[colon..].contains(&b'\r') {
-        return Err(invalid("a field with a control character"));
+        return Err(invalid("header with a control character"));
     }
     Ok((name, line[colon + 1..].trim_ascii().to_vec()))
 }
 
 impl Head {
-    /// Method and target, if it is a request of HTTP/1.
+    /// Returns the method and the target of a request of HTTP/1.
     pub(super) fn request_line(&self) -> Option<(&str, &str)> {
         let mut words = self.line.split(' ');
         match (words.next(), words.next(), words.next(), words.next()) {
@@ -91,7 +91,7 @@ impl Head {
         }
     }
 
-    /// Status, if it is an answer of HTTP/1.
+    /// Returns the status of an answer of HTTP/1.
     pub(super) fn status(&self) -> Option<u16> {
         let rest = self.line.strip_prefix("HTTP/1.")?;
         rest.split(' ').nth(1)?.parse().ok().filter(|status| (100..1000).contains(status))
@@ -101,7 +101,7 @@ impl Head {
         self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_slice())
     }
 
-    /// Length of the body as announced. `Err`: it is announced in another way than by one number.
+    /// Returns the announced length of the body, or an error if it is not announced by one `Content-Length`.
     pub(super) fn content_length(&self) -> Result<u64, ()> {
         if self.field("transfer-encoding").is_some() {
             return Err(());
@@ -116,8 +116,8 @@ impl Head {
         }
     }
 
-    /// It as the next one gets it: with that first line, for one exchange.
-    pub(super) fn passed_on(&self, line: &str) -> Vec<u8> {
+    /// Renders the head for the next server, with that first line and without hop-by-hop headers.
+    pub(super) fn forwarded(&self, line: &str) -> Vec<u8> {
         let named = self.field("connection").unwrap_or_default().to_ascii_lowercase();
         let named = String::from_utf8_lossy(&named);
         let is_named = |name: &str| named.split(',').any(|word| word.trim() == name);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_head_is_refused() {
+    fn an_invalid_head_is_refused() {
         let long = "a".repeat(MAX_BYTES);
         for text in
             ["GET", "GET / HTTP/1.1\r\nno colon\r\n\r\n", "G\r\n: x\r\n\r\n", "G\r\nA b: x\r\n\r\n", &long]
@@ -187,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_connection_stays_behind() {
+    fn hop_by_hop_headers_are_not_forwarded() {
         let head = of("GET / HTTP/1.1\r\nA: 1\r\nConnection: keep-alive, X-Own\r\nX-Own: 2\r\n\
                        Proxy-Authorization: Basic eA==\r\nUpgrade: h2c\r\n\r\n");
-        let passed = String::from_utf8(head.unwrap().unwrap().passed_on("GET /x HTTP/1.1")).unwrap();
+        let passed = String::from_utf8(head.unwrap().unwrap().forwarded("GET /x HTTP/1.1")).unwrap();
         assert_eq!(passed, "GET /x HTTP/1.1\r\na: 1\r\nconnection: close\r\n\r\n");
     }
 
@@ -198,7 +198,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             if let Ok(Some(head)) = read(&mut bytes.as_slice()) {
-                let _ = (head.request_line(), head.status(), head.content_length(), head.passed_on("x"));
+                let _ = (head.request_line(), head.status(), head.content_length(), head.forwarded("x"));
             }
         }
     }

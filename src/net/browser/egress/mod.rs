@@ -1,31 +1,33 @@
-//! The egress guard: an HTTP proxy of ours through which all traffic of a browser goes, so that no page,
-//! redirect, script or sub-resource reaches an address that may not be asked.
+//! The egress proxy: an HTTP proxy for all traffic of the browsers, so that no page, redirect, script or sub-resource
+//! reaches an address that is not public.
 //!
-//! Each browser session has a [`Gate`], a port of its own, that is open only while a page is looked at (a
-//! [`Visit`]). Names are resolved here, their addresses held against the guard, and exactly those connected
-//! to. It knows two requests: `CONNECT host:port` (TLS, WebSockets), and the absolute form for plain HTTP.
+//! Each browser session has an [`EgressProxy`] on a port of its own, which forwards only during a [`PageLoad`] to a
+//! page. It resolves names, checks the addresses with the guard, and connects to exactly those addresses. It supports
+//! two requests: `CONNECT host:port` for TLS and WebSockets, and the absolute form for plain HTTP.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `gate` | the port, its threads and limits |
-//! | `visit` | what belongs to one page: deadline, bytes, what was refused |
+//! | `proxy` | the port, its threads and limits |
+//! | `answers` | answers of the proxy itself |
+//! | `page_load` | the load of one page: deadline, bytes, refused hosts |
 //! | `head` | heads of requests and answers |
-//! | `forward` | plain HTTP, one request a connection |
-//! | `tunnel` | bytes both ways |
-//! | `uplink` | connections out: direct, or through the operator's proxy |
-//! | `socks` | how a SOCKS5 proxy is asked |
-//! | `played` | answers of a simulated web |
+//! | `forward` | forwarding of plain HTTP, one request for each connection |
+//! | `tunnel` | relaying of bytes in both directions |
+//! | `uplink` | outgoing connections, direct or through the operator's proxy |
+//! | `socks` | a SOCKS5 client |
+//! | `simulated` | answers of the simulated web |
 
+mod answers;
 mod forward;
-mod gate;
 mod head;
-mod played;
+mod page_load;
+mod proxy;
+mod simulated;
 mod socks;
 mod tunnel;
 mod uplink;
-mod visit;
 
-pub(super) use gate::{Clients, Gate, Way};
-pub(super) use played::{real_of, staged};
+pub(super) use page_load::PageLoad;
+pub(super) use proxy::{Clients, Destination, EgressProxy};
+pub(super) use simulated::{real_url, simulated_url};
 pub(super) use uplink::{OwnPorts, Uplink};
-pub(super) use visit::Visit;

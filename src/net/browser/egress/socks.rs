@@ -1,4 +1,4 @@
-//! How a SOCKS5 proxy is asked for a connection to an address (RFC 1928, RFC 1929).
+//! A SOCKS5 client (RFC 1928, RFC 1929).
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -7,8 +7,8 @@ const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
 const USER_AND_PASSWORD: u8 = 2;
 
-/// Asks for a connection to `target`; it stands when this is `Ok`.
-pub(super) fn ask(
+/// Connects to `target` through the proxy at the other end of `stream`.
+pub(super) fn connect(
     stream: &mut (impl Read + Write),
     target: &SocketAddr,
     credentials: Option<&(String, String)>,
@@ -16,7 +16,7 @@ pub(super) fn ask(
     let method = if credentials.is_some() { USER_AND_PASSWORD } else { NO_AUTHENTICATION };
     stream.write_all(&[VERSION, 1, method])?;
     if read::<2>(stream)? != [VERSION, method] {
-        return Err(io::Error::other("the outbound proxy wants another authentication"));
+        return Err(io::Error::other("the outbound proxy requires another authentication"));
     }
     if let Some((user, password)) = credentials {
         authenticate(stream, user, password)?;
@@ -32,7 +32,7 @@ pub(super) fn ask(
 fn authenticate(stream: &mut (impl Read + Write), user: &str, password: &str) -> io::Result<()> {
     let mut message = vec![1];
     for text in [user, password] {
-        // The settings were held to this length.
+        // The configuration allows at most 255 bytes.
         message.push(u8::try_from(text.len()).map_err(io::Error::other)?);
         message.extend_from_slice(text.as_bytes());
     }
@@ -59,7 +59,7 @@ fn request(target: &SocketAddr) -> Vec<u8> {
     message
 }
 
-/// The address and port that the proxy connects from.
+/// Skips the address and port from which the proxy connects.
 fn skip_address(stream: &mut impl Read, kind: u8) -> io::Result<()> {
     let length = match kind {
         1 => 4,

@@ -1,4 +1,4 @@
-//! Bytes both ways, by one thread.
+//! Relays bytes in both directions on one thread.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,31 +6,37 @@ use std::os::fd::AsFd;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::visit::{LOOK, Visit, is_not_yet};
+use super::page_load::{CHECK_INTERVAL, PageLoad, is_not_yet};
 
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Relays until the server has said all, or the visit is over. `begun`: what the client sent ahead.
-pub(super) fn relay(client: &TcpStream, server: &TcpStream, begun: &[u8], visit: &Visit) -> io::Result<()> {
+/// Relays until the server has closed its direction or the load of a page is over. `begun` holds bytes that the client
+/// has already sent.
+pub(super) fn relay(
+    client: &TcpStream,
+    server: &TcpStream,
+    begun: &[u8],
+    page_load: &PageLoad,
+) -> io::Result<()> {
     client.set_nonblocking(true)?;
     server.set_nonblocking(true)?;
     server.set_nodelay(true)?;
     let (mut up, mut down) = (Pipe::holding(begun), Pipe::holding(&[]));
-    let look = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO);
-    while !visit.is_over() {
+    let interval = PollTimeout::try_from(CHECK_INTERVAL).unwrap_or(PollTimeout::ZERO);
+    while !page_load.is_over() {
         up.pump(client, server)?;
-        visit.count(down.pump(server, client)?)?;
+        page_load.count(down.pump(server, client)?)?;
         if down.is_done {
             return Ok(());
         }
         let mut fds = Vec::with_capacity(2);
-        // Who is asked for nothing is left out: that he has hung up would wake us again and again.
+        // A socket without flags is not polled, since a hang-up would end every poll at once.
         for (stream, flags) in [(client, flags(&up, &down)), (server, flags(&down, &up))] {
             if !flags.is_empty() {
                 fds.push(PollFd::new(stream.as_fd(), flags));
             }
         }
-        match poll(&mut fds, look) {
+        match poll(&mut fds, interval) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -38,7 +44,7 @@ pub(super) fn relay(client: &TcpStream, server: &TcpStream, begun: &[u8], visit:
     Ok(())
 }
 
-/// What is waited for on the socket that `from` reads and `to` writes.
+/// Returns the events to poll for on the socket that `from` reads and `to` writes.
 fn flags(from: &Pipe, to: &Pipe) -> PollFlags {
     let mut flags = PollFlags::empty();
     flags.set(PollFlags::POLLIN, from.wants_to_read());
@@ -46,7 +52,7 @@ fn flags(from: &Pipe, to: &Pipe) -> PollFlags {
     flags
 }
 
-/// One direction.
+/// One direction of a tunnel.
 struct Pipe {
     buffer: Vec<u8>,
     start: usize,
@@ -70,7 +76,7 @@ impl Pipe {
         self.start < self.end
     }
 
-    /// Moves what can be moved now; gives how much was read.
+    /// Moves bytes without waiting. Returns the number of bytes read.
     fn pump(&mut self, mut from: &TcpStream, mut to: &TcpStream) -> io::Result<usize> {
         let mut moved = 0;
         if self.wants_to_read() {

@@ -9,27 +9,27 @@ use url::Url;
 use super::*;
 use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use crate::net::browser::client::Client;
-use crate::net::browser::egress::{OwnPorts, Way};
+use crate::net::browser::egress::{Destination, OwnPorts};
 use crate::net::browser::endpoint::{Endpoint, Source};
 
 const LONG: Duration = Duration::from_secs(60);
 
-struct Nothing;
+struct EmptyWeb;
 
-impl Prober for Nothing {
+impl Prober for EmptyWeb {
     fn send(&self, _: &Request, _: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
         unreachable!("no page is opened")
     }
 }
 
-/// An endpoint that has room for so many sessions; `pause` is called before it opens one.
+/// Starts an endpoint that allows that many sessions. `pause` is called before it opens one.
 struct Grid {
     url: Url,
     commands: Arc<Mutex<Vec<String>>>,
 }
 
 impl Grid {
-    fn start(room: usize, pause: impl Fn() + Send + Sync + 'static) -> Self {
+    fn start(max: usize, pause: impl Fn() + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = Url::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
         let commands = Arc::new(Mutex::new(Vec::<String>::new()));
@@ -41,7 +41,7 @@ impl Grid {
             }
             let mut log = log.lock();
             let count = |sign: &str| log.iter().filter(|command| command.starts_with(sign)).count();
-            let is_full = count("opened") - count("DELETE") >= room;
+            let is_full = count("opened") - count("DELETE") >= max;
             let (status, value) = match command.starts_with("POST /session ") {
                 true if is_full => ("500 Full", r#"{"error": "session not created", "message": "full"}"#),
                 true => ("200 OK", r#"{"sessionId": "s", "capabilities": {}}"#),
@@ -52,7 +52,7 @@ impl Grid {
             let body = format!(r#"{{"value": {value}}}"#);
             let length = body.len();
             let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
-            // Nobody may be there any more.
+            // The client may have disconnected.
             let _ = (&stream).write_all((head + &body).as_bytes());
         };
         let serve = Arc::new(serve);
@@ -66,10 +66,13 @@ impl Grid {
     }
 
     fn pool(&self, places: usize) -> Pool {
-        let way = Arc::new(Way::Played(Arc::new(Nothing)));
+        let destination = Arc::new(Destination::Simulated(Arc::new(EmptyWeb)));
         let slots = (0..places).map(|_| {
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            Slot::new(Gate::open(addr, Arc::clone(&way), Arc::new(|_| true)).unwrap(), "127.0.0.1:1".into())
+            Slot::new(
+                EgressProxy::open(addr, Arc::clone(&destination), Arc::new(|_| true)).unwrap(),
+                "127.0.0.1:1".into(),
+            )
         });
         let endpoint = Endpoint::new(Source::Given(Arc::new(Client::new(&self.url))));
         let opener = Arc::new(Opener::new(vec![endpoint], Arc::new(OwnPorts::default())));
@@ -81,7 +84,7 @@ impl Grid {
     }
 }
 
-/// A request's first line; the rest is read away.
+/// Reads a request and returns its first line.
 fn read(stream: &std::net::TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut lines = vec![String::new()];
@@ -100,7 +103,7 @@ fn soon() -> Instant {
 }
 
 impl Pool {
-    /// A place with a browser.
+    /// Leases a slot with an open session.
     fn filled(&self) -> Lease<'_> {
         let mut lease = self.take(soon()).unwrap();
         lease.fill(soon()).unwrap();
@@ -110,31 +113,31 @@ impl Pool {
     fn end(&self) {
         self.opener.close();
         self.close(soon());
-        self.opener.settle(soon());
+        self.opener.wait_idle(soon());
     }
 }
 
 #[test]
-fn a_check_takes_an_open_browser_and_a_trial_none() {
+fn a_check_uses_an_open_browser_and_a_trial_does_not() {
     let grid = Grid::start(2, || {});
     let pool = grid.pool(2);
     drop(pool.filled());
     let trial = pool.take_unopened().unwrap();
-    assert!(!trial.slot.as_ref().unwrap().is_open(), "one that is open says nothing about starting");
+    assert!(!trial.slot.as_ref().unwrap().is_open(), "a slot without an open session is taken");
     let check = pool.take(soon()).unwrap();
     assert!(check.slot.as_ref().unwrap().is_open());
     assert!(pool.take_unopened().is_none() && pool.busy() == 2);
     drop((check, trial));
     let (first, second) = (pool.filled(), pool.filled());
     drop((first, second));
-    assert!(pool.take_unopened().is_some(), "where all are open, any");
+    assert!(pool.take_unopened().is_some(), "any slot is taken if all are open");
     assert_eq!(grid.count("opened"), 2);
     pool.end();
     assert_eq!((grid.count("DELETE /session/s"), pool.opener.open_sessions()), (2, 0));
 }
 
 #[test]
-fn where_an_endpoint_is_full_a_check_takes_the_first_browser_that_comes_free() {
+fn at_a_full_endpoint_a_check_gets_the_first_free_browser() {
     let grid = Grid::start(1, || {});
     let pool = grid.pool(2);
     let first = pool.filled();
@@ -145,19 +148,19 @@ fn where_an_endpoint_is_full_a_check_takes_the_first_browser_that_comes_free() {
         });
         let began = Instant::now();
         while grid.count("POST /session") == 0 {
-            assert!(began.elapsed() < LONG, "a second session is wanted, and refused");
+            assert!(began.elapsed() < LONG, "a second session is requested and refused");
             thread::sleep(Duration::from_millis(5));
         }
         drop(first);
         assert_eq!(second.join().unwrap(), Ok(true));
     });
-    assert!(!pool.opener.has_failed(), "to be full is no failure");
+    assert!(!pool.opener.has_failed(), "a full endpoint is not a failure");
     pool.end();
     assert_eq!(grid.count("DELETE"), grid.count("opened"));
 }
 
 #[test]
-fn a_pool_that_closes_leaves_no_browser_behind() {
+fn a_closed_pool_leaves_no_browser_running() {
     let (is_held, reached, released) =
         (Arc::new(AtomicBool::new(false)), Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let (held, at, until) = (Arc::clone(&is_held), Arc::clone(&reached), Arc::clone(&released));
@@ -168,7 +171,7 @@ fn a_pool_that_closes_leaves_no_browser_behind() {
         }
     });
     let pool = grid.pool(3);
-    // One that is idle, one that a check has, one that is being opened for a check that did not wait so long.
+    // An idle session, one in use, and one that is being opened for a check that has stopped waiting.
     let (idle, mut in_use) = (pool.filled(), pool.filled());
     drop(idle);
     is_held.store(true, Ordering::SeqCst);
@@ -179,12 +182,12 @@ fn a_pool_that_closes_leaves_no_browser_behind() {
     pool.opener.close();
     thread::scope(|scope| {
         let closing = scope.spawn(|| pool.close(soon()));
-        assert!(matches!(in_use.fill(soon()), Err(NoSession::Failed(_))), "nothing is begun any more");
+        assert!(matches!(in_use.fill(soon()), Err(NoSession::Failed(_))), "no session is opened any more");
         drop(in_use);
         closing.join().unwrap();
     });
     released.wait();
-    pool.opener.settle(soon());
+    pool.opener.wait_idle(soon());
     assert_eq!((grid.count("opened"), grid.count("DELETE")), (3, 3));
     assert_eq!(pool.opener.open_sessions(), 0);
 }

@@ -1,4 +1,4 @@
-// Putting elements together. Whatever a site sent becomes text, never markup.
+// Creates elements. Text of sites is inserted as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,12 +16,12 @@ function drawing(name, attributes, ...children) {
   return made;
 }
 
-// What shows nothing or turns the direction of a text is shown as a sign of its own.
+// Makes invisible characters and direction marks visible.
 function plain(text) {
   return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
 }
 
-// An absolute address of the web, or null: nothing that runs or opens something else.
+// Returns an absolute http or https address, or null for any other scheme.
 function webAddress(text) {
   if (typeof text !== "string" || !/^\s*https?:\/\//i.test(text)) return null;
   try {
@@ -32,7 +32,7 @@ function webAddress(text) {
   }
 }
 
-// Text that leads to an address, where that is one of the web; else the text alone.
+// Returns a link if the address is an http or https address, else the text.
 function link(address, text) {
   const words = element("bdi", {}, plain(text));
   const href = webAddress(address);
@@ -40,7 +40,7 @@ function link(address, text) {
   return element("a", { href, rel: "noopener noreferrer nofollow", referrerpolicy: "no-referrer", target: "_blank" }, words);
 }
 
-// `rate_limited` for people.
+// Returns `rate_limited` as text for people.
 function humanize(name) {
   const words = plain(name).replaceAll("_", " ");
   return words.charAt(0).toUpperCase() + words.slice(1);

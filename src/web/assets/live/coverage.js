@@ -1,8 +1,6 @@
-// How the modules ended: counts as they come, names and reasons from the server where somebody looks.
+// The outcomes of modules: counts from the events, names and reasons from the server when the reader opens a list.
 
-const OUTCOMES = ["hit", "miss", "blocked", "rate_limited", "timeout", "error", "unreliable", "skipped"];
-
-// Each look is a read of the account's, which its programs share.
+// The shortest pause between two requests, which count as reads of the account.
 const LOOK_EVERY = 5_000;
 
 class Coverage {
@@ -14,32 +12,36 @@ class Coverage {
     root.addEventListener("toggle", () => this.refresh(), true);
   }
 
-  // The counts of a progress or a done frame.
+  // The elements that the server rendered, one for each outcome.
+  parts() {
+    return this.root.querySelectorAll("[data-outcome]");
+  }
+
+  // Shows the counts of a progress or done event.
   count(coverage) {
-    for (const outcome of OUTCOMES) {
-      const part = this.root.querySelector(`[data-outcome="${outcome}"]`);
-      const count = Number(coverage[outcome]) || 0;
+    for (const part of this.parts()) {
+      const count = Number(coverage[part.dataset.outcome]) || 0;
       part.hidden = count === 0;
       part.querySelector(".count").textContent = count;
     }
     this.refresh();
   }
 
-  // Loads the lists again, where one of them is open.
+  // Loads the lists again if one of them is open.
   async refresh() {
     if (!this.root.querySelector("details[open]")) return;
     this.isStale = this.isLoading;
     if (this.isLoading) return;
     this.isLoading = true;
     const pause = await this.load().catch(() => 0);
-    // Whatever failed is tried again: after the last progress nothing else would.
+    // A failed request is repeated: after the last progress event nothing else would cause one.
     if (pause !== null) this.isStale = true;
     await pauseFor(Math.max(LOOK_EVERY, pause));
     this.isLoading = false;
     if (this.isStale) this.refresh();
   }
 
-  // Null, or the pause in milliseconds that a refusal asks for; none where there is no use in asking again.
+  // Returns null, or the pause in milliseconds that a refusal asks for, or none if another request cannot succeed.
   async load() {
     const response = await fetch(this.address, { cache: "no-store", redirect: "manual" });
     if (!response.ok) return refusal(response).pause ?? null;
@@ -48,11 +50,10 @@ class Coverage {
   }
 
   list(modules) {
-    for (const outcome of OUTCOMES) {
-      const list = this.root.querySelector(`[data-outcome="${outcome}"] ul`);
-      const entries = modules.filter(({ status }) => status === outcome);
+    for (const part of this.parts()) {
+      const entries = modules.filter(({ status }) => status === part.dataset.outcome);
       entries.sort((a, b) => a.platform.localeCompare(b.platform));
-      list?.replaceChildren(...entries.map(moduleItem));
+      part.querySelector("ul").replaceChildren(...entries.map(moduleItem));
     }
   }
 }

@@ -1,9 +1,9 @@
-// Reading a run's Server-Sent Events by fetch: unlike an EventSource it sees why it was refused, and when to stop.
+// Reads the Server-Sent Events of a run with fetch, which, unlike EventSource, shows the status of a refusal.
 
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10_000;
 
-// One frame, or null: a comment, or nothing that can be read.
+// Parses one event. Returns null for a comment or an invalid event.
 function parseFrame(text) {
   let event = "message";
   const data = [];
@@ -19,7 +19,7 @@ function parseFrame(text) {
   }
 }
 
-// All whole frames of the body, in bunches as they arrive. `heard` is called for every sign of life.
+// Yields the complete events of the body in groups as they arrive. `heard` is called for every chunk.
 async function* framesOf(body, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -33,7 +33,7 @@ async function* framesOf(body, heard) {
   }
 }
 
-// Until the pause is over, or the network comes back.
+// Waits until the pause is over or the network is available again.
 function pauseFor(milliseconds) {
   return new Promise((resolve) => {
     const end = () => {
@@ -46,7 +46,7 @@ function pauseFor(milliseconds) {
   });
 }
 
-// What a refusal means: the end, or a pause in milliseconds.
+// Returns the meaning of a refusal: the end, or a pause in milliseconds.
 function refusal(response) {
   if (response.type === "opaqueredirect" || response.status === 401) return { end: "signedOut" };
   if (response.status === 404) return { end: "gone" };
@@ -54,14 +54,14 @@ function refusal(response) {
   return { pause: 1000 * (Number(response.headers.get("Retry-After")) || 1) };
 }
 
-// What ends the reading for good among the frames.
+// Returns the event that ends the reading, if there is one.
 function endOf({ event, data }) {
   if (event === "done") return "done";
   if (event !== "error") return null;
   return { unauthorized: "signedOut", not_found: "gone" }[data.error] ?? null;
 }
 
-// Reads one connection. Gives the word for the end, or the pause before the next try.
+// Reads one connection. Returns the reason for the end, or the pause before the next attempt.
 async function readOnce(address, silence, told) {
   const abort = new AbortController();
   let timer;
@@ -87,8 +87,8 @@ async function readOnce(address, silence, told) {
   }
 }
 
-// Follows a run to its end over as many connections as it takes. Everything is sent anew each time: what is known
-// may have changed meanwhile, and the reader tells by the id.
+// Follows a run to its end over as many connections as needed. Each connection sends all results again, since they may
+// have changed meanwhile. The reader compares them by id.
 async function follow(address, silence, told) {
   let pause = FIRST_PAUSE;
   const connected = () => {

@@ -1,7 +1,7 @@
-// The page of one run: what is read goes to its places.
+// The page of one run: updates it from the events.
 
 const SAY_EVERY = 8_000;
-// The frames that tell of results.
+// The events that change the results.
 const NEWS = new Set(["result", "progress", "done"]);
 
 class RunPage {
@@ -37,7 +37,7 @@ class RunPage {
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
-    // Without a script they would lead nowhere.
+    // Without the script these controls do nothing, so they are hidden until now.
     for (const name of ["pictures", "pictured"]) this.part(name)?.removeAttribute("hidden");
     walkByKeys(this.part("results"));
     this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
@@ -49,13 +49,13 @@ class RunPage {
       else if (event === "progress") this.progress(data);
       else if (event === "done") this.done(data);
     }
-    // What the server wrote stays until something else is known, and can't be filtered before.
+    // The results that the server rendered stay until the first event, and cannot be filtered before.
     if (!frames.some(({ event }) => NEWS.has(event))) return;
     this.part("tools").hidden = false;
     this.showSoon();
   }
 
-  // Many frames, one look: with the next picture, or by the clock where nobody looks.
+  // Renders many events at once: in the next animation frame, or by a timer if the page is hidden.
   showSoon() {
     if (this.isDue) return;
     this.isDue = true;
@@ -76,7 +76,7 @@ class RunPage {
     const nothing = this.part("nothing");
     nothing.hidden = shown > 0;
     nothing.firstElementChild.textContent = isFiltered ? "Nothing matches the filter."
-      : this.hasEnded ? "Nothing was found. What could not be asked is listed below."
+      : this.hasEnded ? "Nothing was found. The sites that gave no answer are listed below."
         : "Nothing found yet. Results appear here as they come.";
     this.showKinds();
     document.title = this.hasEnded ? this.query : `(${known}) ${this.query}`;
@@ -94,7 +94,7 @@ class RunPage {
   }
 
   progress({ modules_total: total, modules_completed: completed, coverage }) {
-    const failed = coverage.error + coverage.timeout + coverage.rate_limited + coverage.unreliable;
+    const failed = coverage.checked - coverage.conclusive - coverage.skipped - coverage.blocked;
     this.part("asked").textContent = `${completed} of ${total}`;
     this.part("hits").textContent = coverage.hit;
     this.part("blocked").textContent = coverage.blocked;
@@ -120,7 +120,7 @@ class RunPage {
     }
   }
 
-  // For those who listen: now and then, not with every frame.
+  // For screen readers: now and then, not with every event.
   say(completed, total) {
     if (performance.now() - this.said < SAY_EVERY) return;
     this.said = performance.now();
@@ -140,8 +140,8 @@ class RunPage {
     state.className = `badge ${failed ? "bad" : "good"}`;
     state.textContent = failed ? "Failed" : "Completed";
     if (failed) {
-      const why = plain(data.error?.message ?? "for a reason that was not kept");
-      this.notice("bad", "The search failed:", ` ${why}. What it found before that is below; its credits were given back.`);
+      const why = plain(data.error?.message ?? "the reason was not stored");
+      this.notice("bad", "The search failed:", ` ${why}. The results found before that are below; its credits were refunded.`);
     }
     this.announce(`Search ${failed ? "failed" : "completed"}: ${counted(data.total_results, "result", "results")}`);
   }
@@ -157,10 +157,10 @@ class RunPage {
     this.connection("");
     if (word === "done") return this.show();
     this.part("state").className = "badge warn";
-    this.part("state").textContent = word === "gone" ? "Deleted" : "Not followed any more";
-    if (word === "gone") return this.notice("warn", "This search was deleted.", " What is shown here is not kept anywhere else.");
+    this.part("state").textContent = word === "gone" ? "Deleted" : "Disconnected";
+    if (word === "gone") return this.notice("warn", "This search was deleted.", " The results on this page are not stored anywhere else.");
     if (word !== "signedOut") return this.notice("bad", "The results cannot be read.", " Load the page again.");
-    this.notice("warn", "Your session has ended.", ` What was found so far stays on this page${this.isRunning ? ", and the search goes on" : ""}. `,
+    this.notice("warn", "Your session has ended.", ` The results so far stay on this page${this.isRunning ? ", and the search continues" : ""}. `,
       element("a", { href: this.root.dataset.signIn }, "Sign in again"), " to see the rest.");
   }
 
@@ -170,13 +170,24 @@ class RunPage {
   }
 }
 
-// How much of what was asked came to an answer.
-function answered({ conclusive, checked, skipped, ratio }) {
+// Returns a sentence about the share of sites that gave an answer, and one about those that were cut.
+function answered(coverage) {
+  const { conclusive, checked, skipped, ratio } = coverage;
   if (checked === skipped) return "No site has answered yet.";
-  return `${conclusive} of ${checked - skipped} sites that were asked gave an answer (${Math.round(ratio * 100)}%).`;
+  const answers = `${conclusive} of ${checked - skipped} sites gave an answer (${Math.round(ratio * 100)}%).`;
+  const cuts = cutsText(coverage);
+  return cuts ? `${answers} ${cuts}.` : answers;
 }
 
-// A menu closes like one: by Escape, and by going elsewhere.
+function cutsText({ down, down_since: since, cut_by_learnt_deadline: learnt, cut_by_time_budget: budget }) {
+  const texts = [];
+  if (down) texts.push(`${down} not asked: down since ${since.slice(0, 16).replace("T", " ")} UTC`);
+  if (learnt) texts.push(`${learnt} cut short: learnt deadline`);
+  if (budget) texts.push(`${budget} cut short: time budget`);
+  return texts.join("; ");
+}
+
+// Closes the menu by Escape, and when the focus leaves it.
 function closeLikeMenu(menu) {
   const close = () => menu.removeAttribute("open");
   menu.addEventListener("keydown", (event) => {

@@ -2,7 +2,7 @@
 
 const HUES = 8;
 const SURE = [[0.9, "very likely"], [0.7, "likely"], [0.45, "possible"], [0, "uncertain"]];
-// Not among the details: they stand elsewhere in the card.
+// Members that the card shows elsewhere, not among the details.
 const SHOWN_ELSEWHERE = new Set(["sources", "profile_url", "avatar_url"]);
 
 function sureness(confidence) {
@@ -19,7 +19,7 @@ function platformOf(record) {
   return plain(record.platform ?? record.source);
 }
 
-// A letter on a colour: nobody is asked for a picture before the reader wants that.
+// A letter on a colour: no image is requested before the reader asks for images.
 function face(record, withPictures) {
   const name = platformOf(record);
   const letter = (name.match(/[\p{L}\p{N}]/u) ?? ["?"])[0].toUpperCase();
@@ -62,7 +62,7 @@ function resultCard(record, withPictures) {
   return element("li", { class: "result", id: `result-${record.id}` }, head, detailsOf(record));
 }
 
-// Made when they are first wanted: most never are.
+// Created when they are first opened, since most never are.
 function detailsOf(record) {
   const of = element("span", { class: "visually-hidden" }, ` of ${platformOf(record)}`);
   const details = element("details", {}, element("summary", {}, "Details", of));
@@ -72,7 +72,7 @@ function detailsOf(record) {
   return details;
 }
 
-// At once, with what is in them: the event of the details comes later.
+// Creates the details immediately, because their toggle event comes later.
 function openDetails(card, record) {
   const details = card.querySelector("details");
   details.append(facts(record));
@@ -95,7 +95,7 @@ function facts(record) {
   return list;
 }
 
-// Texts and numbers as they are, lists of them one after the other, what is deeper as JSON.
+// Formats texts and numbers as they are, lists of them separated by commas, anything deeper as JSON.
 function shownValue(value) {
   if (value === true) return ["yes"];
   if (value === false) return ["no"];

@@ -6,7 +6,7 @@ const ORDERS = {
   platform: (a, b) => a.name.localeCompare(b.name) || a.record.id - b.record.id,
 };
 
-// What the filter looks through: what a reader sees, not the names of fields.
+// The text that the filter searches: visible values, not names of fields.
 function textOf(record, category) {
   const seen = [platformOf(record), record.value, humanize(record.type), category, record.source];
   return [...seen, ...leaves(record.metadata)].filter((text) => text != null).join("\n").toLowerCase();
@@ -26,7 +26,7 @@ class Results {
     this.view = { text: "", kind: "", order: "category" };
   }
 
-  // True where there is something new to show: an id that is known may come again, changed or not.
+  // Returns true if the result is new or changed. A known id can arrive again, changed or not.
   take(record) {
     if (!Number.isInteger(record?.id) || typeof record.metadata !== "object" || record.metadata === null) return false;
     const written = JSON.stringify(record);
@@ -40,7 +40,7 @@ class Results {
     return true;
   }
 
-  // The reader's place in the card is kept.
+  // Keeps the focus and the open details of the card.
   replace(old, card, record) {
     if (old.querySelector("details").open) openDetails(card, record);
     const focused = [...old.querySelectorAll("a, summary")].indexOf(document.activeElement);
@@ -60,7 +60,7 @@ class Results {
       (!kind || entry.record.type === kind) && words.every((word) => entry.text.includes(word)));
   }
 
-  // Shows what the view lets pass; gives how many that are.
+  // Shows the results that match the filter, and returns their number.
   show() {
     const shown = this.visible();
     const byGroup = new Map();
@@ -100,7 +100,7 @@ class Results {
   }
 }
 
-// Makes these the children, in this order, moving as few as possible: what is moved loses the focus.
+// Replaces the children, in this order. Moves as few as possible, since a moved element loses the focus.
 function place(parent, children) {
   const wanted = new Set(children);
   for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
@@ -111,7 +111,7 @@ function place(parent, children) {
   }
 }
 
-// Up and down lead from card to card, within the list alone: everywhere else the keys are the browser's.
+// The arrow keys move between cards, only inside the list.
 function walkByKeys(root) {
   root.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -1,11 +1,11 @@
-//! `/app/operator/accounts`: plans, and who is on them.
+//! The page `/app/operator/accounts`: the plans, and the accounts on them.
 
 use std::sync::Arc;
 
 use askama::Template;
 use url::form_urlencoded;
 
-use super::{pages, shown};
+use super::paging::{pages, shown};
 use crate::account::account::{Account, Role};
 use crate::account::service::{AccountError, Accounts};
 use crate::http::Reply;
@@ -15,7 +15,7 @@ use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::{Form, Visit};
 
-/// Rows of one page.
+/// The number of rows on a page.
 const ROWS: usize = 50;
 
 #[derive(Template)]
@@ -31,7 +31,7 @@ struct Page<'a> {
     after: Option<String>,
 }
 
-/// A plan, and how many are on it.
+/// A plan with its number of accounts.
 struct PlanRow<'a> {
     name: &'a str,
     credits: String,
@@ -40,24 +40,24 @@ struct PlanRow<'a> {
     accounts: usize,
 }
 
-/// An account as it is shown.
+/// An account in the table.
 struct AccountRow<'a> {
     email: &'a str,
     plan: &'a str,
     is_operator: bool,
-    /// `None`: it is being deleted, and only its email address is left.
+    /// The used credits, or `None` while the account is being deleted, when only its email address is left.
     used: Option<String>,
     made: Moment,
 }
 
-/// Which accounts are asked for.
+/// The filters in an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Choice {
-    /// Part of the email address, in lower case; empty: all.
+    /// A part of the email address in lower case. If it is empty, all accounts match.
     text: String,
-    /// Name of a plan; empty: any.
+    /// The name of a plan. If it is empty, all plans match.
     plan: String,
-    /// From 1.
+    /// The page number, counted from 1.
     page: usize,
 }
 
@@ -75,7 +75,7 @@ impl Choice {
         account.email.contains(&self.text) && (self.plan.is_empty() || account.plan == self.plan)
     }
 
-    /// The parameters of the address of another page of the same.
+    /// Returns the address parameters for another page with the same filters.
     fn on_page(&self, page: usize) -> String {
         let mut query = form_urlencoded::Serializer::new(String::from("?"));
         query.append_pair("q", &self.text).append_pair("plan", &self.plan);
@@ -84,15 +84,15 @@ impl Choice {
     }
 }
 
-/// `GET /app/operator/accounts`.
+/// Handles `GET /app/operator/accounts`: shows the accounts.
 ///
 /// # Errors
-/// 503.
+/// Returns 503 if the store is unavailable.
 pub(in crate::web) fn accounts(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let known = &web.parts.accounts;
     let asked = Choice::read(&visit.query());
     let mut all = known.accounts()?;
-    // The newest are looked for most.
+    // The newest accounts come first.
     all.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| one.email.cmp(&other.email)));
     let fitting: Vec<&Account> = all.iter().filter(|account| asked.fits(account)).collect();
     let (pages, page) = pages(fitting.len(), ROWS, asked.page);
@@ -138,7 +138,7 @@ fn row<'a>(known: &Accounts, account: &'a Account) -> Result<AccountRow<'a>, Acc
     })
 }
 
-/// Credits of a cycle, in words.
+/// Returns the credits of a cycle as text.
 fn allowed(credits: Option<u64>) -> String {
     credits.map_or_else(|| "unlimited".to_owned(), |credits| credits.to_string())
 }

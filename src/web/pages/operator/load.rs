@@ -1,20 +1,20 @@
-//! How busy this process is now, as tiles of the page and as what its script asks for every other second.
+//! The load of this process, as tiles on the page and as JSON for its script.
 
 use serde_json::{Map, Value};
 
 use crate::http::Load;
 use crate::runs::service::Runs;
 
-/// A figure and what it can come to.
+/// A figure with its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Figure {
-    /// Its name for the script.
+    /// The key of the figure in the JSON for the script.
     pub(super) key: &'static str,
-    /// Its name for people.
+    /// The name of the figure on the page.
     pub(super) name: &'static str,
-    /// Now.
+    /// The current value of the figure.
     pub(super) value: u64,
-    /// At most; none: it has no end.
+    /// The maximum, or `None` if there is none.
     pub(super) most: Option<u64>,
 }
 
@@ -23,11 +23,11 @@ impl Figure {
         Self { key, name, value: value as u64, most: Some(most as u64) }
     }
 
-    fn endless(key: &'static str, name: &'static str, value: u64) -> Self {
+    fn without_maximum(key: &'static str, name: &'static str, value: u64) -> Self {
         Self { key, name, value, most: None }
     }
 
-    /// Share of what there can be, 0 to 100. What is there at all is seen.
+    /// Returns the share of the maximum, 0 to 100. It is at least 1 for a value above 0.
     pub(super) fn percent(&self) -> u64 {
         let most = self.most.unwrap_or_default().max(1);
         let share = (self.value * 100).div_ceil(most);
@@ -35,34 +35,38 @@ impl Figure {
     }
 }
 
-/// All figures: of searches, of the server, of what was done since the start.
+/// Returns all figures: those of searches, those of the server, and counts since the start.
 pub(super) fn figures(runs: &Runs, server: &Load) -> Vec<Figure> {
-    let (driven, waiting) = runs.counts();
-    let (checks, workers) = runs.workers();
-    let (pages, sessions) = runs.browsers();
-    let done = runs.figures();
+    let (driven, waiting) = runs.activity.runs();
+    let (checks, workers) = runs.activity.workers();
+    let (pages, sessions) = runs.activity.browsers();
+    let done = runs.activity.figures();
     vec![
-        Figure::endless("runs_driven", "searches under way", driven as u64),
-        Figure::endless("runs_waiting", "searches waiting", waiting as u64),
-        Figure::new("checks", "checks under way", checks, workers),
-        Figure::endless("checks_waiting", "checks waiting", runs.checks_waiting() as u64),
+        Figure::without_maximum("runs_driven", "running searches", driven as u64),
+        Figure::without_maximum("runs_waiting", "waiting searches", waiting as u64),
+        Figure::new("checks", "running checks", checks, workers),
+        Figure::without_maximum("checks_waiting", "waiting checks", runs.activity.checks_waiting() as u64),
         Figure::new("browsers", "pages in browsers", pages, sessions),
-        Figure::new("requests", "requests at work", server.workers_busy, server.workers_max),
+        Figure::new("requests", "running requests", server.workers_busy, server.workers_max),
         Figure::new(
             "requests_waiting",
-            "requests waiting",
+            "waiting requests",
             server.requests_queued,
             server.requests_queued_max,
         ),
         Figure::new("streams", "streams and waits", server.streams_open, server.streams_max),
         Figure::new("connections", "connections", server.connections, server.connections_max),
-        Figure::endless("refused", "requests refused so far", server.refused_total),
-        Figure::endless("started", "searches so far", done.started().map(|(_, count)| count).sum()),
-        Figure::endless("failed", "of them failed", done.failed.get()),
+        Figure::without_maximum("refused", "refused requests since the start", server.refused_total),
+        Figure::without_maximum(
+            "started",
+            "searches since the start",
+            done.started().map(|(_, count)| count).sum(),
+        ),
+        Figure::without_maximum("failed", "failed searches since the start", done.failed.get()),
     ]
 }
 
-/// `{"checks": {"value": 3, "percent": 1}, …}`.
+/// Returns the figures as JSON: `{"checks": {"value": 3, "percent": 1}, …}`.
 pub(super) fn as_json(figures: &[Figure]) -> Value {
     let member = |figure: &Figure| {
         let value = serde_json::json!({"value": figure.value, "percent": figure.percent()});
@@ -76,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_seen_and_never_more_than_all() {
+    fn a_bar_is_visible_and_at_most_full() {
         for (value, most, want) in [(0, 512, 0), (1, 512, 1), (256, 512, 50), (600, 512, 100), (0, 0, 0)] {
             assert_eq!(Figure::new("a", "b", value, most).percent(), want, "{value} of {most}");
         }

@@ -1,4 +1,4 @@
-//! What stands in the rows of the operator's tables.
+//! The rows of the operator's tables.
 
 use jiff::Timestamp;
 
@@ -6,19 +6,23 @@ use super::table::Row;
 use crate::runs::health::verdict::Verdict;
 use crate::web::show::ago;
 
-/// Share from which on a row's cell stands out.
-const MUCH: f64 = 0.2;
+/// The share from which a cell is highlighted.
+const HIGHLIGHT_FROM: f64 = 0.2;
 
-/// A module as it is shown.
+/// A module in the table.
 pub(super) struct ModuleRow<'m> {
     pub(super) platform: &'m str,
     pub(super) id: &'m str,
     pub(super) health: &'static str,
-    /// Class of the badge.
+    /// The CSS class of the badge.
     pub(super) tone: &'static str,
     pub(super) search_type: &'static str,
-    /// Whether searches ask it at all.
+    /// Whether searches use the module.
     pub(super) is_asked: bool,
+    /// The reason why searches do not use it, with its date. Empty if there is none.
+    pub(super) why_off: String,
+    /// The kind and the date of the evidence for the module's rules.
+    pub(super) verified: String,
     pub(super) hits: String,
     pub(super) misses: String,
     pub(super) blocked: String,
@@ -26,13 +30,16 @@ pub(super) struct ModuleRow<'m> {
     pub(super) errors: String,
     pub(super) errors_much: bool,
     pub(super) latency: String,
+    /// The learnt deadline.
+    pub(super) deadline: String,
     pub(super) checks: u64,
     pub(super) last_hit: String,
 }
 
 impl<'m> ModuleRow<'m> {
-    /// The row of a module at `now`.
+    /// Returns the row of a module at `now`.
     pub(super) fn of((module, health): &Row<'m>, now: Timestamp) -> Self {
+        let entry = module.entry();
         let rate = |share: f64| if health.sample == 0 { NOTHING.to_owned() } else { percent(share) };
         Self {
             platform: module.platform(),
@@ -40,14 +47,23 @@ impl<'m> ModuleRow<'m> {
             health: health.status.as_str(),
             tone: tone(health.status),
             search_type: module.search_type().as_str(),
-            is_asked: module.entry().enabled,
+            is_asked: entry.enabled,
+            why_off: entry
+                .off
+                .as_ref()
+                .map_or_else(String::new, |off| format!("{}: {}", off.date, off.reason)),
+            verified: entry
+                .verified
+                .as_ref()
+                .map_or_else(|| NOTHING.to_owned(), |it| format!("{} {}", it.by.as_str(), it.date)),
             hits: rate(health.hit_rate),
             misses: rate(health.miss_rate),
             blocked: rate(health.blocked_rate),
-            blocked_much: health.blocked_rate >= MUCH,
+            blocked_much: health.blocked_rate >= HIGHLIGHT_FROM,
             errors: rate(health.error_rate),
-            errors_much: health.error_rate >= MUCH,
+            errors_much: health.error_rate >= HIGHLIGHT_FROM,
             latency: health.latency_ms.map_or_else(|| NOTHING.to_owned(), duration),
+            deadline: health.deadline_ms.map_or_else(|| NOTHING.to_owned(), duration),
             checks: health.checks,
             last_hit: health.last_hit_at.map_or_else(|| NOTHING.to_owned(), |at| ago(at, now)),
         }
@@ -56,7 +72,7 @@ impl<'m> ModuleRow<'m> {
 
 const NOTHING: &str = "–";
 
-/// The class of a badge that says it.
+/// Returns the CSS class of the badge for a verdict.
 pub(super) fn tone(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Ok => "good",
@@ -66,7 +82,7 @@ pub(super) fn tone(verdict: Verdict) -> &'static str {
     }
 }
 
-/// 0 to 1 as whole percent; what is there at all is not shown as nothing.
+/// Formats a share as whole percent. A share above 0 is never shown as 0.
 fn percent(share: f64) -> String {
     match (share * 100.0).round() as u64 {
         0 if share > 0.0 => "<1%".to_owned(),
@@ -74,7 +90,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-fn duration(ms: u64) -> String {
+pub(super) fn duration(ms: u64) -> String {
     if ms < 1000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
@@ -83,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_short_and_true() {
+    fn figures_are_short_and_correctly_rounded() {
         for (share, want) in [(0.0, "0%"), (0.001, "<1%"), (0.354, "35%"), (1.0, "100%")] {
             assert_eq!(percent(share), want);
         }

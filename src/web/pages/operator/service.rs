@@ -1,13 +1,14 @@
-//! `/app/operator`: how busy this instance is, and how the modules do.
+//! The page `/app/operator`: the load of this instance, what was learnt from searches, and the health of modules.
 
 use std::sync::Arc;
 
 use askama::Template;
 
+use super::learnt::{DownHost, down_hosts};
 use super::load::{self, Figure};
-use super::rows::{ModuleRow, tone};
+use super::paging::{pages, shown};
+use super::rows::{ModuleRow, duration, tone};
 use super::table::{Choice, Column, ROWS, Row};
-use super::{pages, shown};
 use crate::http::{Reply, Response};
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::Verdict;
@@ -21,6 +22,12 @@ use crate::web::visit::Visit;
 struct Page<'a> {
     frame: Frame,
     load: Vec<Figure>,
+    hosts: Vec<DownHost>,
+    hosts_shown: String,
+    modules: usize,
+    /// The number of modules with a learnt deadline.
+    learnt: usize,
+    configured_deadline: String,
     chips: Vec<Chip>,
     types: [&'static str; SearchType::ALL.len()],
     heads: Vec<Head>,
@@ -32,7 +39,7 @@ struct Page<'a> {
     after: Option<String>,
 }
 
-/// A choice of health, and how many modules have it.
+/// A filter by health, with the number of its modules.
 struct Chip {
     name: &'static str,
     tone: &'static str,
@@ -41,25 +48,30 @@ struct Chip {
     is_current: bool,
 }
 
-/// The head of a column.
+/// The header of a column.
 struct Head {
     title: &'static str,
     is_number: bool,
     query: String,
-    /// `aria-sort`.
+    /// The value of `aria-sort`.
     order: Option<&'static str>,
 }
 
-/// `GET /app/operator`.
+/// Handles `GET /app/operator`: shows the load, the hosts that are down and the modules.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
     let asked = Choice::read(&visit.query());
-    let mut rows = asked.of_any_health(runs.module_health().of_all(runs.catalog().modules(), now));
+    let health = runs.activity.module_health();
+    let all = health.of_all(runs.starter.catalog().modules(), now);
+    let (modules, learnt) =
+        (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
+    let (hosts, hosts_shown) = down_hosts(health.circuits.open(), now);
+    let mut rows = asked.of_any_health(all);
     let chips = chips(&asked, &rows);
-    asked.put_in_order(&mut rows);
+    asked.filter_and_sort(&mut rows);
     let (pages, page) = pages(rows.len(), ROWS, asked.page);
     let choice = asked.on_page(page);
     let first = (page - 1) * ROWS;
@@ -67,7 +79,12 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
         rows.iter().skip(first).take(ROWS).map(|row| ModuleRow::of(row, now)).collect();
     let page = Page {
         frame: visit.frame,
-        load: load::figures(runs, &web.parts.gauge.load()),
+        load: load::figures(runs, &web.parts.load_reader.load()),
+        hosts,
+        hosts_shown,
+        modules,
+        learnt,
+        configured_deadline: duration(health.check_timeout().as_millis() as u64),
         chips,
         types: SearchType::ALL.map(SearchType::as_str),
         heads: Column::ALL.into_iter().map(|column| head(&choice, column)).collect(),
@@ -81,12 +98,12 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     Ok(Reply::Now(render(&page)))
 }
 
-/// `GET /app/operator/load`: the figures alone, for the page's script.
+/// Handles `GET /app/operator/load`: returns the figures for the page's script.
 ///
 /// # Errors
-/// Never.
+/// Returns no error.
 pub(in crate::web) fn load(web: &Arc<Web>, _: Visit) -> Result<Reply, WebError> {
-    let figures = load::figures(&web.parts.runs, &web.parts.gauge.load());
+    let figures = load::figures(&web.parts.runs, &web.parts.load_reader.load());
     let text = load::as_json(&figures).to_string();
     Ok(Reply::Now(Response::new(200, "application/json", text.into_bytes())))
 }

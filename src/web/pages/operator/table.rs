@@ -1,5 +1,5 @@
-//! The table of modules: which rows, in which order. Sorted by the server, so that it works without scripts and an
-//! address leads to what somebody saw.
+//! The table of modules: its filters and order. The server sorts it, so that it works without scripts and an address
+//! always shows the same view.
 
 use std::cmp::Ordering;
 
@@ -10,91 +10,101 @@ use crate::modules::query::SearchType;
 use crate::runs::health::verdict::{ModuleHealth, Verdict};
 use crate::web::visit::Form;
 
-/// Rows of one page.
+/// The number of rows on a page.
 pub(super) const ROWS: usize = 100;
 
-/// A module and how it has done.
+/// A module with its health.
 pub(super) type Row<'m> = (&'m Module, ModuleHealth);
 
-/// What the table can be sorted by.
+/// The columns by which the table can be sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
     Health,
     Platform,
     Type,
+    Verified,
     Checks,
     Hits,
     Misses,
     Blocked,
     Errors,
     Latency,
+    Deadline,
     LastHit,
 }
 
 impl Column {
-    /// All of them, as they stand from left to right.
-    pub(super) const ALL: [Self; 10] = [
+    /// All columns from left to right.
+    pub(super) const ALL: [Self; 12] = [
         Self::Platform,
         Self::Health,
         Self::Type,
+        Self::Verified,
         Self::Hits,
         Self::Misses,
         Self::Blocked,
         Self::Errors,
         Self::Latency,
+        Self::Deadline,
         Self::Checks,
         Self::LastHit,
     ];
 
-    /// Its name in an address.
+    /// Returns the name of the column in an address.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Health => "health",
             Self::Platform => "platform",
             Self::Type => "type",
+            Self::Verified => "verified",
             Self::Checks => "checks",
             Self::Hits => "hits",
             Self::Misses => "misses",
             Self::Blocked => "blocked",
             Self::Errors => "errors",
             Self::Latency => "latency",
+            Self::Deadline => "deadline",
             Self::LastHit => "last_hit",
         }
     }
 
-    /// Its name for people.
+    /// Returns the title of the column.
     pub(super) fn title(self) -> &'static str {
         match self {
             Self::Health => "Health",
             Self::Platform => "Module",
             Self::Type => "Type",
+            Self::Verified => "Verified",
             Self::Checks => "Checks",
             Self::Hits => "Hits",
             Self::Misses => "Misses",
             Self::Blocked => "Blocked",
             Self::Errors => "Errors",
             Self::Latency => "Latency",
+            Self::Deadline => "Deadline",
             Self::LastHit => "Last hit",
         }
     }
 
-    /// Whether its cells are figures: what most people look for then comes first in falling order.
+    /// Returns whether the column contains numbers, which are sorted in descending order first.
     pub(super) fn is_number(self) -> bool {
-        !matches!(self, Self::Health | Self::Platform | Self::Type)
+        !matches!(self, Self::Health | Self::Platform | Self::Type | Self::Verified)
     }
 
-    /// Rising: for health the worst is least.
+    /// Compares two rows in ascending order. The worst health comes first.
     fn compare(self, (one, a): &Row<'_>, (other, b): &Row<'_>) -> Ordering {
         match self {
-            Self::Health => place(a.status).cmp(&place(b.status)).then(trouble(b).total_cmp(&trouble(a))),
+            Self::Health => place(a.status).cmp(&place(b.status)).then(obstacle(b).total_cmp(&obstacle(a))),
             Self::Platform => name(one).cmp(&name(other)),
             Self::Type => one.search_type().as_str().cmp(other.search_type().as_str()),
+            Self::Verified => verified_date(one).cmp(&verified_date(other)),
             Self::Checks => a.checks.cmp(&b.checks),
             Self::Hits => a.hit_rate.total_cmp(&b.hit_rate),
             Self::Misses => a.miss_rate.total_cmp(&b.miss_rate),
             Self::Blocked => a.blocked_rate.total_cmp(&b.blocked_rate),
             Self::Errors => a.error_rate.total_cmp(&b.error_rate),
             Self::Latency => a.latency_ms.cmp(&b.latency_ms),
+            Self::Deadline => a.deadline_ms.cmp(&b.deadline_ms),
             Self::LastHit => a.last_hit_at.cmp(&b.last_hit_at),
         }
     }
@@ -104,30 +114,34 @@ fn place(verdict: Verdict) -> usize {
     Verdict::ALL.iter().position(|known| *known == verdict).unwrap_or_default()
 }
 
-fn trouble(health: &ModuleHealth) -> f64 {
+fn obstacle(health: &ModuleHealth) -> f64 {
     health.blocked_rate + health.error_rate
+}
+
+/// Returns the date of the evidence for the module, or `None` without evidence, which comes first.
+fn verified_date(module: &Module) -> Option<&str> {
+    module.entry().verified.as_ref().map(|verified| verified.date.as_str())
 }
 
 fn name(module: &Module) -> String {
     module.platform().to_lowercase()
 }
 
-/// What of the table is asked for: everything that its address can say.
+/// The filters and order of the table, as its address contains them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Choice {
     pub(super) column: Column,
     pub(super) falling: bool,
     pub(super) health: Option<Verdict>,
     pub(super) search_type: Option<SearchType>,
-    /// Part of a platform's name or a module's id, in lower case; empty: all.
+    /// A part of a platform's name or a module's id in lower case. If it is empty, all modules match.
     pub(super) text: String,
-    /// From 1.
+    /// The page number, counted from 1.
     pub(super) page: usize,
 }
 
 impl Choice {
-    /// Reads the parameters of an address. What it does not know is left at what it is without: a page for people
-    /// helps itself.
+    /// Parses the parameters of an address. Invalid ones keep their default.
     pub(super) fn read(address: &Form) -> Self {
         let of = |name: &str| address.get(name);
         let column = Column::ALL.into_iter().find(|known| known.as_str() == of("sort"));
@@ -146,29 +160,30 @@ impl Choice {
         }
     }
 
-    /// The same sorted by a column, from its first page on; turned round where it is sorted by it already.
+    /// Returns the choice sorted by a column, on its first page. If it is already sorted by this column, the order is
+    /// reversed.
     pub(super) fn sorted_by(&self, column: Column) -> Self {
         let falling = if self.column == column { !self.falling } else { column.is_number() };
         Self { column, falling, page: 1, ..self.clone() }
     }
 
-    /// The same with modules of that health alone; of any for `None`.
+    /// Returns the choice with only modules of this health, or with all modules for `None`.
     pub(super) fn of_health(&self, health: Option<Verdict>) -> Self {
         Self { health, page: 1, ..self.clone() }
     }
 
-    /// The same on another page.
+    /// Returns the choice on another page.
     pub(super) fn on_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
     }
 
-    /// Whether modules of that type alone are asked for.
+    /// Returns whether only modules of this type are selected.
     pub(super) fn is_type(&self, name: &str) -> bool {
         self.search_type.is_some_and(|known| known.as_str() == name)
     }
 
-    /// What the form above the table has no field for, as parameters of an address.
-    pub(super) fn beyond_the_form(&self) -> Vec<(&'static str, &'static str)> {
+    /// Returns the address parameters for which the form above the table has no field.
+    pub(super) fn hidden_fields(&self) -> Vec<(&'static str, &'static str)> {
         let mut pairs = Vec::new();
         if self.column != Column::Health || self.falling {
             let order = if self.falling { "falling" } else { "rising" };
@@ -178,10 +193,10 @@ impl Choice {
         pairs
     }
 
-    /// What stands in an address for it, with `?`; empty where all is as it is without.
+    /// Returns the query string of an address with `?`, empty for the defaults.
     pub(super) fn query(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(self.beyond_the_form());
+        query.extend_pairs(self.hidden_fields());
         if let Some(search_type) = self.search_type {
             query.append_pair("type", search_type.as_str());
         }
@@ -195,7 +210,7 @@ impl Choice {
         if query.is_empty() { query } else { format!("?{query}") }
     }
 
-    /// The rows that it is about, whatever their health.
+    /// Returns the rows that match the filters, of any health.
     pub(super) fn of_any_health<'m>(&self, all: Vec<Row<'m>>) -> Vec<Row<'m>> {
         let fits = |module: &Module| {
             let is_type = self.search_type.is_none_or(|wanted| module.search_type() == wanted);
@@ -204,8 +219,8 @@ impl Choice {
         all.into_iter().filter(|(module, _)| fits(module)).collect()
     }
 
-    /// These rows in the order that is asked for, of the health that is asked for. Equal ones stand by name.
-    pub(super) fn put_in_order(&self, rows: &mut Vec<Row<'_>>) {
+    /// Filters the rows by health and sorts them. Equal rows are sorted by name.
+    pub(super) fn filter_and_sort(&self, rows: &mut Vec<Row<'_>>) {
         rows.retain(|(_, health)| self.health.is_none_or(|wanted| health.status == wanted));
         rows.sort_by(|one, other| {
             let order = self.column.compare(one, other);
@@ -227,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_says_what_is_shown_and_is_made_of_it() {
+    fn an_address_parses_to_its_choice_and_back() {
         for query in [
             "",
             "?sort=health&order=falling",
@@ -244,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_chosen_and_put_in_order() {
+    fn rows_are_filtered_and_sorted() {
         let entry = |id: &str, platform: &str, kind: &str| {
             serde_json::json!({"id": id, "platform": platform, "type": kind, "category": "test", "control": false,
                 "probes": [{"url": "https://a.example/{query}"}], "hit": [{"status": [200]}],
@@ -254,7 +269,10 @@ mod tests {
             [entry("b", "Beta", "username"), entry("a", "alpha", "username"), entry("c", "Gamma", "email")];
         let text = serde_json::Value::from(entries.to_vec()).to_string();
         let catalog = Catalog::from_text("test", &text).unwrap();
-        let (table, now) = (HealthTable::default(), jiff::Timestamp::UNIX_EPOCH);
+        let (table, now) = (
+            HealthTable::new(std::time::Duration::from_secs(10), std::sync::Arc::default()),
+            jiff::Timestamp::UNIX_EPOCH,
+        );
         for (id, outcome) in [("a", Outcome::Hit), ("b", Outcome::Error)] {
             for _ in 0..5 {
                 table.note(&id.into(), outcome, std::time::Duration::from_secs(1), now);
@@ -263,7 +281,7 @@ mod tests {
         let shown = |query: &str| {
             let choice = choice(query);
             let mut rows = choice.of_any_health(table.of_all(catalog.modules(), now));
-            choice.put_in_order(&mut rows);
+            choice.filter_and_sort(&mut rows);
             rows.iter().map(|(module, _)| module.id().to_string()).collect::<String>()
         };
         for (query, want) in [
@@ -273,6 +291,7 @@ mod tests {
             ("sort=hits", "abc"),
             ("sort=errors", "bac"),
             ("sort=latency&order=rising", "cab"),
+            ("sort=deadline", "abc"),
             ("sort=type", "cab"),
             ("health=broken", "b"),
             ("health=blocked", ""),

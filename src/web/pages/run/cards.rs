@@ -1,4 +1,4 @@
-//! Results as cards, for readers without scripts: the surest, by category.
+//! Results as cards for browsers without scripts: by category, in order of confidence.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +8,36 @@ use crate::base::text::plain;
 use crate::report::html::web_address;
 use crate::runs::run::ResultRecord;
 
-/// Cards of a page: it must stay small. Files have all results.
+/// The maximum number of cards on a page. Files contain all results.
 const MOST: usize = 40;
-/// Words for confidence, from this on.
-const SURE: [(f64, &str); 3] = [(0.9, "very likely"), (0.7, "likely"), (0.45, "possible")];
+/// The words for levels of confidence, each with its lowest value.
+const CONFIDENCE_LABELS: [(f64, &str); 3] = [(0.9, "very likely"), (0.7, "likely"), (0.45, "possible")];
 
-/// Results of one category.
+/// The results of one category.
 #[derive(Debug, PartialEq)]
 pub(super) struct Group {
     pub(super) name: String,
-    /// 1, 2 or 3 for more: how much room it needs.
+    /// The width of the group: 1 or 2, or 3 for more results.
     pub(super) size: usize,
     pub(super) cards: Vec<Card>,
 }
 
-/// A result.
+/// A result as a card.
 #[derive(Debug, PartialEq)]
 pub(super) struct Card {
     pub(super) letter: String,
-    /// Which of the colours that stand behind letters.
+    /// The number of the background colour.
     pub(super) hue: u32,
     pub(super) platform: String,
     pub(super) kind: String,
     pub(super) value: Option<String>,
-    /// Where it is, if that is an address of the web.
+    /// The link of the result, if its value is a web address.
     pub(super) href: Option<String>,
     pub(super) percent: u32,
-    pub(super) sureness: &'static str,
+    pub(super) confidence_label: &'static str,
 }
 
-/// The cards by category, and how many results are left out.
+/// Returns the cards by category, and the number of results that are left out.
 pub(super) fn groups(
     results: &[ResultRecord],
     category: impl Fn(&str) -> Option<String>,
@@ -70,12 +70,12 @@ fn card(result: &ResultRecord) -> Card {
         value: value.map(|value| plain(value).into_owned()),
         href: link.map(String::from),
         percent: percent(result.confidence),
-        sureness: sureness(result.confidence),
+        confidence_label: confidence_label(result.confidence),
         platform,
     }
 }
 
-/// A text, or the first of a list of such.
+/// Returns a text, or the first text of a list.
 fn first(member: Option<&Value>) -> Option<&str> {
     match member? {
         Value::Array(items) => items.first()?.as_str(),
@@ -83,16 +83,16 @@ fn first(member: Option<&Value>) -> Option<&str> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 100")]
 fn percent(confidence: f64) -> u32 {
     (confidence.clamp(0.0, 1.0) * 100.0).round() as u32
 }
 
-fn sureness(confidence: f64) -> &'static str {
-    SURE.iter().find(|(least, _)| confidence >= *least).map_or("uncertain", |(_, word)| word)
+fn confidence_label(confidence: f64) -> &'static str {
+    CONFIDENCE_LABELS.iter().find(|(least, _)| confidence >= *least).map_or("uncertain", |(_, word)| word)
 }
 
-/// One of eight, always the same for a platform; the script counts alike.
+/// Returns one of eight numbers that is always the same for a platform. The script calculates the same number.
 fn hue(platform: &str) -> u32 {
     platform.chars().fold(0, |hash, c| (hash * 31 + u32::from(c)) % 9973) % 8
 }
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_of_the_web_are_led_to() {
+    fn only_web_addresses_become_links() {
         let shown = |url: &str| card(&result(1, 0.9, &json!({"profile_url": [url]})));
         let good = shown("https://a.example/\"x");
         assert_eq!(good.href.as_deref(), Some("https://a.example/%22x"));
@@ -130,12 +130,15 @@ mod tests {
     }
 
     #[test]
-    fn the_surest_come_first_and_the_rest_is_counted() {
+    fn the_most_confident_results_are_shown_and_the_others_counted() {
         let results: Vec<_> = (1..=50).map(|id| result(id, f64::from(id) / 100.0, &json!({}))).collect();
         let (groups, more) = groups(&results, |_| None);
         assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].size, more), (1, "Other", 3, 10));
         let percents: Vec<u32> = groups[0].cards.iter().map(|card| card.percent).collect();
         assert_eq!((percents[0], percents[39]), (50, 11));
-        assert_eq!((groups[0].cards[0].sureness, groups[0].cards[39].sureness), ("possible", "uncertain"));
+        assert_eq!(
+            (groups[0].cards[0].confidence_label, groups[0].cards[39].confidence_label),
+            ("possible", "uncertain")
+        );
     }
 }

@@ -1,19 +1,19 @@
-//! What was asked and how that ended, honestly: what is no answer is not passed off as a miss.
+//! The coverage of a run: the modules by outcome. A module without an answer is not presented as a miss.
 
 use crate::base::text::plain;
 use crate::modules::outcome::Outcome;
-use crate::report::outcomes::{meaning, title};
+use crate::modules::reason::Reason;
+use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
-use crate::runs::run::Coverage;
 
-/// One outcome.
+/// The modules with one outcome.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) meaning: &'static str,
     pub(super) count: u32,
-    /// Those that came to no conclusion. The others are many, and the script asks for them where somebody looks.
+    /// The modules that gave no answer. The script requests the others on demand, because there are many of them.
     pub(super) modules: Vec<Module>,
     pub(super) is_listed_by_script: bool,
 }
@@ -26,17 +26,22 @@ pub(super) struct Module {
     pub(super) reason: Option<String>,
 }
 
-/// How much of what was asked came to an answer, as a sentence. The script has the same words.
+/// Returns a sentence about the share of modules that gave an answer, and one about those that were cut. The script
+/// has the same sentences.
 pub(super) fn answered(coverage: &Coverage) -> String {
-    let asked = coverage.checked - coverage.skipped;
+    let asked = coverage.asked();
     if asked == 0 {
         return "No site has answered yet.".to_owned();
     }
-    let percent = coverage.ratio * 100.0;
-    format!("{} of {asked} sites that were asked gave an answer ({percent:.0}%).", coverage.conclusive)
+    let percent = coverage.ratio() * 100.0;
+    let answered = format!("{} of {asked} sites gave an answer ({percent:.0}%).", coverage.conclusive());
+    match coverage.cuts_text() {
+        Some(cuts) => format!("{answered} {cuts}."),
+        None => answered,
+    }
 }
 
-/// All outcomes, those that nothing ended with too.
+/// Returns all outcomes, including those without modules.
 pub(super) fn parts(record: &RunRecord) -> Vec<Part> {
     Outcome::ALL.map(|outcome| part(record, outcome)).into()
 }
@@ -46,12 +51,12 @@ fn part(record: &RunRecord, outcome: Outcome) -> Part {
     let modules = modules.into_iter().map(|module| Module {
         id: module.module.clone(),
         platform: plain(&module.platform).into_owned(),
-        reason: module.reason.as_deref().map(|reason| plain(reason).replace('_', " ")),
+        reason: module.reason.map(Reason::as_phrase),
     });
     Part {
         name: outcome.as_str(),
-        title: title(outcome),
-        meaning: meaning(outcome),
+        title: outcome.title(),
+        meaning: outcome.meaning(),
         count: record.summary.coverage.count_of(outcome),
         modules: modules.collect(),
         is_listed_by_script: outcome.is_conclusive(),

@@ -1,10 +1,10 @@
-//! A run's deletion: asked once more, then done.
+//! The deletion of a run, after a confirmation.
 
 use std::sync::Arc;
 
 use askama::Template;
 
-use super::{find, run_id};
+use super::lookup::{find, run_id};
 use crate::http::Reply;
 use crate::runs::service::Found;
 use crate::web::error::WebError;
@@ -21,10 +21,10 @@ struct Page {
     run: RunRow,
 }
 
-/// `GET /app/searches/{run_id}/delete`.
+/// Handles `GET /app/searches/{run_id}/delete`: asks for confirmation.
 ///
 /// # Errors
-/// 404, 503.
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let summary = match find(web, &visit)? {
         Found::Live(run) => run.summary(),
@@ -34,14 +34,14 @@ pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     Ok(Reply::Now(render(&Page { frame: visit.frame, run })))
 }
 
-/// `POST /app/searches/{run_id}/delete`.
+/// Handles `POST /app/searches/{run_id}/delete`: deletes the run.
 ///
 /// # Errors
-/// 404, 503.
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let account = visit.caller()?.account.id;
     if !web.parts.runs.delete(run_id(&visit)?, account, &visit.origin()?)? {
         return Err(WebError::no_such_page());
     }
-    Ok(Reply::Now(web.redirect_saying("/app/searches", Notice::SearchDeleted)))
+    Ok(Reply::Now(web.redirect_with_notice("/app/searches", Notice::SearchDeleted)))
 }

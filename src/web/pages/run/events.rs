@@ -1,36 +1,41 @@
-//! What the page's script reads.
+//! The data for the page's script: events and modules.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use super::find;
+use super::lookup::find;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::token::Token;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Response, StreamEnd};
 use crate::runs::run::ModuleReport;
-use crate::runs::stream::{Leave, Stream, StreamLimits};
+use crate::runs::stream::{Permission, Stream, StreamLimits};
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// `GET /app/searches/{run_id}/events?after=N`: the frames of the API's stream, without the results up to `N`, for as
-/// long as the session lasts.
+/// The interval at which the session of an open stream is checked.
+const SESSION_CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Handles `GET /app/searches/{run_id}/events?after=N`: sends the events of the API's stream, without the results up
+/// to `N`, as long as the session lasts.
 ///
 /// # Errors
-/// 400 for a bad `after`, 401, 404, 503.
+/// Returns 400 for an invalid `after`, 401 without a session, 404 for an unknown run, 503 if the store is
+/// unavailable.
 pub(in crate::web) fn events(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
     let after = after(&visit)?;
     let limits = StreamLimits { ceiling: web.config.stream_timeout, keep_alive: web.config.keep_alive };
-    let leave = leave(web, &visit)?;
-    let follower = web.parts.runs.follow(found, after);
-    let stream = Stream::new(follower, limits, visit.request_id).as_long_as(leave);
+    let permission = permission(web, &visit)?;
+    let follower = web.parts.runs.reader.follow(found, after);
+    let stream = Stream::new(follower, limits, visit.request_id).with_permission(permission);
     Ok(Reply::Stream(
         Response::event_stream(),
-        Box::new(move |sink| match stream.run(&mut |bytes| sink.send(bytes)) {
+        Box::new(move |out| match stream.run(out) {
             Ok(()) => StreamEnd::Complete,
             Err(_) => StreamEnd::ReaderGone,
         }),
@@ -43,39 +48,44 @@ fn after(visit: &Visit) -> Result<u32, WebError> {
     if text.is_empty() {
         return Ok(0);
     }
-    text.parse().map_err(|_| WebError::invalid("\"after\" is not the number of a result."))
+    text.parse().map_err(|_| WebError::invalid("invalid \"after\": expected the number of a result"))
 }
 
-/// As long as the session is the same account's.
-fn leave(web: &Arc<Web>, visit: &Visit) -> Result<Leave, WebError> {
+/// Returns a permission that lasts as long as the session belongs to the same account.
+fn permission(web: &Arc<Web>, visit: &Visit) -> Result<Permission, WebError> {
     let (account, token) = (visit.caller()?.account.id, visit.token.clone());
     let (web, token) = (Arc::clone(web), token.ok_or_else(WebError::not_signed_in)?);
-    Ok(Box::new(move || is_open(&web, &token, account)))
+    Ok(Permission {
+        holds: Box::new(move || is_open(&web, &token, account)),
+        every: SESSION_CHECK_INTERVAL,
+        error: "unauthorized",
+        message: "the session has ended",
+    })
 }
 
 fn is_open(web: &Web, token: &Token, account: AccountId) -> Result<bool, StorageError> {
-    match web.parts.sign_ins.session_unused(token) {
+    match web.parts.sign_ins.peek_session(token) {
         Ok(found) => Ok(found.is_some_and(|(session, _)| session.account == account)),
-        // A run that is live goes on without the store for a while, and so do its readers.
+        // A live run continues for a while without the store, so its readers do too.
         Err(SignInError::Storage(error)) if error.is_unavailable() => Ok(true),
         Err(SignInError::Storage(error)) => Err(error),
-        // Nothing else can fail there.
+        // No other error can occur at this point.
         Err(_) => Ok(false),
     }
 }
 
-/// How the modules ended so far.
+/// The outcomes of the modules so far.
 #[derive(Debug, Serialize)]
 struct Modules {
     modules: Vec<ModuleReport>,
 }
 
-/// `GET /app/searches/{run_id}/modules`.
+/// Handles `GET /app/searches/{run_id}/modules`: returns the outcomes of the modules as JSON.
 ///
 /// # Errors
-/// 401, 404, 503.
+/// Returns 401 without a session, 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn modules(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let modules = Modules { modules: web.parts.runs.reports(&find(web, &visit)?)? };
-    let body = serde_json::to_vec(&modules).map_err(|error| WebError::internal(error.to_string()))?;
+    let modules = Modules { modules: web.parts.runs.reader.reports(&find(web, &visit)?)? };
+    let body = serde_json::to_vec(&modules).map_err(WebError::internal)?;
     Ok(Reply::Now(Response::new(200, "application/json", body)))
 }

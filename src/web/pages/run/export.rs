@@ -1,8 +1,8 @@
-//! The run as a file.
+//! The handler for reports, which are runs as files.
 
 use std::sync::Arc;
 
-use super::find;
+use super::lookup::find;
 use crate::http::{Reply, Response};
 use crate::report::Format;
 use crate::report::file_name::content_disposition;
@@ -10,18 +10,19 @@ use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// `GET /app/searches/{run_id}/export?format=…`: what is there, of a running run too; the file's name says so.
+/// Handles `GET /app/searches/{run_id}/export?format=…`: returns the results found so far. For a run that has not
+/// ended, the file name says so.
 ///
 /// # Errors
-/// 400 for an unknown format, 404, 503.
+/// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let format = Format::from_name(visit.query().get("format"));
     let format =
         format.ok_or_else(|| WebError::invalid("A search can be exported as json, ndjson, csv or html."))?;
-    let run = web.parts.runs.record(&find(web, &visit)?)?;
+    let run = web.parts.runs.reader.record(&find(web, &visit)?)?;
     let mut bytes = Vec::new();
-    // Only what cannot be: writing to a Vec doesn't fail, and the record is made of numbers and strings.
-    format.write(&mut bytes, &run).map_err(|error| WebError::internal(error.to_string()))?;
+    // This cannot fail: a Vec accepts all bytes, and the record contains only numbers and strings.
+    format.write(&mut bytes, &run).map_err(WebError::internal)?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(&run.summary, format));
     Ok(Reply::Now(match format.content_security_policy() {

@@ -1,5 +1,5 @@
-//! The page as the server writes it: whole without scripts (it then loads itself again while the run goes on). With
-//! them it is made anew from the events.
+//! The page as the server renders it. It is complete without scripts, and then reloads while the run is
+//! running. With scripts, it is updated from the events.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use jiff::Timestamp;
 
 use super::cards::{self, Group};
 use super::coverage::{self, Part};
-use super::find;
+use super::lookup::find;
 use crate::http::{Reply, Response};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
+use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Coverage, RunSummary};
+use crate::runs::run::RunSummary;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;
@@ -24,7 +25,8 @@ use crate::web::service::Web;
 use crate::web::show::lasted;
 use crate::web::visit::Visit;
 
-/// What the page may load where the reader has asked for pictures: as other pages, and pictures from anywhere.
+/// The content security policy if the reader requested images. It is the same as for other pages, but images may come
+/// from anywhere.
 const POLICY_WITH_PICTURES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: https:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
@@ -33,35 +35,37 @@ const POLICY_WITH_PICTURES: &str = "default-src 'none'; script-src 'self'; style
 struct Page {
     frame: Frame,
     run: RunRow,
-    /// Modules that ended, all there are, and the same but never 0, to divide by.
+    /// The number of modules that have ended, the number of all modules, and the latter but at least 1, as a divisor.
     completed: u32,
     total: u32,
     most: u32,
     took: Option<String>,
     failure: Option<String>,
     coverage: Coverage,
+    hits: u32,
+    blocked: u32,
     errors: u32,
     answered: String,
     parts: Vec<Part>,
     groups: Vec<Group>,
-    /// Results that the server does not write into the page.
+    /// The number of results that the page leaves out.
     more: usize,
     pictures: bool,
     /// The category of each module.
     sites: String,
-    /// Milliseconds of silence after which the connection is taken for lost.
+    /// The time in milliseconds without data after which the connection counts as lost.
     silence_millis: u128,
     sign_in: String,
     exports: [(Format, &'static str); 4],
 }
 
-/// `GET /app/searches/{run_id}`.
+/// Handles `GET /app/searches/{run_id}`: shows the run.
 ///
 /// # Errors
-/// 404, 503.
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
-    let record = web.parts.runs.record(&found)?;
+    let record = web.parts.runs.reader.record(&found)?;
     let pictures = visit.query().get("pictures") == "on";
     let response = render(&make(web, visit.frame, &record, pictures));
     Ok(Reply::Now(if pictures { with_pictures(response) } else { response }))
@@ -73,7 +77,7 @@ fn with_pictures(response: Response) -> Response {
 
 fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
     let summary = &record.summary;
-    let catalog = web.parts.runs.catalog();
+    let catalog = web.parts.runs.starter.catalog();
     let category = |module: &str| catalog.get(module).map(|module| module.entry().category.clone());
     let (groups, more) = cards::groups(&record.results, category);
     let coverage = summary.coverage;
@@ -84,7 +88,9 @@ fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
         most: summary.progress.modules_total.max(1),
         took: took(summary),
         failure: summary.error.as_ref().map(|error| error.message.clone()),
-        errors: coverage.error + coverage.timeout + coverage.rate_limited + coverage.unreliable,
+        hits: coverage.count_of(Outcome::Hit),
+        blocked: coverage.count_of(Outcome::Blocked),
+        errors: coverage.failed(),
         answered: coverage::answered(&coverage),
         coverage,
         parts: coverage::parts(record),
@@ -99,12 +105,12 @@ fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
     }
 }
 
-/// The files, the one for people first.
+/// The formats of the file, starting with the one to read.
 const EXPORTS: [(Format, &str); 4] = [
     (Format::Html, "Report to read and print (HTML)"),
     (Format::Csv, "Spreadsheet (CSV)"),
     (Format::Json, "Everything (JSON)"),
-    (Format::Ndjson, "Results, one a line (NDJSON)"),
+    (Format::Ndjson, "Results, one on each line (NDJSON)"),
 ];
 
 fn took(run: &RunSummary) -> Option<String> {
@@ -113,15 +119,15 @@ fn took(run: &RunSummary) -> Option<String> {
     Some(lasted(Duration::from_millis(u64::try_from(took).unwrap_or(0))))
 }
 
-/// Longer than the longest silence of a server that is well, with time for slow networks.
+/// Returns a time longer than the longest silence of a working server, with a margin for slow networks.
 fn silence(keep_alive: Duration) -> Duration {
     keep_alive * 2 + Duration::from_secs(5)
 }
 
-/// `coding:github gitlab|social:mastodon`: the modules of that type, by category.
+/// Returns the modules of this type by category: `coding:github gitlab|social:mastodon`.
 fn sites(web: &Web, search_type: SearchType) -> String {
     let mut categories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for module in web.parts.runs.catalog().modules() {
+    for module in web.parts.runs.starter.catalog().modules() {
         if module.search_type() == search_type {
             categories.entry(&module.entry().category).or_default().push(module.id());
         }
@@ -131,7 +137,7 @@ fn sites(web: &Web, search_type: SearchType) -> String {
 }
 
 impl Page {
-    /// What comes in the bar: outcome, where it begins, how wide it is.
+    /// Returns the parts of the bar: outcome, start, width.
     fn bar(&self) -> Vec<(Outcome, u32, u32)> {
         let mut from = 0;
         let parts = Outcome::ALL.map(|outcome| {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 
 KEY_HEADER = "Idempotency-Key"
-# What the document says of such a key, without room for what is added.
+# The form of such a key in the document, without additions.
 KEY = re.compile(r"[!-~]([ -~]{0,200}[!-~])?")
 SUFFIXES = ["com", "org", "de", "co.uk", "com.br", "xn--p1ai"]
 
@@ -46,10 +46,10 @@ class Choice:
     def mend(self, body):
         """Puts real names in the place of made-up ones, so that a module is left to ask."""
         for field, names in [("modules", list(self.asked)), ("exclude_modules", self.excluded)]:
-            if field in body:
+            if body.get(field):
                 body[field] = [pick(names, name) for name in body[field]]
-        if "categories" in body:
-            known = sorted({self.asked[name] for name in body.get("modules", self.asked)})
+        if body.get("categories"):
+            known = sorted({self.asked[name] for name in body.get("modules") or self.asked})
             body["categories"] = [pick(known, name) for name in body["categories"]]
 
 

@@ -1,0 +1,223 @@
+"""A web of 500 sites on loopback addresses for `scripts/bench search`: nginx speaks TLS, this program answers behind it.
+
+The delays are log-normal with a median of 350 ms, a 90th percentile of 1.5 s and a 99th of 5 s, at most 8 s. 2 % of the
+sites never answer, some refuse connections, block, limit or fail. About 30 % of the live sites know a name that begins
+with `bench`, and no other name.
+"""
+
+import asyncio
+import hashlib
+import json
+import math
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+
+SITES = 500
+MEDIAN, SIGMA, SLOWEST = 0.35, 1.135, 8.0
+HIT_SHARE = 0.3
+# The number of sites of each kind. All others are live.
+KINDS = {"silent": 10, "refused": 3, "limited": 5, "blocked": 15, "broken": 5}
+PAGE_BYTES = 30_000
+SITES_OF_CERTIFICATE = 20
+RETRY_AFTER_SECS = 30
+
+
+def fraction(*parts):
+    digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") / 2**64
+
+
+class Sites:
+    """The kind and the delays of each site. Equal seeds give equal sites."""
+
+    def __init__(self, seed):
+        dice = random.Random(seed)
+        kinds = [kind for kind, count in KINDS.items() for _ in range(count)]
+        self.kinds = kinds + ["live"] * (SITES - len(kinds))
+        dice.shuffle(self.kinds)
+        self.base = [min(SLOWEST, MEDIAN * math.exp(dice.gauss(0, SIGMA))) for _ in range(SITES)]
+        self.seed = seed
+
+    def delay(self, site, name):
+        return min(SLOWEST, self.base[site] * (0.8 + 0.4 * fraction(self.seed, "delay", site, name)))
+
+    def knows(self, site, name):
+        is_live = self.kinds[site] == "live"
+        return is_live and name.startswith("bench") and fraction(self.seed, "knows", site, name) < HIT_SHARE
+
+    def hits(self, name):
+        """Returns the module ids of the sites that know the name, each with its delay."""
+        return {module_id(site): self.delay(site, name) for site in range(SITES) if self.knows(site, name)}
+
+    def slowest(self, name):
+        return max(self.delay(site, name) for site in range(SITES) if self.kinds[site] == "live")
+
+
+def module_id(site):
+    return f"site_{site:03}"
+
+
+def address(site):
+    return f"127.77.{site // 250}.{site % 250 + 1}"
+
+
+def free_port():
+    probe = socket.socket()
+    probe.bind(("127.0.0.1", 0))
+    port = probe.getsockname()[1]
+    probe.close()
+    return port
+
+
+class World:
+    """The running web. `catalog` and `ca` are the files for `--catalog` and `--ca-file`."""
+
+    def __init__(self, folder, seed=1):
+        self.sites, self.folder = Sites(seed), folder
+        self.catalog, self.ca = os.path.join(folder, "sites.json"), os.path.join(folder, "ca.pem")
+        self.tls_port, back_port, closed_port = free_port(), free_port(), free_port()
+        self.write_catalog(closed_port)
+        self.make_certificates()
+        self.log = os.path.join(folder, "first-requests")
+        self.back = subprocess.Popen([sys.executable, os.path.abspath(__file__), str(back_port), str(seed), self.log])
+        self.nginx = subprocess.Popen(
+            ["/usr/sbin/nginx", "-p", folder, "-c", self.write_config(back_port)], stderr=subprocess.DEVNULL
+        )
+        for port in (back_port, self.tls_port):
+            self.wait_for(port)
+
+    def wait_for(self, port):
+        for _ in range(200):
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                return
+            except OSError:
+                time.sleep(0.05)
+        sys.exit("the web of the benchmark did not start")
+
+    def write_catalog(self, closed_port):
+        entries = []
+        for site, kind in enumerate(self.sites.kinds):
+            home = f"https://{address(site)}:{closed_port if kind == 'refused' else self.tls_port}/"
+            entries.append(
+                {
+                    "id": module_id(site),
+                    "platform": f"Site {site}",
+                    "type": "username",
+                    "category": "coding",
+                    "home": home,
+                    "profile": home + "u/{query}",
+                    "probes": [{"url": home + "u/{query}"}],
+                    "hit": [{"status": [200], "css": ["div.profile"], "shows_query": True}],
+                    "miss": [{"status": [404], "text": ["No such user"]}],
+                    "result": {"type": "profile", "metadata": {"display_name": "css:h1"}},
+                }
+            )
+        with open(self.catalog, "w") as file:
+            json.dump(entries, file)
+
+    def make_certificates(self):
+        """Makes an authority and the sites' certificates. All sites share one key."""
+
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)
+
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        openssl("req", "-x509", *curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Benchmark CA")
+        openssl("req", *curve, "-keyout", "site.key", "-out", "site.csr", "-subj", "/CN=site")
+        # nginx reads the key as another user.
+        os.chmod(os.path.join(self.folder, "site.key"), 0o644)
+        for first in range(0, SITES, SITES_OF_CERTIFICATE):
+            names = [address(site) for site in range(first, min(SITES, first + SITES_OF_CERTIFICATE))]
+            with open(os.path.join(self.folder, "site.ext"), "w") as file:
+                file.write("subjectAltName=" + ",".join(f"IP:{name}" for name in names) + "\n")
+            signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2", "-extfile", "site.ext", "-out", names[0] + ".pem"]
+            openssl("x509", "-req", "-in", "site.csr", *signed)
+            for name in names[1:]:
+                os.symlink(names[0] + ".pem", os.path.join(self.folder, name + ".pem"))
+
+    def write_config(self, back_port):
+        path = os.path.join(self.folder, "nginx.conf")
+        with open(path, "w") as file:
+            file.write(
+                f"worker_processes 1; worker_rlimit_nofile 16384; pid {self.folder}/nginx.pid;\n"
+                f"error_log {self.folder}/nginx.err crit; daemon off; events {{ worker_connections 8000; }}\n"
+                f"http {{ access_log off; upstream back {{ server 127.0.0.1:{back_port}; keepalive 256; }}\n"
+                f"  server {{ listen 0.0.0.0:{self.tls_port} ssl backlog=4096; keepalive_timeout 15s;\n"
+                f"    ssl_certificate {self.folder}/$server_addr.pem; ssl_certificate_key {self.folder}/site.key;\n"
+                "    location / { proxy_pass http://back; proxy_http_version 1.1; proxy_set_header Connection '';\n"
+                "      proxy_set_header X-Site $server_addr; proxy_read_timeout 300s; } } }\n"
+            )
+        return path
+
+    def first_request(self, name):
+        """Returns the time at which the first request for a name arrived, in seconds since 1970."""
+        with open(self.log) as file:
+            times = dict(line.split() for line in file)
+        return float(times[name])
+
+    def stop(self):
+        for process in (self.nginx, self.back):
+            process.terminate()
+            process.wait(10)
+
+
+PAGE = "<!DOCTYPE html><html><head><title>{0}</title></head><body><h1>{0}</h1>{1}<p>{2}</p></body></html>"
+FILLER = "<p>" + "A line of a page, as long as those that people write. " * (PAGE_BYTES // 56) + "</p>"
+
+
+def answer(sites, site, name):
+    """Returns status, further header lines and body of the answer."""
+    kind = sites.kinds[site]
+    if kind == "limited":
+        return "429 Too Many Requests", f"Retry-After: {RETRY_AFTER_SECS}\r\n", "Too many requests"
+    if kind == "blocked":
+        return "403 Forbidden", "CF-Mitigated: challenge\r\nServer: cloudflare\r\n", "<title>Just a moment...</title>"
+    if kind == "broken":
+        return "500 Internal Server Error", "", "Something went wrong"
+    if sites.knows(site, name):
+        return "200 OK", "", PAGE.format(name, f'<div class="profile">@{name}</div>', FILLER)
+    return "404 Not Found", "", PAGE.format("No such user", "", FILLER)
+
+
+async def serve(port, seed, log):
+    sites, seen, log = Sites(seed), set(), open(log, "a", buffering=1)
+
+    async def handle(reader, writer):
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                path = head.split(" ", 2)[1]
+                name = path.rsplit("/", 1)[1]
+                if name not in seen:
+                    seen.add(name)
+                    log.write(f"{name} {time.time()}\n")
+                third, last = head.lower().split("x-site: 127.77.")[1].split("\r\n")[0].split(".")
+                site = int(third) * 250 + int(last) - 1
+                if sites.kinds[site] == "silent":
+                    await reader.read()
+                    return
+                await asyncio.sleep(sites.delay(site, name))
+                status, headers, body = answer(sites, site, name)
+                body = body.encode()
+                writer.write(
+                    f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\n{headers}"
+                    f"Content-Length: {len(body)}\r\n\r\n".encode()
+                    + body
+                )
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError, IndexError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", port, backlog=4096)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

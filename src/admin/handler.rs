@@ -1,0 +1,82 @@
+//! [`AdminHandler`]: the pages of the admin listener.
+
+use std::sync::{Arc, OnceLock};
+
+use jiff::Timestamp;
+
+use super::metrics;
+use super::parts::Parts;
+use super::readiness::Readiness;
+use crate::http::{Handler, Refusal, Reply, Request, Response};
+
+/// The content type of Prometheus' text format, in the version that all scrapers read.
+const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
+const PLAIN: &str = "text/plain; charset=utf-8";
+const PATHS: &str = "/metrics  metrics for Prometheus\n/metrics/modules  metrics of each module\n\
+                     /healthz  whether the process serves\n/readyz  whether requests should be sent here\n";
+
+/// Metrics, liveness and readiness.
+pub struct Admin {
+    started: Timestamp,
+    readiness: Readiness,
+    /// Empty until the server serves. Liveness is answered before the other parts exist.
+    parts: OnceLock<Parts>,
+}
+
+impl Admin {
+    /// Creates the admin pages without the other parts. `started` is the start of the process.
+    pub fn new(started: Timestamp) -> Self {
+        Self { started, readiness: Readiness::default(), parts: OnceLock::new() }
+    }
+
+    /// Adds the other parts, once the server serves.
+    pub fn serve(&self, parts: Parts) {
+        // Called once, at the start.
+        let _ = self.parts.set(parts);
+        self.readiness.begin();
+    }
+
+    /// Marks the process as not ready, because the shutdown begins.
+    pub fn drain(&self) {
+        self.readiness.drain();
+    }
+
+    fn ready(&self) -> Response {
+        let has_store = || self.parts.get().is_some_and(|parts| parts.api.has_store());
+        match self.readiness.not_ready_reason(has_store) {
+            None => Response::new(200, PLAIN, *b"ready\n"),
+            Some(why) => Response::new(503, PLAIN, format!("{why}\n").into_bytes()),
+        }
+    }
+
+    fn answer(&self, request: &Request) -> Response {
+        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+            return Response::empty(405).with_header("Allow", "GET, HEAD");
+        }
+        match request.path.as_str() {
+            "/metrics" => {
+                Response::new(200, EXPOSITION, metrics::page(self.started, self.parts.get()).into_bytes())
+            }
+            "/metrics/modules" => {
+                Response::new(200, EXPOSITION, metrics::modules(self.parts.get()).into_bytes())
+            }
+            "/healthz" => Response::new(200, PLAIN, *b"ok\n"),
+            "/readyz" => self.ready(),
+            "/" => Response::new(200, PLAIN, PATHS.as_bytes()),
+            _ => Response::new(404, PLAIN, PATHS.as_bytes()),
+        }
+    }
+}
+
+/// The handler of the admin listener.
+pub struct AdminHandler(pub Arc<Admin>);
+
+impl Handler for AdminHandler {
+    fn handle(&self, request: Request) -> Reply {
+        Reply::Now(self.0.answer(&request).with_header("Cache-Control", "no-store"))
+    }
+
+    fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {
+        Response::new(refusal.status(), PLAIN, *b"refused\n")
+    }
+}

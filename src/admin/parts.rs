@@ -1,0 +1,34 @@
+//! [`Parts`]: the sources of the metrics.
+
+use std::sync::Arc;
+
+use crate::api::Api;
+use crate::base::clock::Clock;
+use crate::http::{LoadReader, Traffic};
+use crate::modules::module::Module;
+use crate::runs::health::verdict::ModuleHealth;
+use crate::runs::service::Runs;
+use crate::store::Store;
+
+/// The sources of the metrics. They exist once the server is built.
+pub struct Parts {
+    /// The JSON API.
+    pub api: Arc<Api>,
+    /// The requests of the API and of the web app.
+    pub traffic: [Arc<Traffic>; 2],
+    /// The runs.
+    pub runs: Arc<Runs>,
+    /// The store.
+    pub store: Arc<Store>,
+    /// The load of the public listener.
+    pub load_reader: LoadReader,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Parts {
+    /// Returns every module of the catalogue with its health.
+    pub(super) fn health_of_all(&self) -> Vec<(&Module, ModuleHealth)> {
+        self.runs.activity.module_health().of_all(self.runs.starter.catalog().modules(), self.clock.now())
+    }
+}

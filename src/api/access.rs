@@ -1,0 +1,28 @@
+//! Access rules of operations, and the rate limits that their calls count under.
+
+use crate::account::rate_limit::Policy;
+
+/// The access rule of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Open to everyone, not counted.
+    Public,
+    /// Needs a key of a plan with API access, and counts.
+    Key(Counts),
+}
+
+/// The rate limits that a call counts under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// One limit.
+    As(Policy),
+    /// The search limit, and the stream limit too if the body asks for a stream.
+    SearchOrStream,
+}
+
+/// Needs a key, and counts as a read.
+pub const READ: Access = Access::Key(Counts::As(Policy::Read));
+/// Needs a key, and counts as a stream.
+pub const STREAM: Access = Access::Key(Counts::As(Policy::Stream));
+/// Needs a key, and counts as a search.
+pub const SEARCH: Access = Access::Key(Counts::SearchOrStream);

@@ -1,0 +1,195 @@
+//! `/v1/capabilities`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::context::{Api, Call, ok_json};
+use super::error::ApiError;
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::http::Reply;
+use crate::modules::query::SearchType;
+
+/// The abilities and limits of the service.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Capabilities<'a> {
+    /// Version of the API.
+    #[schema(pattern = "^v[0-9]+$", examples("v1"))]
+    pub version: &'static str,
+    /// Types of identifiers that can be searched.
+    #[schema(value_type = Vec<SearchType>, examples(json!(["domain", "email", "username"])))]
+    pub search_types: [SearchType; 3],
+    /// The ways to get results, with the calls of each.
+    pub modes: Modes,
+    /// The fields of a result, each with a short description of its type.
+    #[schema(examples(json!({"id": "integer, sequential per run"})))]
+    pub result_fields: BTreeMap<&'static str, &'static str>,
+    /// The limits of the caller's plan, or of the service.
+    pub limits: Limits,
+    /// Authentication of requests.
+    pub auth: Auth<'a>,
+    /// Premium searches.
+    pub premium: Premium<'a>,
+    /// Number of modules that a standard search asks, by type.
+    #[schema(value_type = BTreeMap<String, usize>, examples(json!({"domain": 115, "email": 84, "username": 478})))]
+    pub modules: BTreeMap<SearchType, usize>,
+    /// Address of the documentation for people.
+    #[schema(format = "uri", examples("https://search.example.org/docs"))]
+    pub docs_url: String,
+    /// Address of the OpenAPI document.
+    #[schema(format = "uri", examples("https://search.example.org/openapi.json"))]
+    pub openapi_url: String,
+}
+
+/// The ways to get results, with the calls of each.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CapabilitiesModes)]
+pub struct Modes {
+    /// Calls that start a search and poll it.
+    #[serde(rename = "async")]
+    #[schema(examples("POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id}"))]
+    pub polling: &'static str,
+    /// Call that starts a search and waits for its end.
+    #[serde(rename = "sync")]
+    #[schema(examples("POST /v1/searches with wait=true answers with the results if the run ends in time"))]
+    pub waiting: &'static str,
+    /// Call that starts a search and streams its events.
+    #[schema(examples("POST /v1/searches with stream=true answers with text/event-stream"))]
+    pub stream: &'static str,
+}
+
+/// The limits in force.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CapabilitiesLimits)]
+pub struct Limits {
+    /// Searches that an account may start in any 60 seconds.
+    #[schema(minimum = 1, examples(30))]
+    pub rate_limit_per_minute: u32,
+    /// Reads in any 60 seconds.
+    #[schema(minimum = 1, examples(120))]
+    pub read_rate_limit_per_minute: u32,
+    /// Streams, started or attached to, in any 60 seconds.
+    #[schema(minimum = 1, examples(60))]
+    pub stream_rate_limit_per_minute: u32,
+    /// Cost of a standard search in credits.
+    #[schema(examples(1))]
+    pub credits_per_search: u64,
+    /// Cost of a premium search in credits.
+    #[schema(examples(2))]
+    pub premium_credits_per_search: u64,
+    /// Longest wait of a request, in whole seconds.
+    #[schema(examples(30))]
+    pub sync_wait_seconds: u64,
+    /// Longest duration of one stream, in whole seconds.
+    #[schema(examples(180))]
+    pub stream_timeout_seconds: u64,
+}
+
+/// Authentication of requests.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CapabilitiesAuth)]
+pub struct Auth<'a> {
+    /// Name of the scheme.
+    #[schema(examples("bearer"))]
+    pub scheme: &'static str,
+    /// Form of the header.
+    #[schema(examples("Authorization: Bearer <API_KEY>"))]
+    pub header: &'static str,
+    /// Plans whose keys work on the API.
+    #[schema(value_type = Vec<String>, examples(json!(["pro", "unlimited"])))]
+    pub plan_required: Vec<&'a str>,
+}
+
+/// Premium searches, which also ask modules that need a browser.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = CapabilitiesPremium)]
+pub struct Premium<'a> {
+    /// Query type for which `premium` has an effect; it is ignored for the others.
+    pub applies_to: SearchType,
+    /// Cost of a premium search in credits.
+    #[schema(examples(2))]
+    pub credits: u64,
+    /// Number of modules that need a browser.
+    #[schema(examples(27))]
+    pub module_count: usize,
+    /// Whether premium searches are possible now.
+    #[schema(examples(true))]
+    pub available: bool,
+    /// Plans that include premium searches.
+    #[schema(value_type = Vec<String>, examples(json!(["basic", "pro", "unlimited"])))]
+    pub plan_required: Vec<&'a str>,
+}
+
+/// The version of the API.
+pub(super) const API_VERSION: &str = "v1";
+
+/// Reports the abilities and limits of the service.
+///
+/// Needs no key and is not counted.
+#[utoipa::path(
+    get,
+    path = "/v1/capabilities",
+    operation_id = "getCapabilities",
+    tag = "Service",
+    responses((status = 200, description = "The abilities and limits of the service.", body = Capabilities<'_>))
+)]
+pub fn capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+    let plans = api.accounts.plans();
+    let base_url = &api.config.base_url;
+    let counts = api.runs.starter.module_counts();
+    Ok(ok_json(&Capabilities {
+        version: API_VERSION,
+        search_types: SearchType::ALL,
+        modes: MODES,
+        result_fields: BTreeMap::from(RESULT_FIELDS),
+        limits: limits(api),
+        auth: Auth {
+            scheme: "bearer",
+            header: "Authorization: Bearer <API_KEY>",
+            plan_required: plans.names_where(|plan| plan.api),
+        },
+        premium: Premium {
+            applies_to: SearchType::Username,
+            credits: PREMIUM_COST,
+            module_count: counts.premium,
+            available: api.runs.starter.can_browse(),
+            plan_required: plans.names_where(|plan| plan.premium),
+        },
+        modules: counts.standard,
+        docs_url: format!("{base_url}/docs"),
+        openapi_url: format!("{base_url}/openapi.json"),
+    }))
+}
+
+fn limits(api: &Api) -> Limits {
+    let limits = api.limiter.limits();
+    Limits {
+        rate_limit_per_minute: limits.search,
+        read_rate_limit_per_minute: limits.read,
+        stream_rate_limit_per_minute: limits.stream,
+        credits_per_search: STANDARD_COST,
+        premium_credits_per_search: PREMIUM_COST,
+        sync_wait_seconds: api.config.sync_wait.as_secs(),
+        stream_timeout_seconds: api.config.stream_timeout.as_secs(),
+    }
+}
+
+const MODES: Modes = Modes {
+    polling: "POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id} every 2 to 5 seconds until status is completed or failed",
+    waiting: "POST /v1/searches with wait=true answers with the results if the run ends in time, else with status running; then poll",
+    stream: "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream, answers with text/event-stream: run, result and progress, done",
+};
+
+const RESULT_FIELDS: [(&str, &str); 9] = [
+    ("id", "integer, sequential per run"),
+    ("type", "string, entity type"),
+    ("entity_type", "string, same value as type"),
+    ("platform", "string or null"),
+    ("value", "string or null"),
+    ("confidence", "number, 0.0 to 1.0"),
+    ("source", "string, id of the module that found it first"),
+    ("metadata", "object; sources: the modules that found it, each with module, platform and confidence"),
+    ("created_at", "string, ISO 8601 timestamp"),
+];

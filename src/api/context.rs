@@ -1,0 +1,125 @@
+//! The parts of the service ([`Api`]) and one request ([`Call`]), which handlers get.
+
+use std::collections::HashSet;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::cache::Snapshots;
+use super::error::ApiError;
+use super::openapi::description::Description;
+use super::ping::PingCache;
+use crate::account::rate_limit::RateLimiter;
+use crate::account::service::{Accounts, Caller};
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, RequestId, RunId};
+use crate::http::{Reply, Request, Response};
+use crate::runs::service::{Found, Runs};
+
+/// The settings of the API.
+#[derive(Debug, Clone)]
+pub struct ApiConfig {
+    /// The address that clients use, without a slash at its end.
+    pub base_url: String,
+    /// The longest wait of a request.
+    pub sync_wait: Duration,
+    /// The longest duration of a stream.
+    pub stream_timeout: Duration,
+    /// The time without an event after which a stream sends a comment.
+    pub keep_alive: Duration,
+    /// Whether the web is simulated. Every answer then has a header that says so.
+    pub sandbox: bool,
+    /// The origins of pages that may call the API; `*` allows all.
+    pub cors_origins: Vec<String>,
+}
+
+/// The JSON API.
+pub struct Api {
+    pub(super) config: ApiConfig,
+    /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
+    pub(super) root: String,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) limiter: Arc<RateLimiter>,
+    pub(super) runs: Arc<Runs>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) snapshots: Arc<Snapshots>,
+    pub(super) ping: PingCache,
+    /// The document of `/openapi.json`, built when it is first requested.
+    pub(super) openapi: LazyLock<Description, Box<dyn FnOnce() -> Description + Send>>,
+    /// The idempotency keys of requests in progress.
+    pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
+}
+
+/// A request that a handler answers.
+pub struct Call<'a> {
+    /// The request.
+    pub request: &'a Request,
+    /// The id of the request.
+    pub request_id: &'a RequestId,
+    /// Whether errors are sent as `application/problem+json`.
+    pub as_problem: bool,
+    /// The segment of the path for the route's `{run_id}` (or `{file}`), as it was sent.
+    pub segment: Option<&'a str>,
+    pub(super) caller: Option<Caller>,
+}
+
+impl Call<'_> {
+    /// Returns the caller. The route table lets only requests with a valid key reach a handler that calls
+    /// this.
+    ///
+    /// # Errors
+    /// Returns 500 for a route whose access rule needs no key.
+    pub fn caller(&self) -> Result<&Caller, ApiError> {
+        self.caller.as_ref().ok_or_else(ApiError::internal)
+    }
+
+    /// Returns the run id of the path.
+    ///
+    /// # Errors
+    /// Returns 404 for anything but the hyphenated form of a UUID.
+    pub(super) fn run_id(&self) -> Result<RunId, ApiError> {
+        self.segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+    }
+}
+
+impl Api {
+    /// Removes expired runs from the caches. The maintenance thread calls it.
+    pub fn sweep_caches(&self) {
+        self.snapshots.sweep(Instant::now());
+    }
+
+    /// Returns whether the store answers, as `/v1/health` reports it.
+    pub fn has_store(&self) -> bool {
+        self.ping.is_ok(|| self.accounts.ping().is_ok())
+    }
+
+    /// Returns the run of the call's path if it belongs to the caller.
+    ///
+    /// # Errors
+    /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids, and 503 if the
+    /// store is unavailable.
+    pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, ApiError> {
+        let caller = call.caller()?;
+        let id = call.run_id()?;
+        self.runs.reader.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
+    }
+}
+
+/// The handler of an operation or a page.
+pub type Handler = fn(&Arc<Api>, &Call<'_>) -> Result<Reply, ApiError>;
+
+/// Returns 200 with a JSON body.
+pub(super) fn ok_json(body: &impl Serialize) -> Reply {
+    Reply::Now(json_response(200, body))
+}
+
+/// Returns a JSON response.
+pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
+    match serde_json::to_vec(body) {
+        Ok(bytes) => Response::new(status, "application/json", bytes),
+        // Cannot happen: the types have only string keys and finite numbers.
+        Err(_) => Response::empty(500),
+    }
+}

@@ -1,0 +1,139 @@
+//! `/v1/modules`.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::context::{Api, Call, ok_json};
+use super::error::ApiError;
+use crate::http::Reply;
+use crate::modules::definition::{Contact, Off, Verified, VerifiedBy};
+use crate::modules::query::SearchType;
+use crate::runs::health::verdict::ModuleHealth;
+
+/// The modules of the catalogue.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModuleList<'a> {
+    /// Number of modules.
+    #[schema(examples(580))]
+    pub count: usize,
+    /// The modules.
+    pub modules: Vec<Module<'a>>,
+}
+
+/// A module of the catalogue: one site or service, for one type of query.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Module<'a> {
+    /// Identifies the module.
+    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
+    pub id: &'a str,
+    /// Name of the platform.
+    #[schema(examples("GitHub"))]
+    pub platform: &'a str,
+    /// Type of query that the module accepts.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Subject of the platform.
+    #[schema(pattern = "^[a-z0-9_ -]{1,64}$", examples("coding"))]
+    pub category: &'a str,
+    /// Further labels.
+    #[schema(examples(json!(["developer"])))]
+    pub tags: &'a [String],
+    /// Party that receives the requests of the module.
+    pub contact: Contact,
+    /// Names of the operator's keys that the module needs; it is skipped without them.
+    #[schema(examples(json!([])))]
+    pub needs: &'a [String],
+    /// Whether only premium searches use the module.
+    #[schema(examples(false))]
+    pub premium: bool,
+    /// Whether the module has adult content. Only searches with `nsfw` use such modules.
+    #[schema(examples(false))]
+    pub nsfw: bool,
+    /// Whether the module touches a sign-in page (never with a password). Such modules are used only if the operator
+    /// enables them.
+    #[schema(examples(false))]
+    pub discovery: bool,
+    /// Whether the module is enabled.
+    #[schema(examples(true))]
+    pub enabled: bool,
+    /// Why the module is disabled; null for an enabled module, and where no reason is given.
+    #[schema(required, examples(json!(null)))]
+    pub off: Option<ModuleOff<'a>>,
+    /// Newest evidence that the module fits the answers of its site; null without any.
+    #[schema(required)]
+    pub verified: Option<ModuleVerified<'a>>,
+    /// Recent health of the module.
+    pub health: ModuleHealth,
+}
+
+/// The reason why a module is disabled.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModuleOff<'a> {
+    /// Date of the evidence for the reason: a day, or a month if the day is not known.
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$", examples("2026-05-29"))]
+    pub date: &'a str,
+    /// The reason, for people.
+    #[schema(examples("the site ended the interface that the module asks"))]
+    pub reason: &'a str,
+}
+
+/// The evidence that a module fits the answers of its site.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ModuleVerified<'a> {
+    /// Kind of the evidence.
+    pub by: VerifiedBy,
+    /// Date of the evidence: a day, or a month if the day is not known.
+    #[schema(pattern = "^[0-9]{4}-[0-9]{2}(-[0-9]{2})?$", examples("2026-08"))]
+    pub date: &'a str,
+}
+
+impl<'a> ModuleOff<'a> {
+    fn of(off: &'a Off) -> Self {
+        Self { date: &off.date, reason: &off.reason }
+    }
+}
+
+impl<'a> ModuleVerified<'a> {
+    fn of(verified: &'a Verified) -> Self {
+        Self { by: verified.by, date: &verified.date }
+    }
+}
+
+/// Lists the catalogue's modules.
+///
+/// Contains all modules with their health, including disabled ones. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/modules",
+    operation_id = "listModules",
+    tag = "Service",
+    responses((status = 200, description = "The catalogue.", body = ModuleList<'_>))
+)]
+pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
+    let all = api.runs.activity.module_health().of_all(api.runs.starter.catalog().modules(), api.clock.now());
+    let modules: Vec<Module<'_>> = all
+        .into_iter()
+        .map(|(module, health)| {
+            let entry = module.entry();
+            Module {
+                id: module.id(),
+                platform: module.platform(),
+                search_type: module.search_type(),
+                category: &entry.category,
+                tags: &entry.tags,
+                contact: entry.contact,
+                needs: &entry.needs,
+                premium: module.is_premium(),
+                nsfw: entry.nsfw,
+                discovery: entry.discovery,
+                enabled: entry.enabled,
+                off: entry.off.as_ref().map(ModuleOff::of),
+                verified: entry.verified.as_ref().map(ModuleVerified::of),
+                health,
+            }
+        })
+        .collect();
+    Ok(ok_json(&ModuleList { count: modules.len(), modules }))
+}

@@ -1,0 +1,74 @@
+//! The first start with an empty database: creates an account and a key, and prints a command to paste and a
+//! link for the browser.
+
+use std::io::{self, Write};
+
+use log::warn;
+
+use super::error::AppError;
+use crate::account::audit::Origin;
+use crate::account::key::ApiKey;
+use crate::account::plan::{Plan, PlanTable};
+use crate::account::service::{AccountError, Accounts};
+use crate::account::sign_in::SignIns;
+use crate::account::sign_in::token::Token;
+
+/// Email address of the account that the first start creates.
+pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
+
+/// The credentials of the first account.
+pub(super) struct FirstAccount {
+    key: ApiKey,
+    link: Token,
+}
+
+/// Creates the first account, its key and its set-up link. Returns `None` if there is an account already, or
+/// if no plan has API access.
+pub(super) fn first_account(
+    accounts: &Accounts,
+    sign_ins: &SignIns,
+) -> Result<Option<FirstAccount>, AppError> {
+    let failed = |error: AccountError| AppError::failed(error).at("cannot create the first account");
+    if !accounts.accounts().map_err(failed)?.is_empty() {
+        return Ok(None);
+    }
+    let Some(plan) = best_plan(accounts.plans()) else {
+        warn!("no plan has API access: create an account with `sightline account create`");
+        return Ok(None);
+    };
+    let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::SYSTEM) {
+        Ok(account) => account,
+        // Another instance on the same database created it, and shows the key.
+        Err(AccountError::EmailTaken) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let (key, _) =
+        accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
+    let link = sign_ins
+        .make_link(account.id, &Origin::SYSTEM)
+        .map_err(|error| AppError::failed(error).at("cannot create the set-up link of the first account"))?;
+    Ok(Some(FirstAccount { key, link }))
+}
+
+fn best_plan(plans: &PlanTable) -> Option<&Plan> {
+    plans.all().iter().filter(|plan| plan.api).max_by_key(|plan| plan.credits.unwrap_or(u64::MAX))
+}
+
+/// Prints the key and the link, with a search command that can be pasted. Both are shown only this once.
+pub(super) fn show(out: &mut dyn Write, base_url: &str, first: &FirstAccount) -> io::Result<()> {
+    let (key, link) = (first.key.expose(), first.link.expose());
+    write!(
+        out,
+        "\n\
+         This is the first start: the account {LOCAL_ACCOUNT} was created. Its API key is shown only once:\n\
+         \n    {key}\n\
+         \n\
+         Run a first search and receive its results as they are found:\n\
+         \n    curl -N {base_url}/v1/searches -H 'Authorization: Bearer {key}' \
+         -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\
+         \n\
+         To use the web app, choose a password at this link. It works once, within 72 hours:\n\
+         \n    {base_url}/app/set-up/{link}\n\n"
+    )?;
+    out.flush()
+}

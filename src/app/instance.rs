@@ -1,0 +1,211 @@
+//! [`Instance`]: all parts of a server.
+
+use std::sync::Arc;
+
+use log::warn;
+
+use super::error::AppError;
+use super::first_start::{self, FirstAccount};
+use super::maintenance::Maintenance;
+use super::parts::Engine;
+use super::public_handler::PublicHandler;
+use super::subscriber::InstanceSubscriber;
+use super::suppression::Watch;
+use crate::account::rate_limit::{RateLimiter, RateLimits};
+use crate::account::service::Accounts;
+use crate::account::sign_in::SignIns;
+use crate::account::sign_in::session::SessionLimits;
+use crate::admin;
+use crate::api::cache::Snapshots;
+use crate::api::{Api, ApiConfig};
+use crate::base::clock::{Clock, SystemClock};
+use crate::config::{PrivacyConfig, RateLimitConfig, ServeConfig};
+use crate::http::{LoadReader, Server};
+use crate::modules::catalog::Catalog;
+use crate::report::account::Archive;
+use crate::runs::retention::RetentionTask;
+use crate::runs::service::Runs;
+use crate::runs::suppression::Suppressed;
+use crate::store::Store;
+use crate::web::{self, Web, WebConfig};
+
+/// A server with its database, without its sockets.
+pub(super) struct Instance {
+    /// Keeps the subscription alive.
+    _subscriber: Arc<InstanceSubscriber>,
+    public_handler: PublicHandler,
+    api: Arc<Api>,
+    limiter: Arc<RateLimiter>,
+    sign_ins: Arc<SignIns>,
+    accounts: Arc<Accounts>,
+    engine: Engine,
+    store: Arc<Store>,
+    load_reader: LoadReader,
+    clock: Arc<dyn Clock>,
+}
+
+impl Instance {
+    /// Builds the parts on an open database. `suppressed` holds the identifiers that are never searched.
+    ///
+    /// # Errors
+    /// Fails if a part cannot be started, or if the store fails.
+    pub(super) fn build(
+        config: &ServeConfig,
+        catalog: Arc<Catalog>,
+        suppressed: Option<Suppressed>,
+        store: Arc<Store>,
+        server: &Server,
+    ) -> Result<Self, AppError> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let plans = config.accounts.plans.clone();
+        let accounts = Arc::new(Accounts::new(store.clone(), plans, Arc::clone(&clock)));
+        let sign_ins = sign_ins(config, &store, &clock)?;
+        let limiter = Arc::new(RateLimiter::new(rate_limits(&config.rate_limits), store.clone()));
+        let snapshots = Arc::new(Snapshots::default());
+        let engine = engine(config, catalog, &store, &clock, &snapshots)?;
+        if let Some(list) = suppressed {
+            engine.runs.starter.suppress(list);
+        }
+        let base_url = config.server.base_url_at(server.local_addr());
+        let api = Arc::new(Api::new(
+            api_config(config, &engine, base_url.clone()),
+            Arc::clone(&accounts),
+            Arc::clone(&limiter),
+            Arc::clone(&engine.runs),
+            snapshots,
+            Arc::clone(&clock),
+        ));
+        let load_reader = server.load_reader();
+        let parts = web::Parts {
+            accounts: Arc::clone(&accounts),
+            sign_ins: Arc::clone(&sign_ins),
+            limiter: Arc::clone(&limiter),
+            runs: Arc::clone(&engine.runs),
+            archive: archive(&store),
+            clock: Arc::clone(&clock),
+            load_reader: load_reader.clone(),
+        };
+        let web = Arc::new(Web::new(web_config(config, &engine, base_url), parts));
+        let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: web.router() };
+        let _subscriber = InstanceSubscriber::start(&*store, &engine.runs, &accounts)?;
+        if engine.sandbox.is_some() {
+            warn!("the web is simulated: no result is real");
+        }
+        Ok(Self {
+            _subscriber,
+            public_handler,
+            api,
+            limiter,
+            sign_ins,
+            accounts,
+            engine,
+            store,
+            load_reader,
+            clock,
+        })
+    }
+
+    /// Creates the first account of an empty database.
+    pub(super) fn first_account(&self) -> Result<Option<FirstAccount>, AppError> {
+        first_start::first_account(&self.accounts, &self.sign_ins)
+    }
+
+    /// Returns the handler of the public listener.
+    pub(super) fn public_handler(&self) -> PublicHandler {
+        self.public_handler.clone()
+    }
+
+    /// Returns the parts that metrics and probes read.
+    pub(super) fn admin_parts(&self) -> admin::Parts {
+        admin::Parts {
+            api: Arc::clone(&self.api),
+            traffic: [self.public_handler.api.traffic(), self.public_handler.web.traffic()].map(Arc::clone),
+            runs: Arc::clone(&self.engine.runs),
+            store: self.store.clone(),
+            load_reader: self.load_reader.clone(),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// Returns the maintenance of these parts. `suppression` is the watched file of suppressed identifiers.
+    pub(super) fn maintenance(&self, privacy: &PrivacyConfig, suppression: Option<Watch>) -> Maintenance {
+        let (days, trusts_clock) = (privacy.retain_days, privacy.trust_clock);
+        let retention = RetentionTask::new(self.store.clone(), Arc::clone(&self.clock), days, trusts_clock);
+        Maintenance {
+            runs: Arc::clone(&self.engine.runs),
+            accounts: Arc::clone(&self.accounts),
+            sign_ins: Arc::clone(&self.sign_ins),
+            limiter: Arc::clone(&self.limiter),
+            clock: Arc::clone(&self.clock),
+            retention,
+            suppression,
+            api: Arc::clone(&self.api),
+        }
+    }
+
+    /// Returns the runs of this instance.
+    pub(super) fn runs(&self) -> &Arc<Runs> {
+        &self.engine.runs
+    }
+}
+
+fn engine(
+    config: &ServeConfig,
+    catalog: Arc<Catalog>,
+    store: &Arc<Store>,
+    clock: &Arc<dyn Clock>,
+    snapshots: &Arc<Snapshots>,
+) -> Result<Engine, AppError> {
+    let server = &config.server;
+    let snapshots = Arc::clone(snapshots);
+    let on_deletion = Box::new(move |run| snapshots.forget(run));
+    let (engine, clock) = (&config.engine, Arc::clone(clock));
+    Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, on_deletion)
+}
+
+fn rate_limits(config: &RateLimitConfig) -> RateLimits {
+    RateLimits { search: config.search, stream: config.stream, read: config.read }
+}
+
+fn sign_ins(
+    config: &ServeConfig,
+    store: &Arc<Store>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<SignIns>, AppError> {
+    let limits = SessionLimits { idle: config.web.session_idle, longest: config.web.session_longest };
+    let sign_ins = SignIns::new(store.clone(), store.clone(), Arc::clone(clock), limits);
+    sign_ins
+        .map(Arc::new)
+        .map_err(|error| AppError::failed(error).at("the system provides no random numbers"))
+}
+
+/// Returns the store in each role that an account export reads.
+fn archive(store: &Arc<Store>) -> Archive {
+    Archive {
+        ledger: store.clone(),
+        sign_ins: store.clone(),
+        records: store.clone(),
+        audit: store.clone(),
+        journal: store.clone(),
+    }
+}
+
+fn web_config(config: &ServeConfig, engine: &Engine, base_url: String) -> WebConfig {
+    WebConfig {
+        base_url,
+        sandbox: engine.sandbox.is_some(),
+        stream_timeout: config.server.stream_timeout,
+        keep_alive: config.server.keep_alive,
+    }
+}
+
+fn api_config(config: &ServeConfig, engine: &Engine, base_url: String) -> ApiConfig {
+    ApiConfig {
+        base_url,
+        sync_wait: config.server.wait_timeout,
+        stream_timeout: config.server.stream_timeout,
+        keep_alive: config.server.keep_alive,
+        sandbox: engine.sandbox.is_some(),
+        cors_origins: config.server.cors_origins.clone(),
+    }
+}

@@ -1,0 +1,58 @@
+//! The public listening socket.
+
+use std::net::SocketAddr;
+
+use log::warn;
+
+use super::AppError;
+use crate::config::ServerConfig;
+use crate::http::{self, Server};
+
+/// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
+///
+/// # Errors
+/// Fails if the address cannot be opened. Returns a configuration error if other machines can reach the
+/// address and neither `--trusted-proxy` nor `--without-proxy` is given.
+pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
+    let server = http::ServerConfig {
+        listen: config.listen,
+        request_workers: config.request_workers,
+        max_streams: config.max_streams,
+        trusted_proxies: config.trusted_proxies.clone(),
+        ..http::ServerConfig::default()
+    };
+    match http::activated_listener().map_err(AppError::failed)? {
+        Some(listener) => {
+            let bound = listener.local_addr().map_err(AppError::failed)?;
+            check_exposure("the socket in LISTEN_FDS", bound, config)?;
+            Server::from_listener(listener, &server)
+        }
+        None => {
+            check_exposure("--listen", config.listen, config)?;
+            Server::bind(&server)
+        }
+    }
+    .map_err(AppError::failed)
+}
+
+/// Refuses an address that other machines can reach, unless the operator names a proxy or accepts the risk.
+fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Result<(), AppError> {
+    if address.ip().to_canonical().is_loopback() {
+        return Ok(());
+    }
+    if config.without_proxy {
+        warn!(
+            "listening on {address} without a reverse proxy: some requests can use up connections permanently"
+        );
+        return Ok(());
+    }
+    if config.trusted_proxies.is_empty() {
+        return Err(AppError::config(format!(
+            "{what} {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
+             library cannot fend off every hostile request by itself (see `sightline manual operations`); \
+             allowed is a loopback address, an address behind a proxy that --trusted-proxy names, or \
+             --without-proxy if it is meant to be without one"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,420 @@
+//! [`Cache`]: values by key that expire, in bounded memory. Concurrent callers that need the same value share one
+//! computation.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// The bounds of a cache.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The greatest number of values.
+    pub entries: usize,
+    /// The greatest sum of the values' weights.
+    pub weight: usize,
+}
+
+/// A computed value, with the time for which it is cached.
+#[derive(Debug)]
+pub struct Computed<V> {
+    /// The value.
+    pub value: V,
+    /// The time for which the value is cached. If it is zero, only the caller that computed the value gets it.
+    pub ttl: Duration,
+    /// The cost of the value against [`Bounds::weight`]. A value that is heavier than the bound is not cached.
+    pub weight: usize,
+}
+
+/// A cache of values by key.
+///
+/// When a bound is exceeded, expired values are evicted first, then the least recently used ones.
+#[derive(Debug)]
+pub struct Cache<K, V> {
+    bounds: Bounds,
+    state: Mutex<State<K, V>>,
+}
+
+#[derive(Debug)]
+struct State<K, V> {
+    entries: HashMap<K, Entry<V>>,
+    weight: usize,
+}
+
+#[derive(Debug)]
+enum Entry<V> {
+    /// A thread is computing the value. The condition is notified when it has ended.
+    Pending(Arc<Condvar>),
+    Ready(Ready<V>),
+}
+
+#[derive(Debug)]
+struct Ready<V> {
+    value: V,
+    expires_at: Instant,
+    used_at: Instant,
+    weight: usize,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
+    /// Creates an empty cache.
+    pub fn new(bounds: Bounds) -> Self {
+        Self { bounds, state: Mutex::new(State { entries: HashMap::new(), weight: 0 }) }
+    }
+
+    /// Returns the value of `key`: a cached one, the one that another thread is computing, or the result of
+    /// `compute`. Returns `None` if the deadline passes while another thread is computing it.
+    ///
+    /// If the other thread panics or its value is not cached, one of the waiting callers computes the value.
+    pub fn get_or_compute(
+        &self,
+        key: &K,
+        deadline: Instant,
+        compute: impl FnOnce() -> Computed<V>,
+    ) -> Option<V> {
+        let mut state = self.state.lock();
+        loop {
+            if let Some(value) = state.get(key) {
+                return Some(value);
+            }
+            let Some(Entry::Pending(ended)) = state.entries.get(key) else { break };
+            let ended = Arc::clone(ended);
+            if ended.wait_until(&mut state, deadline).timed_out() {
+                return state.get(key);
+            }
+        }
+        state.put(key, Some(Entry::Pending(Arc::default())));
+        drop(state);
+        let computation = Computation { cache: self, key };
+        let computed = compute();
+        let value = computed.value.clone();
+        computation.complete(computed);
+        Some(value)
+    }
+
+    /// Returns the value of `key` if it is cached and has not expired.
+    pub fn get(&self, key: &K) -> Option<V> {
+        self.state.lock().get(key)
+    }
+
+    /// Returns whether a value of `key` is cached and has not expired.
+    pub fn contains_key(&self, key: &K) -> bool {
+        let now = Instant::now();
+        let state = self.state.lock();
+        matches!(state.entries.get(key), Some(Entry::Ready(ready)) if ready.expires_at > now)
+    }
+
+    /// Caches a value of `key`, and replaces the former one.
+    pub fn insert(&self, key: &K, computed: Computed<V>) {
+        self.put(key, self.entry(computed));
+    }
+
+    /// Removes the value of `key`. A computation in progress continues, and its value is cached.
+    pub fn remove(&self, key: &K) {
+        let mut state = self.state.lock();
+        if let Some(Entry::Ready(_)) = state.entries.get(key) {
+            state.put(key, None);
+        }
+    }
+
+    /// Removes the values for which `is_kept` returns `false`.
+    pub fn retain(&self, is_kept: impl Fn(&K, &V) -> bool) {
+        self.state.lock().retain(|key, ready| is_kept(key, &ready.value));
+    }
+
+    /// Removes the values that have expired at `now`. Without it, an expired value stays in memory until it is
+    /// replaced or evicted.
+    pub fn sweep(&self, now: Instant) {
+        self.state.lock().retain(|_, ready| ready.expires_at > now);
+    }
+
+    /// Returns the number of entries and their weight.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let state = self.state.lock();
+        let sum: usize = state.entries.values().map(Entry::weight).sum();
+        assert_eq!(sum, state.weight);
+        (state.entries.len(), sum)
+    }
+
+    /// Returns the entry for a value, unless the value is not to be cached.
+    fn entry(&self, computed: Computed<V>) -> Option<Entry<V>> {
+        let now = Instant::now();
+        let Computed { value, ttl, weight } = computed;
+        let is_cached = !ttl.is_zero() && weight <= self.bounds.weight;
+        is_cached.then(|| Entry::Ready(Ready { value, expires_at: now + ttl, used_at: now, weight }))
+    }
+
+    fn put(&self, key: &K, entry: Option<Entry<V>>) {
+        let mut state = self.state.lock();
+        state.put(key, entry);
+        state.evict(self.bounds, key);
+    }
+}
+
+impl<K: Hash + Eq + Clone, V> State<K, V> {
+    fn get(&mut self, key: &K) -> Option<V>
+    where
+        V: Clone,
+    {
+        let now = Instant::now();
+        match self.entries.get_mut(key) {
+            Some(Entry::Ready(ready)) if ready.expires_at > now => {
+                ready.used_at = now;
+                Some(ready.value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Replaces the entry of `key`, or removes it, and wakes the callers that wait for it.
+    fn put(&mut self, key: &K, entry: Option<Entry<V>>) {
+        if let Some(old) = self.entries.remove(key) {
+            self.weight -= old.weight();
+            if let Entry::Pending(ended) = old {
+                ended.notify_all();
+            }
+        }
+        if let Some(entry) = entry {
+            self.weight += entry.weight();
+            self.entries.insert(key.clone(), entry);
+        }
+    }
+
+    fn retain(&mut self, is_kept: impl Fn(&K, &Ready<V>) -> bool) {
+        let weight = &mut self.weight;
+        self.entries.retain(|key, entry| match entry {
+            Entry::Pending(_) => true,
+            Entry::Ready(ready) => {
+                let is_kept = is_kept(key, ready);
+                *weight -= if is_kept { 0 } else { ready.weight };
+                is_kept
+            }
+        });
+    }
+
+    /// Evicts values until the bounds hold: expired values, then the least recently used ones, and `newest` last.
+    fn evict(&mut self, bounds: Bounds, newest: &K) {
+        if self.is_within(bounds) {
+            return;
+        }
+        let now = Instant::now();
+        self.retain(|_, ready| ready.expires_at > now);
+        let mut used: Vec<(bool, Instant, K)> = self
+            .entries
+            .iter()
+            .filter_map(|(key, entry)| match entry {
+                Entry::Pending(_) => None,
+                Entry::Ready(ready) => Some((key == newest, ready.used_at, key.clone())),
+            })
+            .collect();
+        used.sort_unstable_by_key(|(is_newest, used_at, _)| (*is_newest, *used_at));
+        // A tenth is evicted at once, so that a full cache is not sorted for each new value.
+        let left = |bound: usize| bound - bound / 10;
+        let spare = Bounds { entries: left(bounds.entries), weight: left(bounds.weight) };
+        for (is_newest, _, key) in used {
+            if self.is_within(if is_newest { bounds } else { spare }) {
+                return;
+            }
+            self.put(&key, None);
+        }
+    }
+
+    fn is_within(&self, bounds: Bounds) -> bool {
+        self.entries.len() <= bounds.entries && self.weight <= bounds.weight
+    }
+}
+
+impl<V> Entry<V> {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Pending(_) => 0,
+            Self::Ready(ready) => ready.weight,
+        }
+    }
+}
+
+/// The computation of a value. If it is dropped by a panic, a waiting caller computes the value.
+struct Computation<'c, K: Hash + Eq + Clone, V: Clone> {
+    cache: &'c Cache<K, V>,
+    key: &'c K,
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Computation<'_, K, V> {
+    fn complete(self, computed: Computed<V>) {
+        self.cache.insert(self.key, computed);
+        std::mem::forget(self);
+    }
+}
+
+impl<K: Hash + Eq + Clone, V: Clone> Drop for Computation<'_, K, V> {
+    fn drop(&mut self) {
+        self.cache.put(self.key, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LARGE: Bounds = Bounds { entries: 100, weight: 1_000 };
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    fn computed(value: u32, weight: usize) -> Computed<u32> {
+        Computed { value, ttl: Duration::from_secs(60), weight }
+    }
+
+    #[test]
+    fn a_value_is_computed_once_and_shared_by_waiting_callers() {
+        let cache = Cache::new(LARGE);
+        let count = AtomicUsize::new(0);
+        let all: Vec<Option<u32>> = std::thread::scope(|scope| {
+            let ask = || {
+                cache.get_or_compute(&"a", soon(), || {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    computed(7, 1)
+                })
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!((all, count.into_inner()), (vec![Some(7); 8], 1));
+        assert!(cache.contains_key(&"a") && !cache.contains_key(&"b"));
+    }
+
+    #[test]
+    fn a_value_that_is_not_cached_is_computed_again() {
+        let cache = Cache::new(LARGE);
+        let once = |value| Computed { value, ttl: Duration::ZERO, weight: 1 };
+        assert_eq!(cache.get_or_compute(&"a", soon(), || once(1)), Some(1));
+        assert_eq!(cache.get_or_compute(&"a", soon(), || once(2)), Some(2));
+        assert_eq!((cache.contains_key(&"a"), cache.size()), (false, (0, 0)));
+    }
+
+    #[test]
+    fn after_a_panic_the_next_caller_computes() {
+        let cache = Cache::new(LARGE);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            cache.get_or_compute(&"a", soon(), || panic!("a defect"))
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(cache.get_or_compute(&"a", soon(), || computed(1, 1)), Some(1));
+    }
+
+    #[test]
+    fn waiting_callers_are_woken_by_a_panic_and_by_an_inserted_value() {
+        let cache = Cache::new(LARGE);
+        let wait = || cache.get_or_compute(&"a", soon(), || computed(1, 1));
+        let waiters = || match cache.state.lock().entries.get(&"a") {
+            // The entry has one reference, and each waiting caller has another one.
+            Some(Entry::Pending(ended)) => Arc::strong_count(ended) - 1,
+            _ => 0,
+        };
+        std::thread::scope(|scope| {
+            let panicking = scope.spawn(|| {
+                cache.get_or_compute(&"a", soon(), || {
+                    while waiters() < 2 {
+                        std::thread::yield_now();
+                    }
+                    panic!("a defect");
+                })
+            });
+            while !cache.state.lock().entries.contains_key(&"a") {
+                std::thread::yield_now();
+            }
+            let waiting = [scope.spawn(wait), scope.spawn(wait)];
+            assert!(panicking.join().is_err());
+            assert_eq!(waiting.map(|thread| thread.join().unwrap()), [Some(1); 2]);
+        });
+        cache.remove(&"a");
+        std::thread::scope(|scope| {
+            let first = cache.get_or_compute(&"a", soon(), || {
+                let waiting = scope.spawn(wait);
+                while waiters() < 1 {
+                    std::thread::yield_now();
+                }
+                cache.insert(&"a", computed(2, 1));
+                assert_eq!(waiting.join().unwrap(), Some(2));
+                computed(3, 1)
+            });
+            assert_eq!((first, cache.get(&"a"), cache.size()), (Some(3), Some(3), (1, 1)));
+        });
+    }
+
+    #[test]
+    fn waiting_ends_at_the_deadline() {
+        let cache = Cache::new(LARGE);
+        let value = cache.get_or_compute(&"a", soon(), || {
+            // A second caller asks while the value is being computed, and has no time left.
+            assert_eq!(cache.get_or_compute(&"a", Instant::now(), || unreachable!()), None);
+            computed(1, 1)
+        });
+        assert_eq!(value, Some(1));
+    }
+
+    #[test]
+    fn the_least_recently_used_value_is_evicted_first() {
+        let cache = Cache::new(Bounds { entries: 10, weight: 100 });
+        let put = |key: u32, weight| cache.get_or_compute(&key, soon(), || computed(key, weight));
+        put(1, 40);
+        put(2, 40);
+        put(1, 0);
+        put(3, 40);
+        assert!(cache.contains_key(&1) && !cache.contains_key(&2) && cache.contains_key(&3));
+        // It is too heavy for the cache: it is returned to the caller, and no other value is removed.
+        assert_eq!(put(4, 101), Some(4));
+        assert_eq!(cache.size(), (2, 80));
+    }
+
+    #[test]
+    fn expired_values_are_removed_and_pending_ones_stay() {
+        let cache = Cache::new(LARGE);
+        cache.insert(&"a", computed(1, 10));
+        cache.insert(&"b", Computed { value: 2, ttl: Duration::from_secs(600), weight: 20 });
+        cache.get_or_compute(&"c", soon(), || {
+            cache.sweep(Instant::now());
+            assert!(cache.contains_key(&"a"));
+            cache.sweep(soon() + Duration::from_secs(1));
+            assert_eq!(cache.size(), (2, 20), "b, and c, which is being computed");
+            computed(3, 1)
+        });
+        assert!(!cache.contains_key(&"a") && cache.contains_key(&"b") && cache.contains_key(&"c"));
+    }
+
+    #[test]
+    fn a_value_can_be_replaced_and_removed() {
+        let cache = Cache::new(LARGE);
+        cache.insert(&"a", computed(1, 10));
+        cache.insert(&"b", computed(2, 20));
+        cache.insert(&"a", computed(3, 30));
+        assert_eq!((cache.get(&"a"), cache.get(&"b"), cache.size()), (Some(3), Some(2), (2, 50)));
+        cache.retain(|_, value| *value != 2);
+        assert_eq!((cache.get(&"b"), cache.size()), (None, (1, 30)));
+        cache.remove(&"a");
+        assert_eq!((cache.get(&"a"), cache.size()), (None, (0, 0)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_bounds_hold(steps in prop::collection::vec((0..40u32, 0..40usize, 0..3u64), 1..200)) {
+            let bounds = Bounds { entries: 10, weight: 100 };
+            let cache = Cache::new(bounds);
+            for (key, weight, ttl) in steps {
+                let ttl = Duration::from_secs(ttl);
+                let value = cache.get_or_compute(&key, soon(), || Computed { value: key, ttl, weight });
+                prop_assert_eq!(value, Some(key));
+                let (entries, sum) = cache.size();
+                prop_assert!(entries <= bounds.entries && sum <= bounds.weight);
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! File descriptors: how many this process may open, and how they are divided.
+
+use std::fs;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// The default of the kernel, used where its setting cannot be read.
+const DEFAULT_MAX_MAPS: u64 = 65_530;
+/// The memory mappings of a thread: two for its stack, two for its allocator. One mapping too many aborts the process.
+/// With a quarter of the mappings as descriptors, the threads of all connections take half of the mappings, and the
+/// rest of the process the other half.
+const MAPS_PER_THREAD: u64 = 4;
+const THREAD_MARGIN: u64 = 1000;
+/// The most descriptors that are reserved for checks, the database and files rather than incoming connections.
+pub const OTHER_DESCRIPTORS: u64 = 2048;
+/// The part of the reserved descriptors that the database, the listening sockets, the log and events take.
+const FIXED: u64 = 48;
+/// The descriptors of a check: a connection or a lookup, and what belongs to it. With a simulated web both ends of a
+/// connection are in this process.
+const PER_CHECK: u64 = 2;
+const PER_SIMULATED_CHECK: u64 = 3;
+
+/// Sets the soft limit on file descriptors to what the machine's limit on mappings allows, but not above the hard
+/// limit.
+pub fn adjust_limit() {
+    let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    let maps = maps.and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_MAX_MAPS);
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
+    let wanted = wanted(maps).min(hard);
+    if wanted == soft {
+        return;
+    }
+    match setrlimit(Resource::RLIMIT_NOFILE, wanted, hard) {
+        Ok(()) => log::debug!("limit on file descriptors: {soft}, now {wanted}"),
+        Err(error) => log::warn!("the limit on file descriptors stays at {soft}: {error}"),
+    }
+}
+
+/// Returns the soft limit on file descriptors for a machine that allows `maps` mappings.
+pub fn wanted(maps: u64) -> u64 {
+    (maps / MAPS_PER_THREAD).saturating_sub(THREAD_MARGIN).max(1024)
+}
+
+/// Returns the present soft limit.
+pub fn limit() -> u64 {
+    getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft)
+}
+
+/// Returns the number of checks that can run at once within that limit, which is at least one.
+pub fn checks_within(limit: u64, is_simulated: bool) -> usize {
+    let checks = (limit / 2).saturating_sub(FIXED) / per_check(is_simulated);
+    usize::try_from(checks.max(1)).unwrap_or(usize::MAX)
+}
+
+/// Returns the limit that is needed to run so many checks at once.
+pub fn limit_for_checks(checks: usize, is_simulated: bool) -> u64 {
+    2 * (checks as u64 * per_check(is_simulated) + FIXED)
+}
+
+fn per_check(is_simulated: bool) -> u64 {
+    if is_simulated { PER_SIMULATED_CHECK } else { PER_CHECK }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_the_descriptors_are_for_checks() {
+        assert_eq!((checks_within(256, false), checks_within(256, true)), (40, 26));
+        assert_eq!(checks_within(0, false), 1);
+        for checks in [1, 64, 512] {
+            for is_simulated in [false, true] {
+                let limit = limit_for_checks(checks, is_simulated);
+                assert_eq!(checks_within(limit, is_simulated), checks);
+            }
+        }
+    }
+}

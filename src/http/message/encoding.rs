@@ -1,0 +1,204 @@
+//! Chooses the content coding of an answer: identity or gzip (RFC 9110, sections 8.4 and 12.5.3).
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::response::Response;
+
+/// The size below which bodies are not compressed. With its head, such an answer fits into one packet.
+const MIN_COMPRESSED_BYTES: usize = 1024;
+/// The content coding of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// The identity coding. No client gets this answer compressed.
+    Only,
+    /// The identity coding. Another client may get this answer compressed.
+    Identity,
+    /// The gzip coding.
+    Gzip,
+}
+
+impl Encoding {
+    /// Chooses the coding of a response for a client that accepts gzip or does not.
+    pub(super) fn choose(response: &Response, accepts_gzip: bool) -> Self {
+        if response.file.is_some() {
+            return if accepts_gzip { Self::Gzip } else { Self::Identity };
+        }
+        let is_encoded = response.header("Content-Encoding").is_some();
+        if is_encoded || !response.header("Content-Type").is_some_and(is_compressible) {
+            Self::Only
+        } else if accepts_gzip && response.body.len() >= MIN_COMPRESSED_BYTES {
+            Self::Gzip
+        } else {
+            Self::Identity
+        }
+    }
+
+    /// Returns the body in this coding.
+    pub(super) fn body(self, response: &Response) -> Arc<[u8]> {
+        match (self, &response.file) {
+            (Self::Gzip, Some(file)) => file.compressed(),
+            (Self::Only | Self::Identity, Some(file)) => file.uncompressed(),
+            (Self::Gzip, None) => response.compressed.of(&response.body),
+            (Self::Only | Self::Identity, None) => Arc::clone(&response.body),
+        }
+    }
+
+    /// Returns the value of a header for this coding. The entity tag of a compressed body becomes weak, because a
+    /// strong tag would mean that both codings are equal byte by byte. `If-None-Match` matches weak tags, too.
+    pub(super) fn header<'a>(self, name: &str, value: &'a str) -> Cow<'a, str> {
+        if self == Self::Gzip && name.eq_ignore_ascii_case("etag") && !value.starts_with("W/") {
+            Cow::Owned(format!("W/{value}"))
+        } else {
+            Cow::Borrowed(value)
+        }
+    }
+}
+
+/// Returns whether bodies of that type are compressed, which applies to JSON and CSV. HTML is not compressed: a page
+/// may contain a token, and the length of the compressed page would reveal something about it.
+fn is_compressible(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    ["application/json", "application/x-ndjson", "text/csv"].contains(&kind.as_str())
+        || kind.ends_with("+json")
+}
+
+/// Returns whether the values of `Accept-Encoding` accept gzip and do not prefer the identity coding.
+pub(crate) fn accepts_gzip<'a>(values: impl Iterator<Item = &'a str>) -> bool {
+    let (mut gzip, mut identity, mut others) = (None, None, None);
+    for item in values.flat_map(|value| value.split(',')) {
+        let (coding, weight) = item.split_once(';').unwrap_or((item, ""));
+        let weight = weight_of(weight);
+        match coding.trim() {
+            name if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") => {
+                gzip = gzip.max(Some(weight));
+            }
+            name if name.eq_ignore_ascii_case("identity") => identity = Some(weight),
+            "*" => others = Some(weight),
+            _ => {}
+        }
+    }
+    let gzip = gzip.or(others).unwrap_or(0);
+    gzip > 0 && gzip >= identity.unwrap_or(0)
+}
+
+/// Returns a weight as thousandths: 500 for `q=0.5`, 1000 for an empty parameter, 0 for a malformed one.
+fn weight_of(parameter: &str) -> u16 {
+    let parameter = parameter.trim();
+    if parameter.is_empty() {
+        return 1000;
+    }
+    let value = parameter.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+    let Some((whole, part)) =
+        value.map(|(_, value)| value.trim().split_once('.').unwrap_or((value.trim(), "")))
+    else {
+        return 0;
+    };
+    let is_valid = part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    match (whole, format!("{part:0<3}").parse::<u16>()) {
+        ("0", Ok(thousandths)) if is_valid => thousandths,
+        ("1", Ok(0)) if is_valid => 1000,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn gzip_is_used_for_clients_that_accept_it() {
+        for (values, accepts) in [
+            (&[][..], false),
+            (&[""], false),
+            (&["gzip"], true),
+            (&["GZIP"], true),
+            (&["x-gzip"], true),
+            (&["gzip, deflate, br"], true),
+            (&["deflate", "gzip"], true),
+            (&["br, deflate"], false),
+            (&["gzip;q=0"], false),
+            (&["gzip; q=0.000"], false),
+            (&["gzip;q=0.001"], true),
+            (&["gzip ; q = 1.000"], true),
+            (&["gzip;Q=0.5"], true),
+            (&["*"], true),
+            (&["*;q=0"], false),
+            (&["gzip;q=0, *"], false),
+            (&["*;q=0, gzip;q=0.2"], true),
+            (&["identity"], false),
+            (&["identity, gzip"], true),
+            (&["identity;q=0.5, gzip;q=0.4"], false),
+            (&["identity;q=0.5, gzip;q=0.5"], true),
+            (&["gzip;q=2"], false),
+            (&["gzip;q=1.1"], false),
+            (&["gzip;q=-1"], false),
+            (&["gzip;q=0.1234"], false),
+            (&["gzip;q="], false),
+            (&["gzip;level=9"], false),
+            (&["gzipped"], false),
+            (&[",,gzip,"], true),
+        ] {
+            assert_eq!(accepts_gzip(values.iter().copied()), accepts, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn only_large_json_and_csv_is_compressed() {
+        let large = vec![b' '; MIN_COMPRESSED_BYTES];
+        let json = Response::new(200, "application/json", large.clone());
+        assert_eq!(Encoding::choose(&json, true), Encoding::Gzip);
+        assert_eq!(Encoding::choose(&json, false), Encoding::Identity);
+        let problem = Response::new(400, "application/problem+json; charset=utf-8", large.clone());
+        assert_eq!(Encoding::choose(&problem, true), Encoding::Gzip);
+        let small = Response::new(200, "application/json", &large[1..]);
+        assert_eq!(Encoding::choose(&small, true), Encoding::Identity, "a later one may be larger");
+        for (kind, form) in [
+            ("application/x-ndjson", Encoding::Gzip),
+            ("text/csv; charset=utf-8", Encoding::Gzip),
+            ("text/html; charset=utf-8", Encoding::Only),
+            ("text/event-stream", Encoding::Only),
+        ] {
+            assert_eq!(Encoding::choose(&Response::new(200, kind, large.clone()), true), form, "{kind}");
+        }
+        assert_eq!(Encoding::choose(&json.with_header("Content-Encoding", "br"), true), Encoding::Only);
+    }
+
+    #[test]
+    fn the_compressed_body_is_made_once_and_decompresses_to_the_body() {
+        let body: Vec<u8> = (0..20_000u32).flat_map(|number| format!("{number},").into_bytes()).collect();
+        let response = Response::new(200, "application/json", body.clone());
+        let first = Encoding::Gzip.body(&response);
+        let again = Encoding::Gzip.body(&response.clone());
+        assert!(Arc::ptr_eq(&first, &again));
+        assert!(first.len() < body.len() / 2);
+        let mut read = Vec::new();
+        GzDecoder::new(&*first).read_to_end(&mut read).unwrap();
+        assert!(read == body);
+        let other = Encoding::Gzip.body(&response.with_body(*b"x"));
+        assert!(!Arc::ptr_eq(&first, &other), "another body");
+    }
+
+    /// Checks that answers to waits are compressed on stream threads, whose stacks are small.
+    #[test]
+    fn compression_fits_on_a_small_stack() {
+        let work = || {
+            let response = Response::new(200, "application/json", vec![b'x'; 300_000]);
+            Encoding::Gzip.body(&response).len()
+        };
+        let thread = std::thread::Builder::new().stack_size(96 * 1024).spawn(work).unwrap();
+        assert!(thread.join().unwrap() > 0);
+    }
+
+    #[test]
+    fn the_entity_tag_of_a_compressed_body_is_weak() {
+        assert_eq!(Encoding::Gzip.header("ETag", "\"a\""), "W/\"a\"");
+        assert_eq!(Encoding::Gzip.header("etag", "W/\"a\""), "W/\"a\"");
+        assert_eq!(Encoding::Identity.header("ETag", "\"a\""), "\"a\"");
+        assert_eq!(Encoding::Gzip.header("Location", "a"), "a");
+    }
+}

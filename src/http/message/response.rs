@@ -1,0 +1,121 @@
+//! A response with a body of known length.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::compressed::Compressed;
+use super::request::Request;
+use super::static_file::StaticFile;
+
+/// A response: status, headers and a complete body.
+///
+/// The server adds `Content-Length`, `Date` and `Connection`. It compresses JSON, CSV and static files for clients that
+/// accept it, and then adds `Content-Encoding` and `Vary: Accept-Encoding` and makes an `ETag` weak.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers in order, as name and value. A value must consist of visible ASCII, spaces and tabs. The server
+    /// leaves out other values and logs an error.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body. A 304 contains the body of the corresponding 200. It is not sent, but the headers depend on it.
+    pub body: Arc<[u8]>,
+    /// The compressed form of the body, shared by all responses that share the body.
+    pub compressed: Compressed,
+    /// The file that is sent instead of `body`.
+    pub(super) file: Option<Arc<StaticFile>>,
+}
+
+impl Response {
+    /// Creates a response without a body.
+    pub fn empty(status: u16) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body: Arc::from([]),
+            compressed: Compressed::default(),
+            file: None,
+        }
+    }
+
+    /// Creates a response with a body of that media type.
+    pub fn new(status: u16, content_type: &'static str, body: impl Into<Arc<[u8]>>) -> Self {
+        Self::empty(status).with_header("Content-Type", content_type).with_body(body)
+    }
+
+    /// Creates the response to a request for a static file: 200 with the file, or 304 if the client has it (RFC 9110,
+    /// section 13.1.2).
+    pub fn of_file(file: &Arc<StaticFile>, request: &Request) -> Self {
+        let mut response = Self::empty(if request.has_current(file.etag()) { 304 } else { 200 })
+            .with_header("Content-Type", file.content_type())
+            .with_header("ETag", file.etag().to_owned());
+        response.file = Some(Arc::clone(file));
+        response
+    }
+
+    /// Creates the head of a stream of server-sent events. Its headers keep proxies from caching, changing or buffering
+    /// the stream.
+    pub fn event_stream() -> Self {
+        Self::empty(200)
+            .with_header("Content-Type", "text/event-stream")
+            .with_header("Cache-Control", "no-cache, no-transform")
+            .with_header("X-Accel-Buffering", "no")
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Replaces the body.
+    #[must_use]
+    pub fn with_body(mut self, body: impl Into<Arc<[u8]>>) -> Self {
+        self.body = body.into();
+        self.compressed = Compressed::default();
+        self.file = None;
+        self
+    }
+
+    /// Sets the compressed form of the body, which an earlier response with the same body has made.
+    #[must_use]
+    pub fn with_compressed(mut self, compressed: Compressed) -> Self {
+        self.compressed = compressed;
+        self
+    }
+
+    /// Returns the first value of a header. The case of the name is ignored.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_ref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request_with(tag: &str) -> Request {
+        Request {
+            method: "GET".into(),
+            path: "/".into(),
+            query: String::new(),
+            headers: vec![("if-none-match".into(), tag.into())],
+            body: vec![],
+            client: None,
+        }
+    }
+
+    #[test]
+    fn a_client_that_has_a_file_is_not_sent_it_again() {
+        let file = Arc::new(StaticFile::plain("text/plain", *b"abc"));
+        let tag = file.etag();
+        assert_eq!((tag.len(), file.fingerprint()), (34, &tag[1..17]));
+        assert_eq!(Response::of_file(&file, &request_with(tag)).status, 304);
+        assert_eq!(Response::of_file(&file, &request_with(&format!("W/{tag}"))).status, 304);
+        let other = Arc::new(StaticFile::plain("text/plain", *b"abd"));
+        let answer = Response::of_file(&other, &request_with(tag));
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/plain")));
+        assert_ne!(answer.header("etag"), Some(tag));
+    }
+}

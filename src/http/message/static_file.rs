@@ -1,0 +1,102 @@
+//! Files that are part of the program and equal for all clients.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::{Arc, OnceLock};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
+
+use super::compressed::gzip;
+
+/// A file in two forms, uncompressed and compressed. One form is given, and the other is made when the first client
+/// needs it.
+///
+/// This type must not be used for a body that contains a secret together with text that a client chose: the length of
+/// its compressed form would reveal something about the secret.
+pub struct StaticFile {
+    content_type: &'static str,
+    plain: OnceLock<Arc<[u8]>>,
+    gzip: OnceLock<Arc<[u8]>>,
+    etag: String,
+}
+
+impl StaticFile {
+    /// Creates a file from its uncompressed content.
+    pub fn plain(content_type: &'static str, body: impl Into<Arc<[u8]>>) -> Self {
+        let body = body.into();
+        Self { etag: etag_of(&body), content_type, plain: OnceLock::from(body), gzip: OnceLock::new() }
+    }
+
+    /// Creates a file from its content compressed with gzip.
+    pub fn gzipped(content_type: &'static str, gzip: impl Into<Arc<[u8]>>) -> Self {
+        let gzip = gzip.into();
+        Self { etag: etag_of(&gzip), content_type, plain: OnceLock::new(), gzip: OnceLock::from(gzip) }
+    }
+
+    /// Returns 16 hexadecimal digits that differ for files with different content.
+    pub fn fingerprint(&self) -> &str {
+        self.etag.get(1..17).unwrap_or_default()
+    }
+
+    /// Returns the media type.
+    pub fn content_type(&self) -> &'static str {
+        self.content_type
+    }
+
+    /// Returns the strong entity tag, with its quotes.
+    pub fn etag(&self) -> &str {
+        &self.etag
+    }
+
+    pub(super) fn uncompressed(&self) -> Arc<[u8]> {
+        Arc::clone(self.plain.get_or_init(|| {
+            let mut body = Vec::new();
+            if let Err(error) = GzDecoder::new(self.stored()).read_to_end(&mut body) {
+                log::error!("cannot decompress a file of the program: {error}");
+            }
+            body.into()
+        }))
+    }
+
+    pub(super) fn compressed(&self) -> Arc<[u8]> {
+        Arc::clone(self.gzip.get_or_init(|| gzip(self.stored(), Compression::best())))
+    }
+
+    /// Returns the form that was given.
+    fn stored(&self) -> &[u8] {
+        self.plain.get().or_else(|| self.gzip.get()).map_or(&[], |stored| stored)
+    }
+}
+
+impl fmt::Debug for StaticFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticFile")
+            .field("content_type", &self.content_type)
+            .field("etag", &self.etag)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns a strong entity tag for a body, with its quotes.
+pub fn etag_of(body: &[u8]) -> String {
+    let digits: String = Sha256::digest(body).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{digits}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_made_from_the_other() {
+        let text = "one of many words ".repeat(200).into_bytes();
+        let plain = StaticFile::plain("text/plain", text.clone());
+        let gzip = plain.compressed();
+        assert!(gzip.len() < text.len() / 10);
+        let gzipped = StaticFile::gzipped("text/plain", gzip);
+        assert_eq!(&*gzipped.uncompressed(), text);
+        assert_eq!(&*plain.uncompressed(), text);
+    }
+}

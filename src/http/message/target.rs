@@ -1,0 +1,183 @@
+//! Parses request targets (RFC 9112, section 3.2).
+
+use crate::http::config::MAX_TARGET_BYTES;
+use crate::http::handler::Refusal;
+
+/// The parts of a target.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The decoded path, which begins with `/`, or `*`.
+    pub(crate) path: String,
+    /// The query without `?`, not decoded.
+    pub(crate) query: String,
+}
+
+/// Parses the origin form, the absolute form and, for `OPTIONS`, the asterisk form, whose path is `*`.
+pub(crate) fn parse(method: &str, target: &str) -> Result<Target, Refusal> {
+    if target.len() > MAX_TARGET_BYTES {
+        return Err(Refusal::TargetTooLong);
+    }
+    if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Refusal::Malformed(
+            "the request target contains a character that must be percent-encoded",
+        ));
+    }
+    if target.contains('#') {
+        return Err(Refusal::Malformed("the request target contains a fragment"));
+    }
+    if target == "*" && method == "OPTIONS" {
+        return Ok(Target { path: "*".to_owned(), query: String::new() });
+    }
+    let local = if target.starts_with('/') { target } else { without_authority(target)? };
+    let (path, query) = local.split_once('?').unwrap_or((local, ""));
+    let path = if path.is_empty() { "/".to_owned() } else { decode(path)? };
+    Ok(Target { path, query: query.to_owned() })
+}
+
+/// Returns the text after the authority of `http://authority/path`. It may be empty or begin with `?`.
+fn without_authority(target: &str) -> Result<&str, Refusal> {
+    let (scheme, rest) = target.split_once("://").ok_or(UNKNOWN_FORM)?;
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
+        return Err(UNKNOWN_FORM);
+    }
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, local) = rest.split_at(end);
+    if !is_authority(authority) || authority.is_empty() {
+        return Err(Refusal::Malformed("the authority in the request target is not valid"));
+    }
+    Ok(local)
+}
+
+const UNKNOWN_FORM: Refusal =
+    Refusal::Malformed("the request target must begin with a slash or be an http or https URL");
+
+/// Returns whether a text can be the value of `Host`: a name or an IP literal, with or without a port, without user
+/// information.
+pub(crate) fn is_authority(text: &str) -> bool {
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((literal, port)) if literal.parse::<std::net::Ipv6Addr>().is_ok() => ("", port),
+            _ => return false,
+        },
+        None => match text.find(':') {
+            Some(colon) => text.split_at(colon),
+            None => (text, ""),
+        },
+    };
+    let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&byte);
+    let digits = port.strip_prefix(':').unwrap_or(port);
+    host.bytes().all(is_name_byte)
+        && (port.is_empty() || port.starts_with(':'))
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn decode(path: &str) -> Result<String, Refusal> {
+    const BAD_ESCAPE: Refusal =
+        Refusal::Malformed("a percent sign in the path must be followed by two hexadecimal digits");
+    if !path.contains('%') {
+        return Ok(path.to_owned());
+    }
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let high = bytes.next().and_then(hex_value).ok_or(BAD_ESCAPE)?;
+        let low = bytes.next().and_then(hex_value).ok_or(BAD_ESCAPE)?;
+        match high << 4 | low {
+            // An encoded slash is part of a segment and does not separate two segments.
+            b'/' => decoded.extend_from_slice(b"%2F"),
+            byte => decoded.push(byte),
+        }
+    }
+    // A path that is not UTF-8 or contains control characters is passed on: no route matches it, and the handler's
+    // 404 is the same as for any other unknown path.
+    Ok(String::from_utf8_lossy(&decoded).into_owned())
+}
+
+fn hex_value(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn targets_are_parsed() {
+        for (method, target, path, query) in [
+            ("GET", "/", "/", ""),
+            ("GET", "/a%20b/%C3%A4?x=%41&y", "/a b/ä", "x=%41&y"),
+            ("GET", "/a?b?c", "/a", "b?c"),
+            ("GET", "//x", "//x", ""),
+            ("GET", "http://example.com", "/", ""),
+            ("GET", "HTTPS://example.com:443?q=1", "/", "q=1"),
+            ("GET", "http://[::1]:80/a?b", "/a", "b"),
+            ("OPTIONS", "*", "*", ""),
+        ] {
+            let want = Target { path: path.to_owned(), query: query.to_owned() };
+            assert_eq!(parse(method, target), Ok(want), "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn bad_targets_are_refused() {
+        for (method, target) in [
+            ("GET", ""),
+            ("GET", "*"),
+            ("GET", "a"),
+            ("GET", "example.com:80"),
+            ("CONNECT", "example.com:80"),
+            ("GET", "ftp://example.com/"),
+            ("GET", "http:///a"),
+            ("GET", "http://user@host/"),
+            ("GET", "/a#b"),
+            ("GET", "/%"),
+            ("GET", "/%4"),
+            ("GET", "/%+1"),
+            ("GET", "/%zz"),
+            ("GET", "/\u{7f}"),
+        ] {
+            assert!(matches!(parse(method, target), Err(Refusal::Malformed(_))), "{method} {target:?}");
+        }
+        let long = format!("/{}", "a".repeat(MAX_TARGET_BYTES));
+        assert_eq!(parse("GET", &long), Err(Refusal::TargetTooLong));
+        assert!(parse("GET", &long[..MAX_TARGET_BYTES]).is_ok());
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_still_give_a_path() {
+        for (target, path) in [("/%ff", "/\u{fffd}"), ("/%00", "/\0"), ("/a%0ab", "/a\nb")] {
+            assert_eq!(parse("GET", target).map(|parsed| parsed.path), Ok(path.to_owned()));
+        }
+    }
+
+    #[test]
+    fn authorities_are_checked() {
+        for good in ["", "localhost", "example.com:8080", "[::1]", "[::1]:80", "127.0.0.1:1", "a.b:"] {
+            assert!(is_authority(good), "{good}");
+        }
+        for bad in ["a b", "a/b", "a@b", "[::1", "[x]", "[::1]80", "a:b", "a:1:2", "é"] {
+            assert!(!is_authority(bad), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_accepted_target_has_a_path(target in ".{0,40}") {
+            if let Ok(parsed) = parse("GET", &target) {
+                prop_assert!(parsed.path.starts_with('/'));
+            }
+        }
+
+        #[test]
+        fn decoding_undoes_encoding(path in "[^\\x00-\\x1f\\x7f]{0,30}") {
+            let encoded: String = path.bytes().map(|byte| format!("%{byte:02x}")).collect();
+            prop_assert_eq!(parse("GET", &format!("/{encoded}")).unwrap().path, format!("/{}", path.replace('/', "%2F")));
+        }
+    }
+}

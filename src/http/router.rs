@@ -1,0 +1,307 @@
+//! Routing, and the middleware that the JSON API and the web app share.
+//!
+//! A [`Service`] has one static table of [`Route`]s. A [`Router`] serves it: it finds the route of a request, answers
+//! `OPTIONS`, unknown paths and unknown methods by itself, gives each request an id, adds the common headers to every
+//! answer, and counts and logs the answers.
+
+use std::sync::Arc;
+
+use super::handler::{Handler, Refusal, Reply, StreamBody};
+use super::message::request::Request;
+use super::message::response::Response;
+use super::traffic::{CountedRequest, Traffic};
+use crate::base::ids::{AccountId, RequestId};
+
+/// A row of a route table. `E` is the endpoint, which includes the handler and the access rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Route<E> {
+    /// The method in upper case. `GET` answers `HEAD`, too.
+    pub method: &'static str,
+    /// The path pattern. At most one of its segments, such as `{run_id}`, matches any segment that is not empty.
+    pub path: &'static str,
+    /// The endpoint.
+    pub endpoint: E,
+}
+
+/// An error of the routing itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RouteError {
+    /// 404: no route has this path.
+    NotFound,
+    /// 405: the path supports only the methods in this value of `Allow`.
+    MethodNotAllowed(String),
+}
+
+/// The routes of one product, and the common parts of their answers. The API and the web app implement it.
+pub trait Service: Send + Sync + 'static {
+    /// The endpoint of a route.
+    type Endpoint: Sync + 'static;
+    /// The state of a request on which its error page or the headers of its answer depend.
+    type State: Send + 'static;
+    /// A failed request.
+    type Error: From<Refusal> + From<RouteError>;
+
+    /// Creates the state of a request. There is no request if its head could not be parsed.
+    fn state(&self, request: Option<&Request>) -> Self::State;
+
+    /// Answers a request that has a route. `segment` is the part of the path that matches the pattern's `{…}`.
+    ///
+    /// # Errors
+    /// Returns any failure. [`Service::error_response`] turns it into the answer.
+    fn call(
+        self: &Arc<Self>,
+        route: &'static Route<Self::Endpoint>,
+        segment: Option<String>,
+        request: Request,
+        context: &mut ResponseContext<Self::State>,
+    ) -> Result<Reply, Self::Error>;
+
+    /// Renders an error.
+    fn error_response(&self, error: Self::Error, context: &ResponseContext<Self::State>) -> Response;
+
+    /// Adds the headers that every answer of this service has.
+    fn with_headers(&self, response: Response, context: &ResponseContext<Self::State>) -> Response;
+}
+
+/// A request's id and state, from its arrival to its answer.
+pub struct ResponseContext<S> {
+    /// The id of the request, in logs and in the answer.
+    pub request_id: RequestId,
+    /// The account that made the request, once it is known.
+    pub account: Option<AccountId>,
+    /// The state of the request that the service has created.
+    pub state: S,
+    counted: CountedRequest,
+}
+
+/// A router that serves the routes of a [`Service`].
+pub struct Router<S: Service> {
+    service: Arc<S>,
+    routes: &'static [Route<S::Endpoint>],
+    traffic: Arc<Traffic>,
+}
+
+impl<S: Service> Clone for Router<S> {
+    fn clone(&self) -> Self {
+        Self { service: Arc::clone(&self.service), routes: self.routes, traffic: Arc::clone(&self.traffic) }
+    }
+}
+
+impl<S: Service> Router<S> {
+    /// Creates a router. Requests without a route are counted under the name `unrouted`.
+    pub fn new(service: Arc<S>, routes: &'static [Route<S::Endpoint>], unrouted: &'static str) -> Self {
+        let counted = routes.iter().map(|route| (route.method, route.path));
+        Self { service, routes, traffic: Arc::new(Traffic::new(counted, unrouted)) }
+    }
+
+    /// Returns the counts of requests and answers.
+    pub fn traffic(&self) -> &Arc<Traffic> {
+        &self.traffic
+    }
+
+    fn context(
+        &self,
+        request: Option<&Request>,
+        found: Option<&Match<'_, S::Endpoint>>,
+    ) -> ResponseContext<S::State> {
+        let index = found.and_then(|found| match found {
+            Match::Route(index, ..) => Some(*index),
+            Match::OtherMethods(_) | Match::NotFound => None,
+        });
+        ResponseContext {
+            request_id: RequestId::accept(request.and_then(|request| request.header("x-request-id"))),
+            account: None,
+            state: self.service.state(request),
+            counted: self.traffic.begin(request, index),
+        }
+    }
+
+    fn error(&self, error: S::Error, context: &ResponseContext<S::State>) -> Response {
+        self.service.error_response(error, context)
+    }
+
+    fn finish(&self, reply: Reply, context: ResponseContext<S::State>) -> Reply {
+        match reply {
+            Reply::Now(response) => Reply::Now(self.answer(response, &context)),
+            Reply::Stream(head, body) => {
+                // A stream is counted when it begins. If it exceeds the limit, `refuse` answers and counts it.
+                let (status, head, traffic) =
+                    (head.status, self.with_headers(head, &context), Arc::clone(&self.traffic));
+                let counted: StreamBody = Box::new(move |sink| {
+                    context.count(&traffic, status);
+                    body(sink)
+                });
+                Reply::Stream(head, self.traffic.streaming(counted))
+            }
+            Reply::Later(work) => {
+                let router = self.clone();
+                Reply::Later(self.traffic.waiting(move || router.finish(work(), context)))
+            }
+        }
+    }
+
+    /// Counts an answer and adds its headers. This is called once for each answer that is not a stream.
+    fn answer(&self, response: Response, context: &ResponseContext<S::State>) -> Response {
+        context.count(&self.traffic, response.status);
+        self.with_headers(response, context)
+    }
+
+    fn with_headers(&self, response: Response, context: &ResponseContext<S::State>) -> Response {
+        let response = response
+            .with_header("X-Request-Id", context.request_id.as_str().to_owned())
+            .with_header("X-Content-Type-Options", "nosniff");
+        let response = self.service.with_headers(response, context);
+        if response.header("Cache-Control").is_some() {
+            return response;
+        }
+        response.with_header("Cache-Control", "no-store")
+    }
+}
+
+impl<S: Service> Handler for Router<S> {
+    fn handle(&self, request: Request) -> Reply {
+        let found = find(self.routes, &request.method, &request.path);
+        let mut context = self.context(Some(&request), Some(&found));
+        let outcome = match found {
+            Match::Route(_, route, segment) => {
+                let segment = segment.map(str::to_owned);
+                self.service.call(route, segment, request, &mut context)
+            }
+            Match::OtherMethods(allow) if request.method == "OPTIONS" => {
+                Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
+            }
+            Match::OtherMethods(allow) => Err(RouteError::MethodNotAllowed(allow).into()),
+            Match::NotFound => Err(RouteError::NotFound.into()),
+        };
+        let reply = outcome.unwrap_or_else(|error| Reply::Now(self.error(error, &context)));
+        self.finish(reply, context)
+    }
+
+    fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
+        let found = request.map(|request| find(self.routes, &request.method, &request.path));
+        let context = self.context(request, found.as_ref());
+        let response = self.error(refusal.into(), &context);
+        self.answer(response, &context)
+    }
+}
+
+impl<S> ResponseContext<S> {
+    fn count(&self, traffic: &Traffic, status: u16) {
+        traffic.answered(&self.counted, status, self.request_id.as_str(), self.account);
+    }
+}
+
+/// The result of a look-up in a route table.
+enum Match<'p, E: 'static> {
+    /// The route with its index, and the segment of the path that matches the pattern's `{…}`, as it was sent.
+    Route(usize, &'static Route<E>, Option<&'p str>),
+    /// The path supports only the methods in this value of `Allow`.
+    OtherMethods(String),
+    /// No route has the path.
+    NotFound,
+}
+
+/// Looks up the route of a request. One trailing slash is ignored.
+fn find<'p, E>(routes: &'static [Route<E>], method: &str, path: &'p str) -> Match<'p, E> {
+    if (method, path) == ("OPTIONS", "*") {
+        return Match::OtherMethods(all_methods(routes));
+    }
+    let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
+    let mut others = Vec::new();
+    for (index, route) in routes.iter().enumerate() {
+        let Some(segment) = match_pattern(route.path, path) else { continue };
+        if route.method == method || (route.method == "GET" && method == "HEAD") {
+            return Match::Route(index, route, segment);
+        }
+        others.push(route.method);
+    }
+    if others.is_empty() { Match::NotFound } else { Match::OtherMethods(allow(others)) }
+}
+
+/// Returns the value of `Allow` for a path whose routes have these methods.
+pub fn allow(methods: impl IntoIterator<Item = &'static str>) -> String {
+    let methods = methods.into_iter().flat_map(|method| match method {
+        "GET" => vec!["GET", "HEAD"],
+        other => vec![other],
+    });
+    methods.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the answer to `OPTIONS *` (RFC 9110, section 9.3.7): the methods of all routes.
+fn all_methods<E>(routes: &[Route<E>]) -> String {
+    let mut methods = vec!["HEAD", "OPTIONS"];
+    methods.extend(routes.iter().map(|route| route.method));
+    methods.sort_unstable();
+    methods.dedup();
+    methods.join(", ")
+}
+
+/// Returns the segment that matches the pattern's `{…}`, or `None` if the path does not match the pattern.
+fn match_pattern<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
+    let mut any = None;
+    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
+    loop {
+        match (pattern.next(), path.next()) {
+            (None, None) => return Some(any),
+            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
+                any = Some(segment);
+            }
+            (Some(want), Some(segment)) if want == segment => {}
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ROUTES: &[Route<()>] = &[
+        Route { method: "POST", path: "/v1/searches", endpoint: () },
+        Route { method: "GET", path: "/v1/searches", endpoint: () },
+        Route { method: "GET", path: "/v1/searches/{run_id}", endpoint: () },
+        Route { method: "DELETE", path: "/v1/searches/{run_id}", endpoint: () },
+        Route { method: "GET", path: "/v1/searches/{run_id}/stream", endpoint: () },
+        Route { method: "GET", path: "/", endpoint: () },
+        Route { method: "GET", path: "/docs/assets/{file}", endpoint: () },
+        Route { method: "GET", path: "/docs", endpoint: () },
+        Route { method: "POST", path: "/app/sign-out", endpoint: () },
+    ];
+
+    fn found(method: &str, path: &str) -> String {
+        match find(ROUTES, method, path) {
+            Match::Route(_, Route { path, .. }, segment) => format!("{path} {segment:?}"),
+            Match::OtherMethods(allow) => allow,
+            Match::NotFound => "not found".into(),
+        }
+    }
+
+    #[test]
+    fn routes_are_found_by_path_and_method() {
+        for (method, path, want) in [
+            ("GET", "/v1/searches", "/v1/searches None"),
+            ("GET", "/v1/searches/", "/v1/searches None"),
+            ("HEAD", "/docs", "/docs None"),
+            ("GET", "/v1/searches/abc", "/v1/searches/{run_id} Some(\"abc\")"),
+            ("GET", "/v1/searches/abc/stream", "/v1/searches/{run_id}/stream Some(\"abc\")"),
+            ("PUT", "/v1/searches", "POST, GET, HEAD, OPTIONS"),
+            ("POST", "/v1/searches/abc", "GET, HEAD, DELETE, OPTIONS"),
+            ("OPTIONS", "/v1/searches", "POST, GET, HEAD, OPTIONS"),
+            ("GET", "/app/sign-out", "POST, OPTIONS"),
+            ("GET", "/v1/searches//", "not found"),
+            ("GET", "/v1/searches//stream", "not found"),
+            ("GET", "/V1/searches", "not found"),
+            ("GET", "/", "/ None"),
+            ("GET", "//", "not found"),
+            ("GET", "", "not found"),
+            ("GET", "/docs/assets/a.js", "/docs/assets/{file} Some(\"a.js\")"),
+            ("GET", "/docs/assets/", "not found"),
+            ("POST", "/docs", "GET, HEAD, OPTIONS"),
+            ("GET", "*", "not found"),
+            ("OPTIONS", "*", "DELETE, GET, HEAD, OPTIONS, POST"),
+            ("GET", "/docs/x", "not found"),
+        ] {
+            assert_eq!(found(method, path), want, "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The manual: pages in Markdown, rendered as HTML and searched.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`mod@topic`] | the pages in their order, and the index for programs |
+//! | [`render`](mod@render) | Markdown as HTML, and the ids of headings |
+//! | [`search`](mod@search) | the sections that contain given words |
+//!
+//! To add a page: write `TOPIC.md` here, and add its name to the list in `topic`. The first line is the title, the
+//! first paragraph says what the page is about. A link to another page is `TOPIC.md#heading`.
+
+pub mod render;
+pub mod search;
+pub mod topic;
+
+pub use render::{escape, render};
+pub use search::{Found, search};
+pub use topic::{TOPICS, Topic, index_for_programs, topic};

@@ -1,0 +1,129 @@
+//! Markdown as HTML.
+//!
+//! Raw HTML in a page is left out, so that a page never contains a script. Links between pages lose `.md`: a page
+//! stands at the same address without it. Headings get the ids that GitHub gives them, so that a link to a heading
+//! works in both places.
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+/// Returns the events of a page in Markdown.
+pub(super) fn events(markdown: &str) -> Parser<'_> {
+    Parser::new_ext(markdown, Options::ENABLE_TABLES)
+}
+
+/// Returns a page as HTML. Links are relative to the address of the page.
+pub fn render(markdown: &str) -> String {
+    let mut ids = Ids::default();
+    let mut rendered: Vec<Event<'_>> = Vec::new();
+    // Where the open heading stands in `rendered`, and its text so far.
+    let mut heading: Option<(usize, String)> = None;
+    for event in events(markdown) {
+        match event {
+            Event::Html(_) | Event::InlineHtml(_) => {}
+            Event::Start(Tag::Heading { .. }) => {
+                heading = Some((rendered.len(), String::new()));
+                rendered.push(event);
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                if let Some((at, text)) = heading.take()
+                    && let Event::Start(Tag::Heading { id, .. }) = &mut rendered[at]
+                {
+                    *id = Some(ids.next(&text).into());
+                }
+                rendered.push(event);
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let dest_url = page_address(&dest_url).map_or(dest_url, CowStr::from);
+                rendered.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+            }
+            // A wide table scrolls by itself, also with the keyboard.
+            Event::Start(Tag::Table(_)) => {
+                rendered.push(Event::Html("<div class=\"table\" tabindex=\"0\">".into()));
+                rendered.push(event);
+            }
+            Event::End(TagEnd::Table) => {
+                rendered.push(event);
+                rendered.push(Event::Html("</div>\n".into()));
+            }
+            Event::Start(Tag::CodeBlock(_)) => {
+                rendered.push(Event::Html("<pre tabindex=\"0\"><code>".into()));
+            }
+            Event::End(TagEnd::CodeBlock) => rendered.push(Event::Html("</code></pre>\n".into())),
+            Event::Text(ref text) | Event::Code(ref text) => {
+                if let Some((_, title)) = &mut heading {
+                    title.push_str(text);
+                }
+                rendered.push(event);
+            }
+            _ => rendered.push(event),
+        }
+    }
+    let mut page = String::new();
+    html::push_html(&mut page, rendered.into_iter());
+    page
+}
+
+/// Returns the address of a page of the manual that a link leads to, or `None` for another link.
+fn page_address(link: &str) -> Option<String> {
+    let (file, fragment) = link.split_once('#').unwrap_or((link, ""));
+    let name = file.strip_suffix(".md").filter(|name| !name.contains(['/', ':']))?;
+    Some(if fragment.is_empty() { name.to_owned() } else { format!("{name}#{fragment}") })
+}
+
+/// Returns text with the characters escaped that mean something in HTML.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// The ids of the headings of one page: the second heading with the same text gets `-1`, and so on.
+#[derive(Debug, Default)]
+pub(super) struct Ids(Vec<String>);
+
+impl Ids {
+    pub(super) fn next(&mut self, heading: &str) -> String {
+        let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let id: String = kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
+        let earlier = self.0.iter().filter(|other| **other == id).count();
+        self.0.push(id.clone());
+        if earlier == 0 { id } else { format!("{id}-{earlier}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_get_the_ids_of_github() {
+        let page = render("# One `two`, three\n\n## Again\n\n## Again\n");
+        for id in ["id=\"one-two-three\"", "id=\"again\"", "id=\"again-1\""] {
+            assert!(page.contains(id), "{page}");
+        }
+    }
+
+    #[test]
+    fn links_between_pages_lose_their_ending() {
+        let page = render("[a](api.md) [b](api.md#x) [c](https://example.org/x.md) [d](#y)");
+        for link in ["href=\"api\"", "href=\"api#x\"", "href=\"https://example.org/x.md\"", "href=\"#y\""] {
+            assert!(page.contains(link), "{page}");
+        }
+    }
+
+    #[test]
+    fn html_in_a_page_is_left_out_and_text_is_escaped() {
+        let page = render("a <script>alert(1)</script>\n\n<div onclick=x>\n\n`<b>` & c\n");
+        assert!(!page.contains("<script") && !page.contains("<div"), "{page}");
+        assert!(page.contains("&lt;b&gt;") && page.contains("&amp;"), "{page}");
+        assert_eq!(escape("<a href=\"&\">"), "&lt;a href=&quot;&amp;&quot;&gt;");
+    }
+}

@@ -1,0 +1,254 @@
+//! Loads a catalogue and gives access to its modules.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::error::{CatalogError, Fault, Faults};
+use super::read::{self, Placed};
+use super::same::Asked;
+use super::{builtin, format, source};
+use crate::modules::definition::Entry;
+use crate::modules::import::report::ListReport;
+use crate::modules::import::{self, Imported};
+use crate::modules::mistake::Mistake;
+use crate::modules::module::Module;
+use crate::modules::query::SearchType;
+use crate::modules::text;
+
+/// All modules, indexed by id.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    modules: Vec<Arc<Module>>,
+    by_id: BTreeMap<Arc<str>, usize>,
+    lists: Vec<ListReport>,
+}
+
+/// The criteria for the modules that take part in a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selection {
+    /// The type of the query.
+    pub search_type: SearchType,
+    /// Whether modules that need a browser take part.
+    pub premium: bool,
+    /// Whether modules that touch a sign-in page take part.
+    pub discovery: bool,
+    /// Whether modules for adult sites take part.
+    pub nsfw: bool,
+}
+
+impl Catalog {
+    /// Returns the catalogue of the built-in modules.
+    ///
+    /// # Errors
+    /// Returns an error if a built-in file has a mistake. That is a defect of this program.
+    pub fn builtin() -> Result<Self, CatalogError> {
+        Self::load(true, &[])
+    }
+
+    /// Loads the built-in modules if `builtin` is set, then the modules of the files in the native format,
+    /// and then those of other tools' lists ([`import`]). A module of a list is left out if an earlier
+    /// module already sends the same request.
+    ///
+    /// # Errors
+    /// Returns every mistake in files of the native format. Also returns an error if a file cannot be read,
+    /// has an unknown format, or repeats an id. Entries of a list that cannot be imported are not errors:
+    /// see [`Catalog::lists`].
+    pub fn load(builtin: bool, files: &[PathBuf]) -> Result<Self, CatalogError> {
+        let texts: Vec<(String, Result<String, String>)> =
+            files.iter().map(|path| (path.display().to_string(), source::read(path))).collect();
+        let mut loading = Loading::default();
+        if builtin {
+            builtin::FILES.iter().for_each(|(name, text)| loading.add_builtin(name, text));
+        }
+        let mut lists = Vec::new();
+        for (name, text) in &texts {
+            match text {
+                Ok(text) if source::is_catalog_file(text) => loading.add(name, text),
+                Ok(text) => match import::take_over(name, text) {
+                    Ok(list) => lists.push(list),
+                    Err(message) => loading.faults.push(Fault::of_file(name, message)),
+                },
+                Err(message) => loading.faults.push(Fault::of_file(name, message)),
+            }
+        }
+        let mut catalog = loading.faults.or(loading.catalog)?;
+        catalog.add_lists(lists);
+        Ok(catalog)
+    }
+
+    /// Returns the catalogue of the modules in one text. `name` is used as the file's name in error
+    /// messages.
+    ///
+    /// # Errors
+    /// Returns every mistake in the text.
+    pub fn from_text(name: &str, text: &str) -> Result<Self, CatalogError> {
+        let mut loading = Loading::default();
+        loading.add(name, text);
+        loading.faults.or(loading.catalog)
+    }
+
+    /// Adds the modules of lists, without those that repeat an earlier module. Two entries of the same list
+    /// are both kept.
+    fn add_lists(&mut self, lists: Vec<Imported>) {
+        let mut asked = Asked::default();
+        if !lists.is_empty() {
+            self.modules.iter().for_each(|module| asked.add(module));
+        }
+        for Imported { modules, mut report } in lists {
+            let first = self.modules.len();
+            let mut others = Vec::new();
+            for module in modules {
+                let earlier = asked.by(&module).or_else(|| {
+                    // A file may be given twice, or two versions of one list may be given.
+                    self.by_id.get_key_value(module.id()).map(|(id, _)| id)
+                });
+                if let Some(earlier) = earlier {
+                    others.push((module.platform().to_owned(), earlier.clone(), module.entry().enabled));
+                    continue;
+                }
+                self.by_id.insert(module.id().clone(), self.modules.len());
+                self.modules.push(Arc::new(module));
+            }
+            self.modules[first..].iter().for_each(|module| asked.add(module));
+            report.skip_covered(&others);
+            self.lists.push(report);
+        }
+    }
+
+    /// Returns the reports on the lists of other tools, in the order of the files.
+    pub fn lists(&self) -> &[ListReport] {
+        &self.lists
+    }
+
+    /// Returns the canonical form of a catalogue file, as `sightline catalog format` writes it. `file` is
+    /// the file's name in error messages.
+    ///
+    /// # Errors
+    /// Returns the mistakes in the form of the file.
+    pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
+        format::format(file, text)
+    }
+
+    /// Returns all modules in the order of the files.
+    pub fn modules(&self) -> &[Arc<Module>] {
+        &self.modules
+    }
+
+    /// Returns the module with the given id.
+    pub fn get(&self, id: &str) -> Option<&Arc<Module>> {
+        self.modules.get(*self.by_id.get(id)?)
+    }
+
+    /// Returns the names of all keys that the modules use (`config.NAME`, `config.NAME?`), without
+    /// `config.`.
+    pub fn key_names(&self) -> BTreeSet<&str> {
+        self.modules.iter().flat_map(|module| module.keys()).map(|key| key.name).collect()
+    }
+
+    /// Returns the categories of the modules of the given search type.
+    pub fn categories(&self, search_type: SearchType) -> BTreeSet<&str> {
+        let of_type = self.modules.iter().filter(|module| module.search_type() == search_type);
+        of_type.map(|module| module.entry().category.as_str()).collect()
+    }
+
+    /// Returns the enabled modules that match the selection, popular ones first, then by id.
+    pub fn select(&self, selection: &Selection) -> Vec<Arc<Module>> {
+        let mut chosen: Vec<Arc<Module>> = self
+            .modules
+            .iter()
+            .filter(|module| {
+                let entry = module.entry();
+                entry.enabled
+                    && module.search_type() == selection.search_type
+                    && (selection.premium || !module.is_premium())
+                    && (selection.discovery || !entry.discovery)
+                    && (selection.nsfw || !entry.nsfw)
+            })
+            .cloned()
+            .collect();
+        chosen.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.id().cmp(b.id())));
+        chosen
+    }
+}
+
+fn rank(module: &Module) -> u32 {
+    module.entry().rank.unwrap_or(u32::MAX)
+}
+
+/// A catalogue that is being loaded.
+#[derive(Default)]
+struct Loading {
+    catalog: Catalog,
+    /// The file and the line of each module, in the order of the modules. The lines of built-in modules are looked up
+    /// when they are needed.
+    places: Vec<(String, Option<usize>)>,
+    faults: Faults,
+}
+
+impl Loading {
+    /// Adds the entries of a built-in file, in which the tests find no mistake. This is faster than [`Loading::add`],
+    /// which notes where each part of an entry stands and checks it.
+    fn add_builtin(&mut self, file: &str, text: &str) {
+        let entries: Vec<Entry> = match serde_json::from_str(text) {
+            Ok(entries) => entries,
+            Err(error) => return self.faults.push(Fault::of_file(file, error.to_string())),
+        };
+        for entry in entries {
+            let id: Arc<str> = entry.id.as_str().into();
+            match Module::compile_proven(entry) {
+                Ok(module) => {
+                    self.catalog.by_id.insert(id, self.catalog.modules.len());
+                    self.catalog.modules.push(Arc::new(module));
+                    self.places.push((file.to_owned(), None));
+                }
+                Err(mistakes) => {
+                    let fault = |it: Mistake| Fault::of_entry(file, &id, &it.path, it.message);
+                    mistakes.into_iter().for_each(|mistake| self.faults.push(fault(mistake)));
+                }
+            }
+        }
+    }
+
+    /// Returns the position of a module as `FILE:LINE`.
+    fn place(&self, index: usize) -> String {
+        let (file, line) = &self.places[index];
+        let line = line.or_else(|| {
+            let (name, text) = builtin::FILES.iter().find(|(name, _)| name == file)?;
+            let entries = read::entries(name, text, &mut Faults::default());
+            entries.iter().find(|it| it.name == **self.catalog.modules[index].id()).map(|it| it.place.line)
+        });
+        format!("{file}:{}", line.unwrap_or(1))
+    }
+
+    fn add(&mut self, file: &str, text: &str) {
+        for Placed { name, entry, place, mistakes } in read::entries(file, text, &mut self.faults) {
+            let id: Arc<str> = entry.id.as_str().into();
+            if let Some(known) = self.catalog.by_id.get(&id) {
+                let platform = text::truncate(self.catalog.modules[*known].platform(), 80);
+                let message = format!(
+                    "{} already has an entry with this id ({platform}); ids must be unique over all files",
+                    self.place(*known)
+                );
+                self.faults.push(place.fault(&id, Mistake { path: "id".to_owned(), message }));
+                continue;
+            }
+            match (Module::compile(entry), mistakes) {
+                (Ok(module), wrong) if wrong.is_empty() => {
+                    self.catalog.by_id.insert(id, self.catalog.modules.len());
+                    self.catalog.modules.push(Arc::new(module));
+                    self.places.push((place.file.to_owned(), Some(place.line)));
+                }
+                (compiled, wrong) => {
+                    let told = |more: &Mistake| wrong.iter().any(|it| it.path == more.path);
+                    // If fields have mistakes, a mistake about the whole entry may only be a consequence of
+                    // them.
+                    let is_new = |more: &Mistake| wrong.is_empty() || (!more.path.is_empty() && !told(more));
+                    let more: Vec<Mistake> = compiled.err().into_iter().flatten().filter(is_new).collect();
+                    let all = wrong.into_iter().chain(more);
+                    all.for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The parts that all checks share: the prober, the operator's keys, and the caches.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::answer_memory::{AnswerMemory, DEFAULT_ANSWER_MEMORY};
+use super::control::Controls;
+use super::feed::{Feeds, Key};
+use super::keys::OperatorKeys;
+use super::local_faults::LocalFaults;
+use super::module::Module;
+use super::pattern::Searches;
+use super::plan::Plan;
+use super::probe::{Prober, Trace};
+use super::query::Query;
+use super::template::{Saved, Values};
+use super::terms::{Access, Denial, HostAccess};
+
+/// Runs checks. All check workers share it.
+pub struct Checker {
+    /// The prober that sends the requests.
+    pub prober: Arc<dyn Prober>,
+    pub(crate) keys: OperatorKeys,
+    pub(crate) user_agent: String,
+    pub(super) controls: Controls,
+    pub(crate) feeds: Feeds,
+    pub(super) memory: AnswerMemory,
+    pub(super) local_faults: LocalFaults,
+}
+
+impl Checker {
+    /// Creates a checker that sends its probes through `prober`, with the operator's `keys`.
+    ///
+    /// Requests have the user agent `user_agent`, unless the module sets another one. The verdicts of
+    /// control checks are cached for `control_ttl` ([`DEFAULT_TTL`](super::control::DEFAULT_TTL) is an
+    /// hour); zero disables the cache.
+    pub fn new(
+        prober: Arc<dyn Prober>,
+        keys: OperatorKeys,
+        user_agent: impl Into<String>,
+        control_ttl: Duration,
+    ) -> Self {
+        Self {
+            prober,
+            keys,
+            user_agent: user_agent.into(),
+            controls: Controls::new(control_ttl),
+            feeds: Feeds::new(),
+            memory: AnswerMemory::new(DEFAULT_ANSWER_MEMORY),
+            local_faults: LocalFaults::default(),
+        }
+    }
+
+    /// Limits the memory for the parsed forms of all answers that are read at once, in bytes.
+    #[must_use]
+    pub fn with_answer_memory(self, bytes: usize) -> Self {
+        Self { memory: AnswerMemory::new(bytes), ..self }
+    }
+
+    /// Returns the operator's keys.
+    pub fn keys(&self) -> &OperatorKeys {
+        &self.keys
+    }
+
+    /// Removes the expired values of all caches, which contain names of
+    /// queried domains. It must be called periodically.
+    pub fn evict_expired(&self) {
+        let now = Instant::now();
+        self.controls.sweep(now);
+        self.feeds.sweep(now);
+        self.local_faults.sweep(now);
+        self.prober.evict_expired(now);
+    }
+
+    /// Returns the hosts that a check may contact, as far as they are known beforehand. They are those of
+    /// [`Module::hosts`] without the hosts of feeds in memory. There is one list for each source: first the
+    /// main source, then each fallback, which most checks do not use.
+    pub fn hosts(&self, module: &Module, query: &Query) -> Vec<Vec<String>> {
+        module.sources().into_iter().map(|source| self.hosts_of(module, query, source)).collect()
+    }
+
+    fn hosts_of(&self, module: &Module, query: &Query, source: Range<usize>) -> Vec<String> {
+        let plans = module.plans[source].iter();
+        module.hosts_of(query, plans.filter(|plan| !self.has_feed(module, plan, query)))
+    }
+
+    /// Returns the reason for which a host of one of the module's sources must not be contacted now, if there is one.
+    pub(super) fn denial(
+        &self,
+        module: &Module,
+        query: &Query,
+        source: Range<usize>,
+        hosts: &dyn HostAccess,
+    ) -> Option<Denial> {
+        self.hosts_of(module, query, source).iter().find_map(|host| match hosts.access(host) {
+            Access::Denied(denial) => Some(denial),
+            Access::Granted | Access::Trial(_) => None,
+        })
+    }
+
+    /// Returns whether a check will send no request because all that it reads are feeds in memory.
+    pub fn sends_no_request(&self, module: &Module, query: &Query) -> bool {
+        module.plans.iter().all(|plan| self.has_feed(module, plan, query))
+    }
+
+    fn has_feed(&self, module: &Module, plan: &Plan, query: &Query) -> bool {
+        if plan.keep.is_none() {
+            return false;
+        }
+        let saved = Saved::new();
+        // The request of a feed can only use keys.
+        let values = Values {
+            query,
+            name: query.normal(),
+            keys: Some(&self.keys),
+            saved: &saved,
+            value: None,
+            searches: &Searches::default(),
+        };
+        let trace = Trace { module: module.id().clone(), probe: 0, query: "".into(), control: false };
+        let request = plan.request(&values, &self.user_agent, trace);
+        request.is_ok_and(|request| self.feeds.has(&Key::from(&request)))
+    }
+}

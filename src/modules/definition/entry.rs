@@ -1,0 +1,192 @@
+//! The types of a catalogue entry and of its enumerated fields.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::limits::{
+    DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, is_false, is_true, yes,
+};
+use super::probe::ProbeEntry;
+use super::result::{ListResult, MainResult};
+use super::rule::MatcherEntry;
+use super::verified::{Off, Verified};
+use crate::modules::query::SearchType;
+
+/// A module in a catalogue file. The file is a JSON array of entries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Entry {
+    /// The unique name of the module: 1 to 64 lower-case ASCII letters, digits, `_`, `-` or `.`.
+    #[schemars(regex(pattern = "^[a-z0-9_.-]{1,64}$"), extend("errorMessage" = "an id is 1 to 64 of a-z, 0-9, `_`, `-` and `.`"))]
+    pub id: String,
+    /// The name of the site or service, as its users know it.
+    #[schemars(
+        regex(pattern = r"^\S(.*\S)?$"),
+        length(max = 80),
+        extend("errorMessage" = "allowed are 1 to 80 characters without white space at the ends")
+    )]
+    pub platform: String,
+    /// The kind of query that the module accepts.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// The subject of the module, in one or two lower-case words, such as `coding`, `social` or `dns`.
+    #[schemars(regex(pattern = WORD), extend("errorMessage" = WORD_ALLOWED))]
+    pub category: String,
+    /// Further words by which modules can be selected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = {"type": "string", "pattern": WORD, "errorMessage": WORD_ALLOWED}))]
+    pub tags: Vec<String>,
+    /// The popularity of the site: 1 is the most visited. Popular modules run early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = u32::MAX))]
+    pub rank: Option<u32>,
+    /// Whether the module can run. A module with `false` is loaded and listed, but never run.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub enabled: bool,
+    /// The reason why the module is disabled. It requires `"enabled": false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off: Option<Off>,
+    /// Whether the site has adult content. Such a module runs only if the search asks for such modules.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nsfw: bool,
+    /// Whether the module requests a sign-in page (never with a password). Such
+    /// a module runs only if the operator enables it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub discovery: bool,
+    /// The party that sees the module's traffic.
+    #[serde(default, skip_serializing_if = "Contact::is_default")]
+    pub contact: Contact,
+    /// The address of the site's front page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^https?://"), extend("errorMessage" = "a web address begins with `https://` or `http://`"))]
+    pub home: Option<String>,
+    /// The page that a person would open for this query (a template).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// A regex that the whole normal form must match; otherwise the check is `skipped`. It needs no anchors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepts: Option<String>,
+    /// The scripts in which the site's usernames can be written.
+    #[serde(default, skip_serializing_if = "Scripts::is_default")]
+    pub scripts: Scripts,
+    /// Characters that are removed from the query first, because the site does not allow them in names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub strip: Option<String>,
+    /// The domains whose email addresses are checked. Without it, addresses of all domains are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = {"type": "string", "pattern": DOMAIN, "errorMessage": DOMAIN_ALLOWED}))]
+    pub domain_in: Vec<String>,
+    /// The domains whose email addresses are not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = {"type": "string", "pattern": DOMAIN, "errorMessage": DOMAIN_ALLOWED}))]
+    pub domain_not_in: Vec<String>,
+    /// The `config.NAME` keys without which the module is `skipped`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = {
+        "type": "string",
+        "pattern": r"^config\.[a-z0-9_]{1,40}$",
+        "errorMessage": "write `config.NAME`, where NAME consists of a-z, 0-9 and `_`"
+    }))]
+    pub needs: Vec<String>,
+    /// The least time between two checks of this module, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 86_400_000), extend("errorMessage" = "allowed are 1 to 86400000 (a day)"))]
+    pub every_ms: Option<u64>,
+    /// The most checks of this module per day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = u32::MAX))]
+    pub per_day: Option<u32>,
+    /// The one to three requests of a check, sent in order.
+    #[schemars(length(min = 1, max = MAX_PROBES))]
+    pub probes: Vec<ProbeEntry>,
+    /// The module's own barriers, in addition to the global list. They take precedence over all other rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LISTED))]
+    pub barrier: Vec<MatcherEntry>,
+    /// The rules for a hit. One that holds is enough.
+    #[schemars(length(min = 1, max = MAX_LISTED))]
+    pub hit: Vec<MatcherEntry>,
+    /// The rules for a miss. One that holds is enough.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LISTED))]
+    pub miss: Vec<MatcherEntry>,
+    /// Whether a miss means only that nothing is public, not that there is no account.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub weak_miss: bool,
+    /// Whether a hit is confirmed by checking a made-up name. Default: yes for
+    /// usernames and email addresses, no for domains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<bool>,
+    /// The main result of a hit, of which there is exactly one. If neither this nor `results` is given, a
+    /// username or email module yields `{"type": "account"}` with the query as its value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<MainResult>,
+    /// The lists of further results. Each list can be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LISTED))]
+    pub results: Vec<ListResult>,
+    /// Queries that are known to be hits. The first one confirms misses that rest only on a status or on something
+    /// absent or empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MAX_LISTED))]
+    pub known: Vec<String>,
+    /// The newest evidence that the entry fits the answers of its site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+    /// A remark for the next author of the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Entry {
+    /// Returns an enabled copy of the entry.
+    pub(crate) fn to_enabled(&self) -> Self {
+        Self { enabled: true, off: None, ..self.clone() }
+    }
+}
+
+/// The party that sees a module's traffic: `third_party` (holds data about the query), `resolver` (a DNS
+/// resolver), `target_web` (the site of the domain that is looked up) or `third_party_scan` (a third party
+/// that fetches that site on request).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[schema(as = ModuleContact)]
+pub enum Contact {
+    /// A third party that holds data about the query.
+    #[default]
+    ThirdParty,
+    /// A DNS resolver.
+    Resolver,
+    /// The site of the domain that is looked up.
+    TargetWeb,
+    /// A third party that fetches the site of the domain on request.
+    ThirdPartyScan,
+}
+
+impl Contact {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The scripts in which a module's usernames can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum Scripts {
+    /// Only ASCII. A query in another script is `skipped`.
+    #[default]
+    Ascii,
+    /// Usernames can have letters of any script.
+    Any,
+}
+
+impl Scripts {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}

@@ -1,0 +1,272 @@
+//! Generic profile data that is read in one way from all sites: Open Graph, JSON-LD, `<title>` and the
+//! description. It supplies metadata that an entry does not set itself.
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::modules::answer::Answer;
+use crate::modules::html::Page;
+use crate::modules::text::{MAX_VALUE_CHARS, clean, same_name, squeeze};
+
+/// The separators between a name and the site's name in a title.
+const SEPARATORS: [&str; 7] = [" | ", " - ", " – ", " — ", " • ", " · ", " :: "];
+/// The text that replaces the searched name.
+const NAME: &str = "\u{1}";
+
+/// The generic profile data that a page gives for an account.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PageProfile {
+    title: Option<String>,
+    display_name: Option<String>,
+    bio: Option<String>,
+    avatar_url: Option<String>,
+}
+
+impl PageProfile {
+    /// Reads the page of `name`. Returns `None` if the response is not a page. Values that are only the name
+    /// of `platform` are left out.
+    pub(crate) fn read(answer: &Answer<'_>, name: &str, platform: &str) -> Option<Self> {
+        if !answer.is_page() {
+            return None;
+        }
+        let page = answer.page();
+        let person = answer.json_ld().iter().filter_map(owner).next();
+        let linked = |member: &str| person.and_then(|person| person.get(member));
+        let meta =
+            |names: &[&str]| names.iter().find_map(|name| page.metas(name).find(|it| !it.trim().is_empty()));
+        let own_title = meta(&["og:title", "twitter:title"]);
+        let site = meta(&["og:site_name"]).unwrap_or(platform);
+        let says = |text: String| {
+            let text = clean(&squeeze(&text));
+            let is_site = same_name(&text, platform) || same_name(&text, site);
+            (!text.is_empty() && !is_site).then_some(text)
+        };
+        let is_profile = meta(&["og:type"]).is_some_and(|kind| kind.to_ascii_lowercase().contains("profile"));
+        let named = linked("name").and_then(Value::as_str).map(str::to_owned);
+        let display_name = named
+            .or_else(|| full_name(page))
+            .or_else(|| own_title.and_then(|title| bare_name(title, is_profile, &[site, platform], name)))
+            .and_then(says)
+            .filter(|text| !same_name(text.trim_start_matches('@'), name));
+        let described = linked("description").and_then(Value::as_str);
+        let bio = described.or_else(|| meta(&["og:description", "description", "twitter:description"]));
+        let image = linked("image")
+            .and_then(image)
+            .or_else(|| meta(&["og:image:secure_url", "og:image", "twitter:image"]));
+        Some(Self {
+            title: page.title.clone().or_else(|| own_title.map(str::to_owned)).and_then(says),
+            display_name,
+            bio: bio.map(str::to_owned).and_then(says),
+            avatar_url: image.and_then(|address| web_address(address, &answer.response.final_url)),
+        })
+    }
+
+    /// Returns the memory that the texts use, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        [&self.title, &self.display_name, &self.bio, &self.avatar_url]
+            .into_iter()
+            .flatten()
+            .map(String::len)
+            .sum()
+    }
+
+    /// Returns the profile data with `name` replaced by a placeholder in every text.
+    pub(crate) fn without_name(&self, name: &str) -> Self {
+        let general = |text: &Option<String>| text.as_ref().map(|text| without(text, name));
+        Self {
+            title: general(&self.title),
+            display_name: general(&self.display_name),
+            bio: general(&self.bio),
+            avatar_url: general(&self.avatar_url),
+        }
+    }
+
+    /// Adds the values that the entry does not set itself (`is_set`) and that are not general texts of the
+    /// site. A value is general if the page of a made-up name has it too; `control` holds those values,
+    /// without that name.
+    pub(crate) fn add_to(
+        self,
+        metadata: &mut Map<String, Value>,
+        is_set: impl Fn(&str) -> bool,
+        name: &str,
+        control: Option<&Self>,
+    ) {
+        let general = self.without_name(name);
+        let nothing = Self::default();
+        let control = control.unwrap_or(&nothing);
+        for (key, value, general, known) in [
+            ("title", self.title, general.title, &control.title),
+            ("display_name", self.display_name, general.display_name, &control.display_name),
+            ("bio", self.bio, general.bio, &control.bio),
+            ("avatar_url", self.avatar_url, general.avatar_url, &control.avatar_url),
+        ] {
+            let is_sites_own = known.is_some() && general == *known;
+            let Some(value) = value.map(Value::from).filter(|_| !is_sites_own && !is_set(key)) else {
+                continue;
+            };
+            // The entry may have read the value already, under another name.
+            if !metadata.values().any(|known| *known == value) {
+                metadata.insert(key.to_owned(), value);
+            }
+        }
+    }
+}
+
+/// Returns the text in lower case, with the name replaced by a placeholder.
+fn without(text: &str, name: &str) -> String {
+    let name = name.to_lowercase();
+    if name.is_empty() { text.to_lowercase() } else { text.to_lowercase().replace(&name, NAME) }
+}
+
+/// Returns the JSON-LD object that describes the owner of the page.
+fn owner(object: &Value) -> Option<&Value> {
+    let is_type = |object: &Value, wanted: &[&str]| {
+        let fits = |kind: &Value| kind.as_str().is_some_and(|kind| wanted.contains(&kind));
+        match object.get("@type") {
+            Some(Value::Array(kinds)) => kinds.iter().any(fits),
+            Some(kind) => fits(kind),
+            None => false,
+        }
+    };
+    if is_type(object, &["ProfilePage"])
+        && let Some(person) =
+            object.get("mainEntity").or_else(|| object.get("about")).filter(|it| it.is_object())
+    {
+        return Some(person);
+    }
+    is_type(object, &["Person", "ProfilePage"]).then_some(object)
+}
+
+fn image(value: &Value) -> Option<&str> {
+    match value {
+        Value::String(address) => Some(address),
+        Value::Array(images) => images.first().and_then(image),
+        Value::Object(members) => ["contentUrl", "url"].iter().find_map(|name| members.get(*name)?.as_str()),
+        _ => None,
+    }
+}
+
+fn web_address(text: &str, base: &Url) -> Option<String> {
+    let url = base.join(text.trim()).ok()?;
+    let is_web = matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_VALUE_CHARS;
+    is_web.then(|| url.into())
+}
+
+/// Returns the full name from the Open Graph properties `profile:first_name` and `profile:last_name`.
+fn full_name(page: &Page) -> Option<String> {
+    let part = |name: &str| page.metas(name).map(str::trim).find(|part| !part.is_empty());
+    let parts: Vec<&str> =
+        ["profile:first_name", "profile:last_name"].iter().filter_map(|it| part(it)).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// Returns the name in a title, without the site's name at the end and the account's name in brackets.
+/// Returns `None` if nothing shows that the rest is a name rather than a sentence.
+fn bare_name(title: &str, is_profile: bool, sites: &[&str], name: &str) -> Option<String> {
+    let mut bare = squeeze(title);
+    for separator in SEPARATORS {
+        let is_site = |tail: &str| {
+            let tail = tail.to_lowercase();
+            sites.iter().any(|site| tail.contains(&site.to_lowercase()))
+        };
+        if let Some((front, tail)) = bare.rsplit_once(separator)
+            && is_site(tail)
+        {
+            bare = front.trim().to_owned();
+        }
+    }
+    let mut has_handle = false;
+    for handle in [format!("(@{name})"), format!("({name})")] {
+        let at = bare.len().checked_sub(handle.len());
+        if let Some(at) = at.filter(|at| bare.get(*at..).is_some_and(|tail| same_name(tail, &handle))) {
+            bare.truncate(at);
+            bare.truncate(bare.trim_end().len());
+            has_handle = true;
+        }
+    }
+    let has_separator = SEPARATORS.iter().any(|separator| bare.contains(separator));
+    let is_short = bare.chars().count() <= 60 && bare.split_whitespace().count() <= 5;
+    ((is_profile || has_handle) && is_short && !has_separator && !bare.is_empty()).then_some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::html::Selectors;
+    use crate::modules::probe::{Response, Timing};
+    use serde_json::json;
+
+    fn page_profile(name: &str, html: &str) -> Option<PageProfile> {
+        let response = Response {
+            status: 200,
+            final_url: Url::parse("https://site.example/u/x").unwrap(),
+            headers: vec![("content-type".to_owned(), "text/html".to_owned())],
+            body: html.into(),
+            truncated: false,
+            timing: Timing::default(),
+        };
+        let selectors = Selectors::default();
+        PageProfile::read(&Answer::new(&response, &selectors), name, "Site")
+    }
+
+    fn shown(name: &str, html: &str, control: Option<(&str, &str)>) -> Value {
+        let control = control.and_then(|(name, html)| Some(page_profile(name, html)?.without_name(name)));
+        let mut metadata = Map::new();
+        metadata.insert("about".into(), json!("Said already"));
+        page_profile(name, html).unwrap().add_to(&mut metadata, |key| key == "set", name, control.as_ref());
+        metadata.remove("about");
+        Value::Object(metadata)
+    }
+
+    const OPEN_GRAPH: &str = r#"<title>Ana Rivera (@ana) • Site</title><meta property="og:title" content="Ana Rivera (@ana) • Site">
+        <meta property="og:site_name" content="Site"><meta property="og:description" content=" Likes  maps ">
+        <meta property="og:image" content="/pics/1.png">"#;
+
+    #[test]
+    fn open_graph_json_ld_and_descriptions_are_read() {
+        let want = json!({"title": "Ana Rivera (@ana) • Site", "display_name": "Ana Rivera", "bio": "Likes maps",
+            "avatar_url": "https://site.example/pics/1.png"});
+        assert_eq!(shown("ana", OPEN_GRAPH, None), want);
+        let linked = r#"<title>ana</title><meta name=description content="The site's own words"><script type="application/ld+json">
+            {"@graph": [{"@type": "WebSite", "name": "Site"}, {"@type": "ProfilePage", "mainEntity":
+            {"@type": "Person", "name": "Ana R.", "description": "Likes maps", "image": [{"url": "https://i.example/a"}]}}]}</script>"#;
+        let want = json!({"title": "ana", "display_name": "Ana R.", "bio": "Likes maps", "avatar_url": "https://i.example/a"});
+        assert_eq!(shown("ana", linked, None), want);
+        let plain = r#"<title>Site</title><meta name=description content="Said already"><meta property="og:title" content="ana's page">
+            <meta property="og:image" content="data:image/png;base64,AA">"#;
+        assert_eq!(
+            shown("ana", plain, None),
+            json!({}),
+            "the site's name, known words, a sentence, no address"
+        );
+        let named = r#"<meta property="og:type" content="profile"><meta property="og:title" content="Ana Rivera - Site">"#;
+        assert_eq!(shown("ana", named, None)["display_name"], json!("Ana Rivera"));
+        let handle =
+            r#"<meta property="og:type" content="profile"><meta property="og:title" content="@Ana">"#;
+        assert_eq!(shown("ana", handle, None), json!({"title": "@Ana"}), "a handle is no display name");
+    }
+
+    #[test]
+    fn data_that_also_describes_the_made_up_name_is_left_out() {
+        let page = |name: &str, bio: &str| {
+            format!(
+                r#"<title>{name} on Site</title><meta property="og:description" content="{bio}">
+                <meta property="og:image" content="https://site.example/logo.png">"#
+            )
+        };
+        let (ana, nobody) = (page("Ana", "Likes maps"), page("q7x9", "Join q7x9 on Site"));
+        assert_eq!(shown("ana", &ana, Some(("q7x9", &nobody))), json!({"bio": "Likes maps"}));
+        let nothing_said = page("Ana", "Join ana on Site");
+        assert_eq!(shown("ana", &nothing_said, Some(("q7x9", &nobody))), json!({}));
+        assert_eq!(shown("ana", &nothing_said, None).as_object().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn names_of_any_length_are_accepted() {
+        for name in ["İİİİ", "é", "a", "", "(((("] {
+            for title in ["İ", "(@é)", "", "é (é)", "aaaa (a)"] {
+                let _ = bare_name(title, true, &["", "Site"], name);
+            }
+        }
+    }
+}

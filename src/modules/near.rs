@@ -1,0 +1,40 @@
+//! Finds the known name that is nearest to a misspelt one.
+
+/// Returns the known name that is nearest to `name`, if it is near enough for a typing error.
+pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let (distance, known) = known.map(|known| (distance(name, known), known)).min()?;
+    (distance <= known.len().div_ceil(3)).then_some(known)
+}
+
+/// Returns the Levenshtein distance, or `usize::MAX` if `one` is too long for a typing error.
+fn distance(one: &str, other: &str) -> usize {
+    if one.len() > 40 {
+        return usize::MAX;
+    }
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, c) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, d) in other.iter().enumerate() {
+            let above = row[column + 1];
+            row[column + 1] = (diagonal + usize::from(c != *d)).min(above + 1).min(row[column] + 1);
+            diagonal = above;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_misspelling_is_near_and_another_word_is_not() {
+        let known = || ["github", "gitlab", "flickr"].into_iter();
+        assert_eq!(nearest("githb", known()), Some("github"));
+        assert_eq!(nearest("gitlob", known()), Some("gitlab"));
+        assert_eq!(nearest("mastodon", known()), None);
+        assert_eq!(nearest(&"g".repeat(41), known()), None);
+    }
+}

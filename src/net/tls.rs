@@ -1,0 +1,56 @@
+//! TLS for outgoing connections, on rustls. All connections share one configuration: the certificate authorities and
+//! the cache of sessions.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use rustls::client::Resumption;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use ureq::Error;
+
+use super::transport::{Socket, Stream};
+
+/// The number of servers whose sessions are kept, so that a later connection resumes them. It exceeds the number of
+/// hosts in the catalogue.
+const SESSION_SERVERS: usize = 1024;
+
+/// The number by which rustls divides the size of its session cache to get the number of servers.
+const TICKETS_PER_SERVER: usize = 8;
+
+/// Adds TLS to connections.
+#[derive(Clone)]
+pub(super) struct Tls(Arc<ClientConfig>);
+
+impl Tls {
+    /// Creates the shared configuration. `extra` are certificate authorities that are trusted besides Mozilla's.
+    pub(super) fn new(extra: Vec<CertificateDer<'static>>) -> Self {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        roots.add_parsable_certificates(extra);
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring supports the default versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.resumption = Resumption::in_memory_sessions(SESSION_SERVERS * TICKETS_PER_SERVER);
+        Self(Arc::new(config))
+    }
+
+    /// Performs the handshake with the server of that name.
+    pub(super) fn handshake(&self, host: &str, mut socket: Socket) -> Result<Stream, Error> {
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+            .map_err(|_| Error::Tls("the host is not a valid server name"))?;
+        let mut conn = ClientConnection::new(Arc::clone(&self.0), name)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        conn.complete_io(&mut socket)?;
+        Ok(Stream::Tls(Box::new(StreamOwned::new(conn, socket))))
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tls")
+    }
+}

@@ -1,0 +1,81 @@
+//! One check of a run, with its deadlines.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use log::error;
+
+use super::context::RunContext;
+use super::host_limiter::Permit;
+use super::live::LiveRun;
+use super::shared_answers::Checked;
+use super::time_limit::TimeLimit;
+use crate::modules::module::Module;
+use crate::modules::outcome::{Evidence, Outcome, Report};
+use crate::modules::probe::Answered;
+use crate::modules::query::Query;
+use crate::modules::reason::Reason;
+use crate::modules::terms::{Denial, Terms};
+
+/// Makes a check, unless another run is making it or has made it.
+pub(super) fn check_guarded(
+    context: &RunContext,
+    run: &LiveRun,
+    module: &Module,
+    query: &Query,
+    permit: &Permit,
+    limit: TimeLimit,
+) -> Checked {
+    let (now, ceiling) = (Instant::now(), limit.at);
+    if now >= ceiling {
+        return Checked { report: bare_report(Outcome::Timeout, limit.reason), is_shared: false };
+    }
+    let own_deadline = now + context.limits.check_timeout;
+    let deadline = ceiling.min(own_deadline);
+    let is_patient = run.options().patient;
+    let learnt = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
+    // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
+    // caches, are behind locks that are not poisoned.
+    let check = AssertUnwindSafe(|| {
+        // The wait for another run is no part of the learnt deadline.
+        let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
+        let terms = Terms { answer_by, deadline, ceiling, hosts: permit };
+        context.checker.check(module, query, terms)
+    });
+    let had_full_time = deadline == own_deadline;
+    let mut checked = context.shared_answers.get_or_check(run, module, query, deadline, || {
+        let report = catch_unwind(check).unwrap_or_else(|_| {
+            error!("module {} panicked", module.id());
+            bare_report(Outcome::Error, Reason::Panic)
+        });
+        (report, had_full_time)
+    });
+    // The site might have answered within the check's full time.
+    let report = &mut checked.report;
+    if !had_full_time {
+        report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
+    }
+    let is_cut_by_run = !had_full_time && report.reason != Some(Reason::LearntDeadline);
+    if report.outcome == Outcome::Timeout && is_cut_by_run {
+        report.reason = Some(limit.reason);
+    }
+    checked
+}
+
+/// Creates the report of a check that was not made because of a host.
+pub(super) fn denied_report(denial: Denial) -> Report {
+    let mut report = bare_report(denial.outcome(), denial.reason());
+    report.evidence.circuit = denial.circuit();
+    report
+}
+
+/// Creates the report of a check that was not made or had no conclusion.
+pub(super) fn bare_report(outcome: Outcome, reason: Reason) -> Report {
+    Report {
+        outcome,
+        reason: Some(reason),
+        evidence: Evidence::default(),
+        findings: Vec::new(),
+        pauses: Vec::new(),
+    }
+}

@@ -1,0 +1,74 @@
+//! [`RunContext`]: the parts that all drivers share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::browsing::Browsing;
+use super::figures::Figures;
+use super::health::HealthTable;
+use super::health::circuit::Retry;
+use super::host_limiter::HostLimiter;
+use super::journal::{InstanceId, Journal};
+use super::pool::CheckPool;
+use super::shared_answers::SharedAnswers;
+use crate::base::clock::Clock;
+use crate::modules::checker::Checker;
+
+/// The minimum number of checks that a run may have in progress, independently of the number of runs.
+const LEAST_WINDOW: usize = 8;
+
+/// The deadlines of checks, runs and leases.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The deadline of one check with all its probes and retries. Its control check has at least
+    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), within the deadline of the run. The time of a check in a
+    /// browser begins when a worker takes it.
+    pub check_timeout: Duration,
+    /// The deadline of a run. Modules that have not been queried by then end as `timeout`.
+    pub run_timeout: Duration,
+    /// The time for which a lease is valid without a renewal.
+    pub lease: Duration,
+    /// The time for which a run with no checks left waits for an unavailable store before it fails.
+    pub store_patience: Duration,
+    /// The times of retries of hosts that give no answer.
+    pub host_retry: Retry,
+}
+
+/// The parts that all drivers share. There is one value for each process.
+pub struct RunContext {
+    /// The storage of runs and results.
+    pub journal: Arc<dyn Journal>,
+    /// The checker, which runs checks.
+    pub checker: Arc<Checker>,
+    /// The check workers.
+    pub pool: CheckPool,
+    /// The checks in browsers and their workers.
+    pub browsing: Browsing,
+    /// The limits on requests to each host.
+    pub host_limiter: HostLimiter,
+    /// The answers that searches for the same query share.
+    pub shared_answers: SharedAnswers,
+    /// The health of all modules.
+    pub health: Arc<HealthTable>,
+    /// The counters for operators.
+    pub figures: Figures,
+    /// The clock that gives the time of day.
+    pub clock: Arc<dyn Clock>,
+    /// The identity of this process.
+    pub instance: InstanceId,
+    /// The deadlines of checks, runs and leases.
+    pub limits: Limits,
+    /// Whether checks query the simulated web. In it some names are rate-limited on every site, so a pause for a host
+    /// would affect all other names.
+    pub simulated: bool,
+    /// The number of runs that are currently driven.
+    pub driving: AtomicUsize,
+}
+
+impl RunContext {
+    /// Returns the number of checks that a run may have in progress: its fair share of the pool.
+    pub fn window(&self) -> usize {
+        (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
+    }
+}

@@ -1,0 +1,182 @@
+//! [`Maintenance`]: the periodic tasks of the runs, and their shutdown.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::{Timestamp, ToSpan};
+use log::{log, warn};
+use parking_lot::Mutex;
+
+use super::context::RunContext;
+use super::dispatcher::Dispatcher;
+use super::journal::Journal;
+use super::lifecycle::Lifecycle;
+use super::unconfirmed::UnconfirmedCommits;
+use crate::account::audit::Origin;
+use crate::base::storage::StorageError;
+
+/// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
+/// a tenth of the length of a lease if that is shorter.
+const DISPATCH_EVERY: Duration = Duration::from_secs(5);
+/// The interval at which old idempotency keys are removed.
+const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
+/// The interval at which the health of modules and the circuits of hosts are written, and those of other processes are
+/// read.
+const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
+/// The times at which the tasks are due.
+struct Schedule {
+    dispatch: Instant,
+    share_health: Instant,
+    expire_keys: Instant,
+}
+
+impl Schedule {
+    /// Creates a schedule in which every task is due at once.
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { dispatch: now, share_health: now, expire_keys: now }
+    }
+}
+
+fn is_due(moment: &mut Instant, every: Duration) -> bool {
+    let due = Instant::now() >= *moment;
+    if due {
+        *moment = Instant::now() + every;
+    }
+    due
+}
+
+/// The periodic tasks of the runs, and their shutdown.
+pub struct Maintenance {
+    dispatcher: Arc<Dispatcher>,
+    unconfirmed: Arc<UnconfirmedCommits>,
+    lifecycle: Arc<Lifecycle>,
+    schedule: Mutex<Schedule>,
+}
+
+impl Maintenance {
+    /// Reads the health of modules from the store.
+    pub(super) fn new(
+        dispatcher: Arc<Dispatcher>,
+        unconfirmed: Arc<UnconfirmedCommits>,
+        lifecycle: Arc<Lifecycle>,
+    ) -> Self {
+        let maintenance = Self { dispatcher, unconfirmed, lifecycle, schedule: Mutex::new(Schedule::new()) };
+        maintenance.share_health();
+        maintenance
+    }
+
+    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
+    /// shutdown has begun.
+    pub fn wait(&self, until: Instant) -> bool {
+        self.lifecycle.wait(until)
+    }
+
+    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
+    pub fn sweep_caches(&self) {
+        self.context().checker.evict_expired();
+        self.context().shared_answers.sweep(Instant::now());
+    }
+
+    /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
+    pub fn run_due_tasks(&self) {
+        self.dispatcher.registry.sweep();
+        self.context().host_limiter.sweep(Instant::now());
+        self.context().health.circuits.sweep();
+        // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
+        // afterwards.
+        let mut schedule = self.schedule.lock();
+        if self.lifecycle.is_shutting_down() {
+            return;
+        }
+        self.unconfirmed.settle_all();
+        if self.lifecycle.take_wake_up() {
+            schedule.dispatch = Instant::now();
+        }
+        if is_due(&mut schedule.dispatch, DISPATCH_EVERY.min(self.context().limits.lease / 10)) {
+            self.dispatcher.dispatch();
+        }
+        if is_due(&mut schedule.share_health, SHARE_HEALTH_EVERY) {
+            self.share_health();
+        }
+        if is_due(&mut schedule.expire_keys, EXPIRE_KEYS_EVERY) {
+            self.expire_idempotency_keys();
+        }
+    }
+
+    /// Writes the health of modules and the circuits of hosts, and reads those of all processes. Only one thread at a
+    /// time calls this: at the start, then under the lock of the schedule.
+    fn share_health(&self) {
+        let health = &self.context().health;
+        match self.context().journal.share_health(self.context().simulated, &health.to_write()) {
+            Ok(stored) => health.written(stored),
+            Err(error) => {
+                health.not_written();
+                log!(error.log_level(), "cannot write the health of modules: {error}");
+            }
+        }
+        let changed = health.circuits.to_write();
+        match self.context().journal.share_circuits(self.context().simulated, &changed) {
+            Ok(stored) => health.circuits.written(&changed, &stored),
+            Err(error) => log!(error.log_level(), "cannot write the circuits of hosts: {error}"),
+        }
+    }
+
+    /// Closes the open circuits of all hosts, in this process at once and in others within seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn reset_circuits(&self, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_circuits(None, at, by))
+    }
+
+    /// Forgets the learnt deadlines of all modules, in this process at once and in others within seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn reset_deadlines(&self, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_deadlines(None, at, by))
+    }
+
+    /// Writes what this process has learnt, so that it is reset too, and reads the result.
+    fn reset(
+        &self,
+        in_store: impl FnOnce(&dyn Journal, Timestamp) -> Result<Vec<String>, StorageError>,
+    ) -> Result<(), StorageError> {
+        let _schedule = self.schedule.lock();
+        self.share_health();
+        in_store(&*self.context().journal, self.context().clock.now())?;
+        self.share_health();
+        Ok(())
+    }
+
+    fn expire_idempotency_keys(&self) {
+        let before = idempotency_valid_since(self.context().clock.now());
+        if let Err(error) = self.context().journal.forget_idempotency(before) {
+            log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
+        }
+    }
+
+    /// Stops all runs at a checkpoint and releases them, so that this or another instance can resume them at once.
+    /// Writes the health of modules, and wakes readers and waiting threads. Waits until the given moment at most.
+    pub fn shut_down(&self, until: Instant) {
+        self.lifecycle.shut_down();
+        self.dispatcher.registry.stop_all();
+        if !self.dispatcher.drivers.close(until) {
+            warn!("some runs did not stop in time");
+        }
+        let _agenda = self.schedule.lock();
+        self.unconfirmed.settle_all();
+        self.dispatcher.release_leases();
+        self.share_health();
+    }
+
+    fn context(&self) -> &RunContext {
+        &self.dispatcher.context
+    }
+}
+
+/// Returns the moment 24 hours ago, before which idempotency keys expire.
+pub fn idempotency_valid_since(now: Timestamp) -> Timestamp {
+    now.saturating_sub(24.hours()).unwrap_or(now)
+}

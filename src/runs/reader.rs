@@ -1,0 +1,189 @@
+//! [`Reader`]: finds, lists and follows runs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::context::RunContext;
+use super::dispatcher::Dispatcher;
+use super::follow::Follower;
+use super::journal::ListFilter;
+use super::live::LiveRun;
+use super::page::{Cursor, Page};
+use super::record::RunRecord;
+use super::registry::Registry;
+use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+
+/// The maximum number of results that are read from the store at once.
+const PAGE: usize = 1000;
+
+/// A run in memory or in the store.
+pub enum Found {
+    /// The run is live in this process.
+    Live(Arc<LiveRun>),
+    /// The run is only in the store.
+    Stored(Box<RunSummary>),
+}
+
+impl Found {
+    /// Returns the id of the run.
+    pub fn id(&self) -> RunId {
+        match self {
+            Self::Live(run) => run.id(),
+            Self::Stored(summary) => summary.id,
+        }
+    }
+
+    /// Returns the current status of a live run, or the status of a stored run when it was read.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Live(run) => run.summary().status,
+            Self::Stored(summary) => summary.status,
+        }
+    }
+}
+
+/// A component that finds, lists and follows runs, in memory or in the store.
+pub struct Reader {
+    dispatcher: Arc<Dispatcher>,
+}
+
+impl Reader {
+    pub(super) fn new(dispatcher: Arc<Dispatcher>) -> Self {
+        Self { dispatcher }
+    }
+
+    /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn find(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
+        if let Some(run) = self.live(id) {
+            return Ok((run.account() == account).then_some(Found::Live(run)));
+        }
+        let stored = self.context().journal.run(id, account)?;
+        Ok(stored.map(|summary| Found::Stored(Box::new(self.dispatcher.with_position(summary)))))
+    }
+
+    /// Returns the run with that id if it is live in this process and this copy is not out of date.
+    pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
+        self.registry().live(id)
+    }
+
+    /// Returns all results of a stored run.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
+        let mut results: Vec<ResultRecord> = Vec::new();
+        loop {
+            let after = results.last().map_or(0, |last| last.id);
+            let page = self.context().journal.results(id, after, PAGE)?;
+            let whole = page.len() < PAGE;
+            results.extend(page);
+            if whole {
+                return Ok(results);
+            }
+        }
+    }
+
+    /// Returns the reports of the modules that have ended.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn reports(&self, found: &Found) -> Result<Vec<ModuleReport>, StorageError> {
+        match found {
+            Found::Live(run) => Ok(run.reports()),
+            Found::Stored(summary) => self.context().journal.modules(summary.id),
+        }
+    }
+
+    /// Returns the complete run with its results and reports.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn record(&self, found: &Found) -> Result<RunRecord, StorageError> {
+        let as_of = self.context().clock.now();
+        match found {
+            Found::Live(run) => Ok(run.record(as_of)),
+            Found::Stored(summary) => {
+                let results = self.stored_results(summary.id)?;
+                Ok(RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, as_of))
+            }
+        }
+    }
+
+    /// Waits until a run ends, even if another instance drives it, and until the given moment at most. The run is
+    /// then [`Found::Live`] or [`Found::Stored`], and may still be running. Returns `None` if it was deleted
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn wait_for_end(&self, found: Found, until: Instant) -> Result<Option<Found>, StorageError> {
+        let mut summary = match found {
+            Found::Live(run) if run.wait_for_end(until) || Instant::now() >= until => {
+                return Ok(Some(Found::Live(run)));
+            }
+            Found::Live(run) => Box::new(run.summary()),
+            Found::Stored(summary) => summary,
+        };
+        let watch = self.registry().watch(summary.id);
+        while !summary.status.is_terminal() {
+            let seen = watch.count();
+            if let Some(run) = self.registry().followed(summary.id)
+                && (run.wait_for_end(until) || Instant::now() >= until)
+            {
+                return Ok(Some(Found::Live(run)));
+            }
+            match self.context().journal.run(summary.id, summary.account)? {
+                Some(newer) => *summary = newer,
+                None => return Ok(None),
+            }
+            // The run is read once more after the last wait.
+            if Instant::now() >= until || self.registry().is_shutting_down() {
+                break;
+            }
+            self.registry().wait_for_notification(&watch, seen, until);
+        }
+        Ok(Some(Found::Stored(summary)))
+    }
+
+    /// Returns a follower of a run that leaves out results up to `after`.
+    pub fn follow(&self, found: Found, after: u32) -> Follower {
+        let (registry, journal) = (Arc::clone(self.registry()), Arc::clone(&self.context().journal));
+        match found {
+            Found::Live(run) => Follower::live(registry, journal, run, after),
+            Found::Stored(summary) => Follower::stored(registry, journal, *summary, after),
+        }
+    }
+
+    /// Returns at most `limit` runs of an account that match the filter.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
+        // One additional run shows whether there is a further page.
+        let mut runs = self.context().journal.list(account, filter, limit.saturating_add(1))?;
+        let has_more = runs.len() > limit;
+        runs.truncate(limit);
+        let next = runs.last().filter(|_| has_more).map(Cursor::after);
+        for summary in &mut runs {
+            match self.live(summary.id) {
+                Some(run) => *summary = run.summary(),
+                None => *summary = self.dispatcher.with_position(summary.clone()),
+            }
+        }
+        // A run may have ended since the list was read.
+        runs.retain(|run| filter.status.is_none_or(|status| run.status == status));
+        Ok(Page { runs, next })
+    }
+
+    fn context(&self) -> &RunContext {
+        &self.dispatcher.context
+    }
+
+    fn registry(&self) -> &Arc<Registry> {
+        &self.dispatcher.registry
+    }
+}

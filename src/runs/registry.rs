@@ -1,0 +1,227 @@
+//! [`Registry`]: the runs that this process holds in memory, and the readers of runs that other instances drive.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::RwLock;
+
+use super::lifecycle::Lifecycle;
+use super::live::{LiveRun, Stopped};
+use super::notification::Notification;
+use super::watch::{Watch, Watches};
+use crate::base::ids::RunId;
+
+/// The interval at which the store is polled for changes of a run that another instance drives, while no
+/// notifications are received.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// The interval at which the store is polled while notifications are received. A notification may be lost, and
+/// instances of an earlier version send none.
+const POLL_WHEN_CONNECTED: Duration = Duration::from_secs(3);
+
+/// The state of the subscription to notifications.
+#[derive(Debug)]
+pub(super) struct Subscription(AtomicU8);
+
+impl Default for Subscription {
+    fn default() -> Self {
+        Self(AtomicU8::new(Self::NONE))
+    }
+}
+
+impl Subscription {
+    /// No notifications are expected, because this seems to be the only process on the store.
+    const NONE: u8 = 0;
+    const CONNECTED: u8 = 1;
+    const DISCONNECTED: u8 = 2;
+
+    fn set(&self, to: u8) {
+        self.0.store(to, Ordering::Relaxed);
+    }
+
+    /// Returns whether there are other processes whose notifications are not received.
+    pub(super) fn is_disconnected(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::DISCONNECTED
+    }
+
+    fn poll_every(&self) -> Duration {
+        if self.0.load(Ordering::Relaxed) == Self::CONNECTED { POLL_WHEN_CONNECTED } else { POLL_EVERY }
+    }
+}
+
+/// A function that is called with the id of each run that is deleted, through this process or another one.
+pub type OnDeletion = Box<dyn Fn(RunId) + Send + Sync>;
+
+/// The runs in memory, by id.
+pub(super) struct Registry {
+    live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
+    watches: Watches,
+    subscription: Subscription,
+    lifecycle: Arc<Lifecycle>,
+    keep_ended: Duration,
+    on_deletion: OnDeletion,
+}
+
+impl Registry {
+    /// Creates a registry that keeps runs that have ended for `keep_ended`.
+    pub(super) fn new(lifecycle: Arc<Lifecycle>, keep_ended: Duration, on_deletion: OnDeletion) -> Self {
+        let (live, watches, subscription) = (RwLock::default(), Watches::default(), Subscription::default());
+        Self { live, watches, subscription, lifecycle, keep_ended, on_deletion }
+    }
+
+    /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
+    /// the shutdown is stopped at once, as all others.
+    pub(super) fn insert(&self, run: &Arc<LiveRun>) -> bool {
+        if !put(&mut self.live.write(), run) {
+            return false;
+        }
+        self.watches.notify(run.id());
+        if self.lifecycle.is_shutting_down() {
+            run.stop(Stopped::Shutdown);
+        }
+        true
+    }
+
+    /// Returns the run with that id if it is live in this process and this copy is not out of date.
+    pub(super) fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
+        self.live.read().get(&id).filter(|run| !run.is_gone()).map(Arc::clone)
+    }
+
+    /// Returns the run with that id if it is live in this process and was not stopped.
+    pub(super) fn followed(&self, id: RunId) -> Option<Arc<LiveRun>> {
+        self.live(id).filter(|run| run.stopped().is_none())
+    }
+
+    /// Returns the runs that this process drives. If the store or this machine was suspended, their leases have
+    /// expired. Their drivers renew them, unless another instance is faster.
+    pub(super) fn driven(&self) -> Vec<RunId> {
+        let live = self.live.read();
+        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
+        driven.map(|run| run.id()).collect()
+    }
+
+    /// Removes a run that was not created.
+    pub(super) fn remove(&self, run: RunId) {
+        self.live.write().remove(&run);
+    }
+
+    /// Stops a run that was deleted, if it is live in this process, and notifies its readers.
+    pub(super) fn note_deleted(&self, run: RunId) {
+        let live = self.live.write().remove(&run);
+        if let Some(live) = live {
+            live.stop(Stopped::Deleted);
+        }
+        (self.on_deletion)(run);
+        self.watches.notify(run);
+    }
+
+    /// Stops all runs, and wakes all readers.
+    pub(super) fn stop_all(&self) {
+        self.watches.notify_all();
+        for run in self.live.read().values() {
+            run.stop(Stopped::Shutdown);
+        }
+    }
+
+    /// Removes data that need not be kept in memory.
+    pub(super) fn sweep(&self) {
+        self.drop_ended();
+        self.watches.sweep();
+    }
+
+    /// Returns the watch of a run.
+    pub(super) fn watch(&self, run: RunId) -> Arc<Watch> {
+        self.watches.watch(run)
+    }
+
+    /// Waits until there are more notifications of a run than `seen`, but until the given moment or the next poll at
+    /// most. The beginning of the shutdown wakes all waiting threads.
+    pub(super) fn wait_for_notification(&self, watch: &Watch, seen: u64, until: Instant) {
+        watch.wait_past(seen, until.min(Instant::now() + self.subscription.poll_every()));
+    }
+
+    /// Returns whether the shutdown has begun.
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.lifecycle.is_shutting_down()
+    }
+
+    /// Wakes the maintenance thread, because there may be runs without a driver.
+    pub(super) fn wake_maintenance(&self) {
+        self.lifecycle.wake_maintenance();
+    }
+
+    /// Handles a notification.
+    pub(super) fn notify(&self, notification: Notification) {
+        match notification {
+            Notification::Changed { run, epoch } => self.note_change(run, epoch),
+            Notification::Deleted(run) => self.note_deleted(run),
+            Notification::Released => self.lifecycle.wake_maintenance(),
+            Notification::Access => {}
+            Notification::Connected => {
+                // A run that ended, and was deleted without a notification, must not be kept longer.
+                self.drop_ended();
+                self.subscription.set(Subscription::CONNECTED);
+                self.watches.notify_all();
+                self.lifecycle.wake_maintenance();
+            }
+            Notification::Disconnected => {
+                self.subscription.set(Subscription::DISCONNECTED);
+                // Runs may be deleted without a notification, but the store has them.
+                self.drop_ended();
+                self.watches.notify_all();
+            }
+        }
+    }
+
+    /// Stops a run that another instance writes with a later lease, before its driver detects this by a refused
+    /// write.
+    fn note_change(&self, run: RunId, epoch: u64) {
+        if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
+            live.lose();
+        }
+        self.watches.notify(run);
+    }
+
+    fn drop_ended(&self) {
+        self.live.write().retain(|_, run| !self.is_evictable(run));
+    }
+
+    /// Returns whether a run may be removed because it has ended and is stored.
+    fn is_evictable(&self, run: &LiveRun) -> bool {
+        let keep = if self.subscription.is_disconnected() { Duration::ZERO } else { self.keep_ended };
+        run.is_gone() || run.is_stored() && run.ended_at().is_some_and(|at| at.elapsed() >= keep)
+    }
+}
+
+/// Inserts a run, unless it is registered with a later lease.
+fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
+    if live.get(&run.id()).is_some_and(|known| known.lease().epoch > run.lease().epoch) {
+        return false;
+    }
+    live.insert(run.id(), Arc::clone(run));
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    use crate::runs::journal::{InstanceId, NewRun};
+
+    #[test]
+    fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {
+        let new = NewRun::example();
+        let run =
+            |epoch| Arc::new(LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(epoch), Vec::new()));
+        let mut live = HashMap::new();
+        let (early, late) = (run(0), run(2));
+        assert!(put(&mut live, &early) && put(&mut live, &late));
+        assert!(!put(&mut live, &early) && !put(&mut live, &run(1)));
+        assert!(Arc::ptr_eq(&live[&new.id], &late));
+        // A run may come back after it was removed.
+        live.clear();
+        assert!(put(&mut live, &early));
+    }
+}

@@ -1,0 +1,71 @@
+//! [`StartRequest`]: a search to be started, and its outcome.
+
+use std::sync::Arc;
+
+use super::journal::Idempotency;
+use super::live::LiveRun;
+use super::run::RunSummary;
+use super::run_options::RunOptions;
+use crate::account::audit::Origin;
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::catalog::{Choice, ChoiceError};
+use crate::modules::query::Query;
+
+/// A search to be started.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// The account that is charged.
+    pub account: AccountId,
+    /// The query to search for.
+    pub query: Query,
+    /// Whether browser modules are used.
+    pub premium: bool,
+    /// The chosen modules.
+    pub choice: Choice,
+    /// How long its checks may take.
+    pub options: RunOptions,
+    /// The cost of the search.
+    pub charge: Charge,
+    /// The caller's `Idempotency-Key`, if there is one.
+    pub idempotency: Option<Idempotency>,
+    /// The origin of the request, for the audit.
+    pub origin: Origin,
+}
+
+/// The result of a request.
+pub enum StartResult {
+    /// The search was charged and started.
+    Started(Arc<LiveRun>),
+    /// The search was charged, and waits for a driver.
+    Queued(Box<RunSummary>),
+    /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
+    Repeated(RunId),
+    /// The idempotency key was used before with another body. Nothing was charged.
+    Mismatch,
+    /// The account was deleted just before.
+    UnknownAccount,
+    /// The account does not have enough credits.
+    InsufficientCredits {
+        /// The credits that were used in the current cycle.
+        used: u64,
+    },
+}
+
+/// The reasons why a request is refused.
+#[derive(Debug)]
+pub enum StartError {
+    /// The identifier is never searched: see [`Suppressed`](super::suppression::Suppressed). This is checked first.
+    Suppressed,
+    /// Too many runs are waiting.
+    Overloaded,
+    /// The process shuts down.
+    ShuttingDown,
+    /// The choice of modules is not valid.
+    Choice(ChoiceError),
+    /// The search is a premium search, and no browser is available.
+    NoBrowser,
+    /// The store failed. Nothing was charged as far as is known.
+    Storage(StorageError),
+}

@@ -1,0 +1,245 @@
+//! [`Starter`]: starts a search. It is charged and created in one transaction, and then driven by this process or
+//! queued.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::context::RunContext;
+use super::dispatcher::Dispatcher;
+use super::drivers::Slot;
+use super::earlier::EarlierConclusions;
+use super::job::Job;
+use super::journal::{InstanceId, NewRun, Started};
+use super::live::LiveRun;
+use super::run_options::RunOptions;
+use super::start_request::{StartError, StartRequest, StartResult};
+use super::suppression::Suppressed;
+use super::unconfirmed::{UnconfirmedCommit, UnconfirmedCommits};
+use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
+use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
+use crate::modules::module::Module;
+use crate::modules::query::{Query, SearchType};
+
+/// The number of modules that a search uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleCounts {
+    /// The number of modules in a standard search of each type.
+    pub standard: BTreeMap<SearchType, usize>,
+    /// The number of additional modules in a premium search for a username.
+    pub premium: usize,
+}
+
+/// A component that starts searches.
+pub struct Starter {
+    dispatcher: Arc<Dispatcher>,
+    unconfirmed: Arc<UnconfirmedCommits>,
+    max_waiting: usize,
+    discovery: bool,
+}
+
+impl Starter {
+    /// Creates a starter. `max_waiting` is the maximum number of waiting runs. `discovery` tells whether sign-in-page
+    /// checks are used.
+    pub(super) fn new(
+        dispatcher: Arc<Dispatcher>,
+        unconfirmed: Arc<UnconfirmedCommits>,
+        max_waiting: usize,
+        discovery: bool,
+    ) -> Self {
+        Self { dispatcher, unconfirmed, max_waiting, discovery }
+    }
+
+    /// Returns the modules that a search uses.
+    ///
+    /// Returns an error if the choice is not valid.
+    /// The choice is not valid.
+    pub fn modules_for(
+        &self,
+        query: &Query,
+        premium: bool,
+        choice: &Choice,
+    ) -> Result<Vec<Arc<Module>>, ChoiceError> {
+        let switches = Selection {
+            search_type: query.search_type(),
+            premium,
+            discovery: self.discovery,
+            nsfw: choice.nsfw,
+        };
+        self.dispatcher.catalog.choose(&switches, choice)
+    }
+
+    /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
+    /// driven are not stopped.
+    pub fn suppress(&self, list: Suppressed) {
+        self.dispatcher.suppression.set(list);
+        self.context().shared_answers.clear();
+    }
+
+    /// Returns whether a query is suppressed.
+    pub fn is_suppressed(&self, query: &Query) -> bool {
+        self.dispatcher.suppression.holds(query)
+    }
+
+    /// Returns the catalogue that searches choose from.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.dispatcher.catalog
+    }
+
+    /// Returns the number of modules that a search without a choice uses.
+    pub fn module_counts(&self) -> ModuleCounts {
+        let count = |search_type, premium| {
+            let discovery = self.discovery;
+            self.dispatcher.catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
+        };
+        let standard: BTreeMap<_, _> =
+            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();
+        let usernames = standard.get(&SearchType::Username).copied().unwrap_or_default();
+        ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
+    }
+
+    /// Returns whether a browser is available for premium searches.
+    pub fn can_browse(&self) -> bool {
+        self.context().browsing.is_available()
+    }
+
+    /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
+    ///
+    /// # Errors
+    /// Returns [`StartError::Suppressed`] before anything else is checked. Returns [`StartError::Overloaded`],
+    /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
+    /// Returns [`StartError::Storage`] if the store fails.
+    pub fn start(&self, request: StartRequest) -> Result<StartResult, StartError> {
+        if self.is_suppressed(&request.query) {
+            return Err(StartError::Suppressed);
+        }
+        if self.dispatcher.registry.is_shutting_down() {
+            return self.known_run(&request, StartError::ShuttingDown);
+        }
+        let modules = match self.modules_for(&request.query, request.premium, &request.choice) {
+            Ok(modules) => modules,
+            Err(error) => return self.known_run(&request, StartError::Choice(error)),
+        };
+        if request.premium && !self.can_browse() {
+            return self.known_run(&request, StartError::NoBrowser);
+        }
+        match self.dispatcher.drivers.reserve() {
+            Some(slot) => self.start_now(request, modules, slot),
+            None => self.start_queued(&request, &modules),
+        }
+    }
+
+    fn start_now(
+        &self,
+        request: StartRequest,
+        modules: Vec<Arc<Module>>,
+        slot: Slot,
+    ) -> Result<StartResult, StartError> {
+        let owner = self.context().instance;
+        let new = self.new_run(&request, &modules, Some(owner));
+        let opening = new.opening(request.charge.credits);
+        let run = Arc::new(LiveRun::new(opening, owner.lease(0), new.modules.clone()));
+        // The run is registered before the commit, so that every caller that gets its id finds it in memory.
+        self.dispatcher.registry.insert(&run);
+        let (gone, earlier) = (Vec::new(), EarlierConclusions::default());
+        let job = Job { run: Arc::clone(&run), query: request.query, modules, gone, earlier };
+        let started =
+            self.unconfirmed.confirm(&run.summary(), self.context().journal.start(&new, &request.charge));
+        if self.dispatcher.registry.is_shutting_down() && matches!(started, Ok(Started::Created)) {
+            // The commit may have been completed after all leases were released.
+            self.dispatcher.release_leases();
+        }
+        if !matches!(started, Ok(Started::Created)) {
+            self.dispatcher.registry.remove(new.id);
+        }
+        if let Err(error) = &started
+            && error.is_unconfirmed()
+        {
+            self.unconfirmed.keep(UnconfirmedCommit::new(
+                run.summary(),
+                Some(job),
+                new.idempotency.is_some(),
+            ));
+        } else if let Ok(Started::Created) = &started {
+            self.context().figures.note_start(new.search_type, request.charge.credits);
+            self.context().figures.queue_durations.note(Duration::ZERO);
+            self.dispatcher.start_driver(slot, job);
+        }
+        result(started, || StartResult::Started(run))
+    }
+
+    fn start_queued(
+        &self,
+        request: &StartRequest,
+        modules: &[Arc<Module>],
+    ) -> Result<StartResult, StartError> {
+        let new = self.new_run(request, modules, None);
+        let opening = new.opening(request.charge.credits);
+        let started = self.unconfirmed.confirm(&opening, self.context().journal.start(&new, &request.charge));
+        if let Err(error) = &started
+            && error.is_unconfirmed()
+        {
+            self.unconfirmed.keep(UnconfirmedCommit::new(opening.clone(), None, new.idempotency.is_some()));
+        } else if let Ok(Started::Created) = &started {
+            self.context().figures.note_start(new.search_type, request.charge.credits);
+            self.dispatcher.queue.note_queued();
+            // A driver may have become free meanwhile.
+            self.dispatcher.registry.wake_maintenance();
+        }
+        result(started, || StartResult::Queued(Box::new(self.dispatcher.with_position(opening))))
+    }
+
+    fn new_run(&self, request: &StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {
+        NewRun {
+            id: RunId::new(),
+            account: request.account,
+            search_type: request.query.search_type(),
+            query: request.query.raw().to_owned(),
+            premium: request.premium,
+            options: RunOptions { named: !request.choice.modules.is_empty(), ..request.options },
+            simulated: self.context().simulated,
+            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            created_at: self.context().clock.now(),
+            owner,
+            holds: self.context().limits.lease,
+            max_waiting: self.max_waiting,
+            idempotency: request.idempotency.clone(),
+            origin: request.origin.clone(),
+        }
+    }
+
+    /// Returns the run of a known idempotency key, or else the error. A request that would be refused now may have
+    /// been accepted before, with another catalogue, with a browser, or before the shutdown.
+    fn known_run(&self, request: &StartRequest, error: StartError) -> Result<StartResult, StartError> {
+        let Some(idempotency) = &request.idempotency else { return Err(error) };
+        match self
+            .context()
+            .journal
+            .known_request(request.account, idempotency)
+            .map_err(StartError::Storage)?
+        {
+            Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
+            Some(Started::Mismatch) => Ok(StartResult::Mismatch),
+            _ => Err(error),
+        }
+    }
+
+    fn context(&self) -> &RunContext {
+        &self.dispatcher.context
+    }
+}
+
+fn result(
+    started: Result<Started, StorageError>,
+    created: impl FnOnce() -> StartResult,
+) -> Result<StartResult, StartError> {
+    Ok(match started.map_err(StartError::Storage)? {
+        Started::Created => created(),
+        Started::Repeated(id) => StartResult::Repeated(id),
+        Started::Mismatch => StartResult::Mismatch,
+        Started::UnknownAccount => StartResult::UnknownAccount,
+        Started::Overloaded => return Err(StartError::Overloaded),
+        Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
+    })
+}

@@ -1,0 +1,141 @@
+//! Renders HTML pages and XML documents.
+
+use crate::modules::html::selector::{self, Compound, Operator};
+
+/// Elements without an end tag.
+const VOID: [&str; 8] = ["meta", "link", "img", "input", "br", "hr", "source", "base"];
+/// Elements whose text is not escaped.
+const RAW: [&str; 2] = ["script", "style"];
+
+/// An element that a selector finds, with its attributes and content.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Element {
+    pub(super) selector: String,
+    pub(super) attributes: Vec<(String, String)>,
+    pub(super) text: String,
+    pub(super) inside: Vec<Element>,
+}
+
+impl Element {
+    /// Returns an element with the content in its text, or in one of its attributes.
+    pub(super) fn new(selector: &str, attribute: Option<&str>, content: String) -> Self {
+        let selector = selector.to_owned();
+        match attribute {
+            Some(name) => Self { selector, attributes: vec![(name.to_owned(), content)], ..Self::default() },
+            None => Self { selector, text: content, ..Self::default() },
+        }
+    }
+}
+
+/// Returns the page with the elements, and with the unchanged lines at its end. Returns `None` if an element cannot be
+/// built for a selector.
+pub(super) fn page(elements: &[Element], lines: &[String], is_xml: bool) -> Option<String> {
+    let mut out = match is_xml {
+        true => String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"),
+        false => String::from("<!DOCTYPE html>\n<html lang=\"en\">\n"),
+    };
+    for element in elements {
+        out.push_str(&written(element, is_xml)?);
+        out.push('\n');
+    }
+    for line in lines {
+        out.push_str(line);
+        out.push('\n');
+    }
+    // There are no end tags, because a line may have opened an element that contains them. Pages without them are
+    // common.
+    Some(out)
+}
+
+/// Returns the element inside the elements that its selector names. Of a list of selectors, the first one is used.
+/// Each compound is written directly inside the previous one, which fulfils both combinators.
+fn written(element: &Element, is_xml: bool) -> Option<String> {
+    let complex = selector::parse(&element.selector).ok()?.into_iter().next()?;
+    let ((_, last), outer) = complex.split_last()?;
+    let inside = element.inside.iter().map(|inside| written(inside, is_xml));
+    let inner = inside.collect::<Option<String>>()?;
+    // `</script>` inside a script would end it.
+    let is_raw = !is_xml && is_one_of(last, &RAW);
+    let text = if is_raw { element.text.replace("</", "<\\/") } else { escape(&element.text) };
+    let innermost = wrap(last, &element.attributes, &format!("{text}{inner}"), is_xml);
+    Some(outer.iter().rev().fold(innermost, |inner, (_, compound)| wrap(compound, &[], &inner, is_xml)))
+}
+
+fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str, is_xml: bool) -> String {
+    let tag = compound.tag.as_deref().unwrap_or("div");
+    let mut names: Vec<&str> = compound.tests.iter().map(|test| test.name.as_str()).collect();
+    names.extend(attributes.iter().map(|(name, _)| name.as_str()));
+    names.sort_unstable();
+    names.dedup();
+    let mut out = format!("<{tag}");
+    for name in names {
+        let content = attributes.iter().find(|(key, _)| key == name).map(|(_, content)| content.as_str());
+        out.push_str(&format!(" {name}=\"{}\"", escape(&attribute(compound, name, content))));
+    }
+    out.push('>');
+    if is_xml || !is_one_of(compound, &VOID) {
+        out.push_str(&format!("{inner}</{tag}>"));
+    }
+    out
+}
+
+/// Returns an attribute value that passes the compound's tests and contains `content` as far as they allow it.
+fn attribute(compound: &Compound, name: &str, content: Option<&str>) -> String {
+    let mut value = content.unwrap_or_default().to_owned();
+    for test in compound.tests.iter().filter(|test| test.name == name) {
+        let wanted = &test.value;
+        value = match test.operator {
+            _ if test.holds(&value) => value,
+            Operator::Equals | Operator::Dash => return wanted.clone(),
+            // The prefix of one address followed by the last part of another is still an address.
+            Operator::Prefix => format!("{wanted}{}", value.rsplit('/').next().unwrap_or_default()),
+            Operator::Word if !value.is_empty() => format!("{value} {wanted}"),
+            Operator::Suffix | Operator::Substring | Operator::Word => format!("{value}{wanted}"),
+            Operator::Present => value,
+        };
+    }
+    if value.is_empty() && content.is_none() { "sample".to_owned() } else { value }
+}
+
+fn is_one_of(compound: &Compound, tags: &[&str]) -> bool {
+    compound.tag.as_deref().is_some_and(|tag| tags.contains(&tag))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn html(selector: &str, attributes: &[(&str, &str)]) -> Option<String> {
+        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let element = Element {
+            selector: selector.to_owned(),
+            attributes: attributes.collect(),
+            text: "x < y".to_owned(),
+            inside: vec![Element { selector: "img".to_owned(), ..Element::default() }],
+        };
+        written(&element, false)
+    }
+
+    #[test]
+    fn elements_are_placed_inside_the_elements_of_their_selector() {
+        let expected = "<main class=\"m\"><a href=\"/a&quot;b\" rel=\"me\">x &lt; y<img></a></main>";
+        assert_eq!(html("main.m > a[rel=me]", &[("href", "/a\"b")]).as_deref(), Some(expected));
+        for (selector, attributes, begins) in [
+            ("div#x.card.big, p", &[][..], "<div class=\"card big\" id=\"x\">"),
+            (
+                "a[href^='https://x.org/']",
+                &[("href", "https://y.org/alice")],
+                "<a href=\"https://x.org/alice\">",
+            ),
+            ("[rel=me]", &[("rel", "else")], "<div rel=\"me\">"),
+            ("[data-x]", &[], "<div data-x=\"sample\">"),
+        ] {
+            assert!(html(selector, attributes).unwrap().starts_with(begins), "{selector}");
+        }
+        assert_eq!(html("a:hover", &[]), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! Functions that build JSON documents from pointers, and merge them.
+
+use serde_json::{Value, json};
+
+/// The greatest index to which an array is padded.
+const MAX_INDEX: usize = 4096;
+
+/// Returns the unescaped parts of a JSON pointer. A `*` means every element or member.
+pub(super) fn segments(pointer: &str) -> Vec<String> {
+    pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+/// Puts `value` at the pointer and creates missing elements and members on the way. Returns `false` and leaves the
+/// document unchanged if it has another value there.
+pub(super) fn place(document: &mut Value, pointer: &[String], value: &Value) -> bool {
+    let placed = with(document, pointer, value);
+    placed.map(|placed| *document = placed).is_some()
+}
+
+/// Returns the document with `value` at the pointer, merged with the value that is there. Null counts as missing. A
+/// `*` means the first element or member that can take the value, or a new one. Returns `None` if the document
+/// contradicts the value.
+pub(super) fn with(document: &Value, pointer: &[String], value: &Value) -> Option<Value> {
+    let Some((first, rest)) = pointer.split_first() else { return merged(document, value) };
+    match document {
+        Value::Null if first == "*" || first.parse::<usize>().is_ok() => with(&json!([]), pointer, value),
+        Value::Null => with(&json!({}), pointer, value),
+        Value::Object(members) => {
+            let fresh = format!("sample{}", members.len());
+            let every = members.keys().chain([&fresh]).filter(|_| first == "*");
+            every.chain((first != "*").then_some(first)).find_map(|key| {
+                let member = with(members.get(key).unwrap_or(&Value::Null), rest, value)?;
+                let mut members = members.clone();
+                members.insert(key.clone(), member);
+                Some(Value::Object(members))
+            })
+        }
+        Value::Array(elements) => {
+            let (from, to) =
+                if first == "*" { (0, elements.len()) } else { first.parse().ok().map(|n| (n, n))? };
+            (from..=to.min(MAX_INDEX)).find_map(|index| {
+                let element = with(elements.get(index).unwrap_or(&Value::Null), rest, value)?;
+                let mut elements = elements.clone();
+                elements.resize(elements.len().max(index + 1), Value::Null);
+                elements[index] = element;
+                Some(Value::Array(elements))
+            })
+        }
+        _ => None,
+    }
+}
+
+fn merged(one: &Value, other: &Value) -> Option<Value> {
+    let more: Vec<(String, &Value)> = match (one, other) {
+        (Value::Null, any) | (any, Value::Null) => return Some(any.clone()),
+        (Value::Object(_), Value::Object(more)) => more.iter().map(|(key, it)| (key.clone(), it)).collect(),
+        (Value::Array(_), Value::Array(more)) => {
+            more.iter().enumerate().map(|(index, it)| (index.to_string(), it)).collect()
+        }
+        _ => return (one == other).then(|| one.clone()),
+    };
+    more.into_iter().try_fold(one.clone(), |joined, (key, value)| with(&joined, &[key], value))
+}
+
+/// Appends `more` to a text at a pointer without `*`.
+pub(super) fn lengthen(document: &mut Value, pointer: &[String], more: &Value) {
+    let leaf = pointer.iter().try_fold(document, |value, segment| match value {
+        Value::Object(members) => members.get_mut(segment),
+        Value::Array(elements) => elements.get_mut(segment.parse::<usize>().ok()?),
+        _ => None,
+    });
+    if let (Some(Value::String(known)), Some(more)) = (leaf, more.as_str()) {
+        known.push(' ');
+        known.push_str(more);
+    }
+}
+
+/// Adds the other document to the first one. Lists are concatenated without duplicates. Of two other values, the
+/// first one stays.
+pub(super) fn union(one: &mut Value, other: Value) {
+    match (one, other) {
+        (one @ Value::Null, other) => *one = other,
+        (Value::Array(one), Value::Array(other)) => {
+            for element in other {
+                if !one.contains(&element) {
+                    one.push(element);
+                }
+            }
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            for (key, value) in other {
+                // A member whose name was made up for a `*` does not conflict: both members are kept.
+                let conflicts = one.get(&key).is_some_and(|known| *known != value);
+                let is_made_up = key.starts_with("sample");
+                let key = if conflicts && is_made_up { format!("sample{}", one.len()) } else { key };
+                union(one.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn built(parts: &[(&str, Value)]) -> Value {
+        let mut document = Value::Null;
+        for (pointer, value) in parts {
+            assert!(place(&mut document, &segments(pointer), value), "{pointer} in {document}");
+        }
+        document
+    }
+
+    #[test]
+    fn pointers_build_what_they_lead_to() {
+        assert_eq!(built(&[("", json!(5))]), json!(5));
+        assert_eq!(built(&[("/a/b", json!(1)), ("/a/c", json!(2))]), json!({"a": {"b": 1, "c": 2}}));
+        assert_eq!(built(&[("/0/3", json!("x"))]), json!([[null, null, null, "x"]]));
+        assert_eq!(built(&[("/a~1b/m~0n", json!(1))]), json!({"a/b": {"m~n": 1}}));
+        assert_eq!(built(&[("/a", json!({})), ("/a/*/b", json!(1))]), json!({"a": {"sample0": {"b": 1}}}));
+        let padded = built(&[("/a/0/b", json!(1)), ("/a", json!([null, null]))]);
+        assert_eq!(padded, json!({"a": [{"b": 1}, null]}));
+    }
+
+    #[test]
+    fn a_star_takes_the_first_element_that_agrees_or_a_new_one() {
+        let events = built(&[
+            ("/events/*", json!({"action": "registration"})),
+            ("/events/*", json!({"action": "registration", "date": "2009"})),
+            ("/events/*", json!({"action": "expiration"})),
+        ]);
+        let expected =
+            json!({"events": [{"action": "registration", "date": "2009"}, {"action": "expiration"}]});
+        assert_eq!(events, expected);
+        assert_eq!(built(&[("/t/*", json!("x")), ("/t/*", json!("y"))]), json!({"t": ["x", "y"]}));
+    }
+
+    #[test]
+    fn what_stands_in_the_way_stays() {
+        let mut document = json!({"a": 1});
+        assert!(!place(&mut document, &segments("/a"), &json!(2)));
+        assert!(!place(&mut document, &segments("/a/b"), &json!(2)));
+        assert!(!place(&mut json!([]), &segments("/99999999"), &json!(2)));
+        assert_eq!(document, json!({"a": 1}));
+    }
+
+    #[test]
+    fn lists_of_two_documents_stand_in_one() {
+        let mut document =
+            json!({"services": [[["com"], ["a"]]], "version": 1, "names": {"sample0": {"n": 1}}});
+        union(
+            &mut document,
+            json!({"services": [[["org"], ["b"]], [["com"], ["a"]]], "version": 2, "names": {"sample0": {"n": 2}}}),
+        );
+        assert_eq!(
+            document,
+            json!({
+                "services": [[["com"], ["a"]], [["org"], ["b"]]], "version": 1,
+                "names": {"sample0": {"n": 1}, "sample1": {"n": 2}},
+            })
+        );
+    }
+}

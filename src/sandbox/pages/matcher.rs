@@ -1,0 +1,180 @@
+//! Builds answers that fulfil a matcher.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use super::conditions::fulfil;
+use super::context::{Context, Pattern};
+use super::dns;
+use super::draft::{Draft, Form, Part};
+use super::html::Element;
+use super::values;
+use crate::modules::definition::{CssCondition, CssRule, JsonRule, MatcherEntry, Method, ProbeEntry, Via};
+
+/// The statuses of answers, the likeliest first.
+const USUAL: [u16; 10] = [200, 404, 400, 410, 500, 302, 204, 301, 422, 502];
+/// The number of those that are tried for a matcher without a rule on the status.
+const UNASKED: usize = 5;
+
+/// Returns the statuses that fulfil a matcher, the likeliest first.
+pub(super) fn statuses(matcher: &MatcherEntry) -> Vec<u16> {
+    if matcher.status.is_empty() {
+        return USUAL[..UNASKED].to_vec();
+    }
+    let fitting = |(from, to)| match from == to {
+        true => vec![from],
+        false => USUAL.into_iter().filter(|status| (from..=to).contains(status)).collect(),
+    };
+    matcher.status.iter().flat_map(|rule| fitting(rule.range())).collect()
+}
+
+/// Returns the forms that an answer to this probe may have, the likeliest first.
+pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &MatcherEntry) -> Vec<Form> {
+    let entry = context.entry;
+    let Some(asked) = entry.probes.get(probe) else { return Vec::new() };
+    let reads_page = !matcher.text.is_empty() || matcher.title.is_some() || matcher.title_is.is_some();
+    let wanted = match matcher {
+        _ if asked.method == Method::Head => Some(Form::Empty),
+        // A browser always returns an HTML document.
+        _ if asked.via == Via::Browser => Some(Form::Html),
+        _ if !matcher.json.is_empty() => Some(Form::Json),
+        _ if reads_page || matcher.shows_query => Some(Form::Html),
+        _ if asks_for_xml(asked) => Some(Form::Xml),
+        _ if !matcher.css.is_empty() => Some(Form::Html),
+        _ => None,
+    };
+    if let Some(form) = wanted {
+        return vec![form];
+    }
+    let parts: Vec<Part> = values::for_saving(context, probe)
+        .into_iter()
+        .chain(values::for_probe(context, probe, true))
+        .collect();
+    let rules = entry.hit.iter().chain(&entry.miss).filter(|rule| rule.probe.is_none_or(|at| at == probe));
+    let on_json = rules.filter(|rule| !rule.json.is_empty()).count();
+    let mut forms = [Form::Html, Form::Json, Form::Text, Form::Empty];
+    // The form with places for most of the parts comes first. The sort is stable, so HTML remains the usual form.
+    forms.sort_by_key(|form| {
+        let fitting = parts.iter().filter(|part| part.form() == Some(*form)).count();
+        std::cmp::Reverse(fitting + if *form == Form::Json { on_json } else { 0 })
+    });
+    forms.to_vec()
+}
+
+/// Returns whether a probe requests XML with its address or its headers.
+fn asks_for_xml(probe: &ProbeEntry) -> bool {
+    let url = probe.url.to_ascii_lowercase();
+    let accepts_xml = probe.headers.iter().any(|(name, value)| {
+        let is_only = value.starts_with("application/") || value.starts_with("text/xml");
+        name.eq_ignore_ascii_case("accept") && is_only && value.contains("xml") && !value.contains("html")
+    });
+    let mut words = url.split(|c: char| !c.is_ascii_alphanumeric());
+    accepts_xml || words.any(|word| matches!(word, "xml" | "rss" | "atom"))
+}
+
+/// Returns an answer that fulfils the matcher, except for its final URL. Returns `None` if the form does not allow
+/// one.
+pub(super) fn draft(context: &Context<'_>, matcher: &MatcherEntry, form: Form, status: u16) -> Option<Draft> {
+    let headers = headers(context, &matcher.header, form)?;
+    let mut draft = Draft { form, status, headers, without: matcher.no_header.clone(), ..Draft::default() };
+    if let Some(body) = &matcher.body_is {
+        draft.exact = Some(context.text(body)?);
+        return Some(draft);
+    }
+    let mut document = fulfil(context, &matcher.json)?;
+    dns::complete(context, &mut document);
+    if matcher.json.iter().any(|rule: &JsonRule| rule.at.is_empty() && rule.null == Some(true)) {
+        // A document that is `null` can contain nothing else.
+        draft.exact = Some("null".to_owned());
+    }
+    draft.documents[0] = document;
+    if let Some(title) = matcher.title_is.as_ref().or(matcher.title.as_ref()) {
+        draft.elements.push(Element::new("title", None, context.text(title)?));
+    }
+    for rule in &matcher.css {
+        match rule {
+            CssRule::Found(selector) => draft.elements.push(Element::new(selector, None, String::new())),
+            CssRule::Detailed(rule) if rule.exists => draft.elements.push(element(context, rule)?),
+            CssRule::Detailed(_) => {}
+        }
+    }
+    for text in &matcher.text {
+        draft.elements.push(Element::new("p", None, context.text(text)?));
+    }
+    if matcher.shows_query {
+        // The page's own address contains the name.
+        let address = format!("https://www.example.org/{}", context.name);
+        draft.elements.push(Element::new("link[rel=\"canonical\"]", Some("href"), address));
+    }
+    texts(context, matcher)?.into_iter().all(|line| draft.add(Part::Line(line))).then_some(draft)
+}
+
+fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
+    let content = match &condition.matches {
+        _ if condition.equals_query == Some(true) => context.name.clone(),
+        Some(pattern) => context.sampled(Pattern::Template(pattern), 0)?,
+        None => "sample".to_owned(),
+    };
+    Some(Element::new(&condition.select, condition.attribute.as_deref(), content))
+}
+
+/// Returns the texts that must be in the body.
+fn texts(context: &Context<'_>, matcher: &MatcherEntry) -> Option<Vec<String>> {
+    let mut texts = Vec::new();
+    if let Some(pattern) = &matcher.regex {
+        texts.push(context.sampled(Pattern::Template(pattern), 0)?);
+    }
+    for word in &matcher.words {
+        texts.push(context.text(word)?);
+    }
+    if !matcher.any_word.is_empty() {
+        // If one of the texts is already part of another text, none needs to be added.
+        let any: Vec<String> = matcher.any_word.iter().filter_map(|word| context.text(word)).collect();
+        if !any.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str()))) {
+            texts.push(any.into_iter().next()?);
+        }
+    }
+    Some(texts)
+}
+
+fn headers(
+    context: &Context<'_>,
+    rules: &BTreeMap<String, String>,
+    form: Form,
+) -> Option<Vec<(String, String)>> {
+    let value = |name: &str, pattern: &str| {
+        let usual = match name.to_ascii_lowercase().as_str() {
+            "content-type" => form.content_type().unwrap_or("text/html"),
+            "location" => "/",
+            "set-cookie" => "sample=1; Path=/",
+            _ => "sample",
+        };
+        let regex = Pattern::Plain(pattern);
+        let fits = pattern.is_empty() || context.regex(regex)?.is_match(usual);
+        if fits { Some(usual.to_owned()) } else { context.sampled(regex, 0) }
+    };
+    rules
+        .iter()
+        .map(|(name, pattern)| Some((name.clone(), value(name, pattern)?.trim().to_owned())))
+        .collect()
+}
+
+/// Returns an address that fits the final URL pattern, for a probe that was sent to `from`. Returns `from` itself if
+/// it fits.
+pub(super) fn destination(context: &Context<'_>, pattern: Pattern<'_>, from: &Url) -> Option<Url> {
+    let regex = context.regex(pattern)?;
+    if regex.is_match(from.as_str()) {
+        return Some(from.clone());
+    }
+    (0..8).find_map(|attempt| {
+        let text = context.sampled(pattern, attempt)?;
+        let text = text.trim();
+        let path = text.trim_start_matches('/');
+        let prefixes = ["https://", "/", "/sample", "/?"].map(|prefix| format!("{prefix}{path}"));
+        let candidates = [text].into_iter().chain(prefixes.iter().map(String::as_str));
+        candidates.filter_map(|candidate| from.join(candidate).ok()).find(|url| {
+            matches!(url.scheme(), "http" | "https") && url.has_host() && regex.is_match(url.as_str())
+        })
+    })
+}

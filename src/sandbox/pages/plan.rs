@@ -1,0 +1,180 @@
+//! Plans: the rule that an answer fulfils, and how it does. Trials find the plan that works.
+
+use url::Url;
+
+use super::context::{Context, Pattern};
+use super::draft::{Draft, Form, Part};
+use super::matcher;
+use super::next_page;
+use super::values;
+use crate::modules::definition::{Extractor, MatcherEntry, ProbeEntry};
+use crate::modules::probe::{Response, Timing};
+use crate::sandbox::wire::Answer;
+
+/// The maximum number of plans that are tried for one module and one aim.
+const MAX_PLANS: usize = 600;
+
+/// The status of the answers to the probes that the rule does not read.
+const NEUTRAL: u16 = 200;
+
+/// The conclusion that a module should draw from the answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in crate::sandbox) enum Aim {
+    Hit,
+    Miss,
+}
+
+/// The way in which the answers of a module's site are made.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    aim: Aim,
+    /// The rule to fulfil.
+    matcher: MatcherEntry,
+    /// The probe whose answer fulfils the rule.
+    at: usize,
+    status: u16,
+    form: Form,
+    /// Whether the answers contain the parts for extractors.
+    has_values: bool,
+}
+
+/// The answer to one probe, and its address.
+#[derive(Debug)]
+pub(in crate::sandbox) struct Page {
+    pub(in crate::sandbox) answer: Answer,
+    /// The address to which a first request is redirected; `None` if it is not redirected.
+    pub(in crate::sandbox) moved_to: Option<Url>,
+}
+
+impl Page {
+    /// Returns the response that a prober gets for a request to `asked`, if it reads at most `body_limit` bytes of a
+    /// body.
+    pub(super) fn response(self, asked: &Url, body_limit: usize) -> Response {
+        let headers = self.answer.wire_headers();
+        let Answer { status, mut body, .. } = self.answer;
+        let truncated = body.len() > body_limit;
+        body.truncate(body_limit);
+        let final_url = self.moved_to.unwrap_or_else(|| asked.clone());
+        Response { status, final_url, headers, body, truncated, timing: Timing::default() }
+    }
+}
+
+/// Returns all plans for an aim, the most natural first.
+pub(super) fn plans(context: &Context<'_>, aim: Aim) -> Vec<Plan> {
+    let probes = &context.entry.probes;
+    let usual = last_probe(probes);
+    let rules = match aim {
+        Aim::Hit => &context.entry.hit,
+        Aim::Miss => &context.entry.miss,
+    };
+    // Without a rule, the answers are empty.
+    let empty = Plan {
+        aim,
+        matcher: MatcherEntry::default(),
+        at: usual,
+        status: 404,
+        form: Form::Empty,
+        has_values: false,
+    };
+    let mut plans = Vec::new();
+    for matcher in rules {
+        // Rules read the last answer that was obtained. It is usually that of the last probe that is always sent. It
+        // can be another one if the rules decide earlier, or if a fallback probe is sent.
+        let others = (0..probes.len()).filter(|at| *at != usual);
+        let places =
+            [usual].into_iter().chain(others).filter(|at| matcher.probe.is_none_or(|own| own == *at));
+        for at in places {
+            let forms = matcher::forms(context, at, matcher);
+            for status in matcher::statuses(matcher) {
+                for &form in &forms {
+                    let bare = Plan { matcher: matcher.clone(), at, status, form, ..empty.clone() };
+                    // The answer of a miss contains no result, so there is nothing to extract.
+                    let full = Plan { has_values: true, ..bare.clone() };
+                    plans.extend((aim == Aim::Hit).then_some(full).into_iter().chain([bare]));
+                }
+            }
+        }
+    }
+    plans.truncate(MAX_PLANS);
+    if rules.is_empty() { vec![empty] } else { plans }
+}
+
+fn last_probe(probes: &[ProbeEntry]) -> usize {
+    probes.iter().rposition(|probe| !probe.fallback).unwrap_or(0)
+}
+
+impl Plan {
+    /// Returns whether extractors that name no probe read the answer to this one.
+    fn is_last(&self, context: &Context<'_>, probe: usize) -> bool {
+        probe == self.at || probe == last_probe(&context.entry.probes)
+    }
+
+    /// Returns whether no probe follows. After an early miss, no later probe is sent.
+    fn is_end(&self, probe: usize) -> bool {
+        self.aim == Aim::Miss && probe == self.at
+    }
+
+    /// Returns the rule that the answer to this probe must fulfil.
+    fn matcher(&self, probe: usize) -> MatcherEntry {
+        if probe == self.at { self.matcher.clone() } else { MatcherEntry::default() }
+    }
+
+    /// Returns the answer to a probe that was sent to `url`, or `None` if the plan has none.
+    pub(super) fn page(&self, context: &Context<'_>, probe: usize, url: &Url) -> Option<Page> {
+        let entry = context.entry.probes.get(probe)?;
+        let matcher = self.matcher(probe);
+        let own = matcher.final_url.as_deref().map(Pattern::Template);
+        let wanted = own.or_else(|| saved_address(entry).filter(|_| !self.is_end(probe)));
+        let moved_to = match wanted.filter(|_| !next_page::is_second(url)) {
+            Some(pattern) => Some(matcher::destination(context, pattern, url)?).filter(|to| to != url),
+            None => None,
+        };
+        if moved_to.is_some() && !entry.follows() {
+            return None;
+        }
+        Some(Page { answer: self.draft(context, probe, url)?.finish()?, moved_to })
+    }
+
+    /// Returns a draft of the answer to a probe that was sent to `url`, without its final address.
+    pub(super) fn draft(&self, context: &Context<'_>, probe: usize, url: &Url) -> Option<Draft> {
+        let entry = context.entry.probes.get(probe)?;
+        let matcher = self.matcher(probe);
+        let (form, status) = match probe == self.at {
+            true => (self.form, self.status),
+            false => (*matcher::forms(context, probe, &matcher).first()?, NEUTRAL),
+        };
+        let mut draft = matcher::draft(context, &matcher, form, status)?;
+        let saved = values::for_saving(context, probe).into_iter().filter(|_| !self.is_end(probe));
+        let last = self.is_last(context, probe);
+        let read = match next_page::is_second(url) {
+            true => values::for_lists(context, probe, last, 1),
+            false if self.has_values => {
+                let lead = next_page::lead(context, probe, url).into_iter();
+                lead.chain(values::for_probe(context, probe, last)).collect()
+            }
+            false => Vec::new(),
+        };
+        for part in saved.chain(read) {
+            draft.add(part);
+        }
+        if (300..400).contains(&status) && !entry.follows() {
+            // Modules treat a redirect to the front page as a miss.
+            let value = match self.aim {
+                Aim::Hit => format!("{}/sample", url.path().trim_end_matches('/')),
+                Aim::Miss => "/".to_owned(),
+            };
+            draft.add(Part::Header("Location".to_owned(), value));
+        }
+        Some(draft)
+    }
+}
+
+/// Returns the pattern that the address after a redirect must match, if the probe saves a value from it.
+fn saved_address(entry: &ProbeEntry) -> Option<Pattern<'_>> {
+    entry.save.values().find_map(|extractor| match extractor {
+        Extractor::Long(long) if long.from.iter().any(|source| source == "final_url:") => {
+            long.regex.as_deref().map(Pattern::Plain)
+        }
+        _ => None,
+    })
+}

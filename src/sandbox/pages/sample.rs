@@ -1,0 +1,306 @@
+//! Plausible sample values for names such as `followers` or `avatar_url`.
+//!
+//! No value names a real person or host: hosts are reserved names, addresses are documentation addresses, and
+//! telephone numbers are fictional.
+
+use serde_json::{Value, json};
+
+use crate::modules::definition::{ResultType, Transform};
+use crate::modules::query::{Query, SearchType};
+use crate::sandbox::draw::draw;
+
+const GIVEN: [&str; 8] = ["Ana", "Ben", "Carla", "David", "Elif", "Farid", "Grace", "Hugo"];
+const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", "Novak", "Silva", "Weber"];
+const PLACES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
+const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
+const TECHNOLOGIES: [&str; 4] = ["nginx", "PHP", "WordPress", "jQuery"];
+
+/// A function that makes a sample value from a sampler, a name in snake case and an index.
+type Make = fn(&Sampler<'_>, &str, usize) -> Value;
+
+/// Parts of names, with the function that makes a value for them. The first matching line is used.
+const SORTS: [(&str, Make); 15] = [
+    ("is_ has_ verified private active enabled dnssec hireable", |it, name, n| {
+        json!(it.below(&numbered(name, n), 2) == 0)
+    }),
+    ("email mailto", |it, _, _| json!(format!("{}@example.org", it.stem()))),
+    ("timezone time_zone", |_, _, _| json!("Europe/Lisbon")),
+    ("username login nick handle slug screen acct", |it, _, n| match n {
+        0 => json!(it.stem()),
+        _ => json!(format!("{}{n}", it.stem())),
+    }),
+    (
+        "created joined date _at since registered updated seen expir birth time not_before not_after changed",
+        |it, name, n| json!(it.date(&numbered(name, n))),
+    ),
+    (
+        "url link website avatar image photo picture href homepage thumb logo icon uri banner src",
+        |it, name, n| json!(format!("https://media.example.net/{}/{name}{n}", it.stem())),
+    ),
+    ("location city country region place hometown", |it, name, n| {
+        json!(it.pick(&numbered(name, n), &PLACES))
+    }),
+    (
+        "count follow friends posts karma score total views likes stars repos points level num size rank age \
+         ttl priority reputation gists badges subscrib videos tracks games rating asn port status_code length",
+        |it, name, n| json!(1 + it.below(&numbered(name, n), 2_000)),
+    ),
+    ("registrar company org issuer employer abuse provider", |_, _, _| json!("Example Works Ltd")),
+    ("nameserver domain host server mx cname", |_, _, n| json!(format!("ns{}.example.net", n + 1))),
+    ("name author owner given family fullname first last fn", |it, name, n| json!(it.person_part(name, n))),
+    ("ip addr address", |it, _, n| json!(it.address(n))),
+    ("language locale lang", |_, _, _| json!("en")),
+    ("id serial hash fingerprint key token", |it, name, n| {
+        json!(10_000 + it.below(&numbered(name, n), 9_000_000))
+    }),
+    ("bio about description summary headline tagline text title", |_, name, _| {
+        json!(format!("A sample {}", name.replace('_', " ")))
+    }),
+];
+
+fn numbered(name: &str, index: usize) -> String {
+    format!("{name} {index}")
+}
+
+/// A source of sample values for one answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sampler<'a> {
+    seed: u64,
+    module: &'a str,
+    query: &'a Query,
+}
+
+impl<'a> Sampler<'a> {
+    pub(super) fn new(seed: u64, module: &'a str, query: &'a Query) -> Self {
+        Self { seed, module, query }
+    }
+
+    /// Returns a seed that depends on the answer and on the name.
+    pub(super) fn seed(&self, name: &str) -> u64 {
+        draw(self.seed, &[self.module, self.query.normal(), name])
+    }
+
+    fn pick<'b>(&self, name: &str, from: &[&'b str]) -> &'b str {
+        from[self.below(name, from.len() as u64) as usize]
+    }
+
+    fn below(&self, name: &str, bound: u64) -> u64 {
+        self.seed(name) % bound
+    }
+
+    /// Returns the query's local part or name if it fits into an address, and `sample` otherwise.
+    fn stem(&self) -> &'a str {
+        let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+        let stem = self.query.local().unwrap_or(self.query.normal());
+        if plain(stem) { stem } else { "sample" }
+    }
+
+    fn domain(&self) -> &'a str {
+        self.query.domain().unwrap_or("example.org")
+    }
+
+    fn person(&self, index: usize) -> (&'static str, &'static str) {
+        // The draw does not depend on the name, so the first and the last name in one answer belong together.
+        let given = self.below("given", 8) as usize + index;
+        let family = self.below("family", 8) as usize + index;
+        (GIVEN[given % 8], FAMILY[family % 8])
+    }
+
+    /// Returns the value for `first_name`, `last_name` or another name of a person. For domains, most names are host
+    /// names.
+    fn person_part(&self, name: &str, index: usize) -> String {
+        let (given, family) = self.person(index);
+        let says = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        if says(&["first", "given"]) {
+            given.to_owned()
+        } else if says(&["last", "family", "surname"]) {
+            family.to_owned()
+        } else if self.query.search_type() != SearchType::Domain || says(&["owner", "author", "display"]) {
+            format!("{given} {family}")
+        } else {
+            self.host(index)
+        }
+    }
+
+    /// Returns the queried domain for index 0, and hosts below it for other indices.
+    fn host(&self, index: usize) -> String {
+        match index.checked_sub(1) {
+            None => self.domain().to_owned(),
+            Some(below) => format!("{}.{}", HOSTS[below % HOSTS.len()], self.domain()),
+        }
+    }
+
+    /// Returns a time in seconds since the Unix epoch. Creation times are before update times, and these are before
+    /// expiry times.
+    fn seconds(&self, name: &str) -> u64 {
+        let says = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let (from_year, years) = if says(&["expir", "not_after", "until", "valid_to"]) {
+            (2030, 9)
+        } else if says(&["updated", "changed", "seen", "modified", "last_", "lastmod", "scanned"]) {
+            (2020, 5)
+        } else {
+            (2010, 9)
+        };
+        // A year has 365.2425 days on average.
+        let start = (from_year - 1970) * 31_556_952;
+        start + self.below(name, years * 365) * 86_400 + self.below(&format!("{name} "), 86_400)
+    }
+
+    fn date(&self, name: &str) -> String {
+        let seconds = i64::try_from(self.seconds(name)).unwrap_or_default();
+        jiff::Timestamp::from_second(seconds).map(|at| at.to_string()).unwrap_or_default()
+    }
+
+    /// Returns a sample value for a field of that name.
+    pub(super) fn named(&self, name: &str, index: usize) -> Value {
+        let lower = snake(name);
+        let names_it = |(parts, _): &&(&str, Make)| parts.split(' ').any(|part| sounds_like(&lower, part));
+        match SORTS.iter().find(names_it) {
+            Some((_, make)) => make(self, &lower, index),
+            None => json!(format!("sample {}", lower.replace('_', " "))),
+        }
+    }
+
+    /// Returns a value for a result of that type, or `None` if the field name is a better guide.
+    pub(super) fn typed(&self, kind: ResultType, index: usize) -> Option<Value> {
+        let domain = self.domain();
+        let host = HOSTS[index % HOSTS.len()];
+        Some(match kind {
+            ResultType::Account | ResultType::Profile | ResultType::Username => self.named("login", index),
+            ResultType::Email => json!(format!("{host}{index}@{domain}")),
+            ResultType::PersonName => {
+                let (given, family) = self.person(index);
+                json!(format!("{given} {family}"))
+            }
+            ResultType::Url => json!(format!("https://{domain}/sample/{index}")),
+            ResultType::Domain => json!(format!("sample{index}.example.net")),
+            ResultType::Subdomain => json!(format!("{host}.{domain}")),
+            ResultType::IpAddress => json!(self.address(index)),
+            ResultType::Technology => json!(TECHNOLOGIES[index % TECHNOLOGIES.len()]),
+            ResultType::Archive => json!(format!("https://archive.example.net/{}/{domain}", 2015 + index)),
+            ResultType::Phone => json!(format!("+1 202 555 01{:02}", index % 100)),
+            ResultType::PublicKey | ResultType::Certificate => {
+                json!(format!("{:016X}", self.seed(&format!("key{index}"))))
+            }
+            ResultType::Breach => json!(format!("SampleBreach{index}")),
+            ResultType::DnsRecord
+            | ResultType::Registration
+            | ResultType::Reputation
+            | ResultType::Tenant => {
+                return None;
+            }
+        })
+    }
+
+    fn address(&self, index: usize) -> String {
+        format!("192.0.2.{}", 10 + (self.below("address", 200) as usize + index) % 240)
+    }
+
+    /// Returns a value from which the transforms make the given one.
+    pub(super) fn shaped<'t>(
+        &self,
+        value: Value,
+        transforms: impl IntoIterator<Item = &'t Transform>,
+        name: &str,
+        index: usize,
+    ) -> Value {
+        let (text, numbered) = (as_text(&value), numbered(name, index));
+        let shaped = transforms.into_iter().find_map(|transform| {
+            Some(match transform {
+                Transform::UnixTime => json!(self.seconds(&numbered)),
+                Transform::UnixMillis => json!(self.seconds(&numbered) * 1000),
+                Transform::DateTime => json!(self.date(&numbered)),
+                Transform::UrlHost if text.starts_with("http") => return None,
+                Transform::UrlHost => json!(format!("https://{}/", host_of(&text))),
+                Transform::LastPathSegment => json!(format!("https://example.org/sample/{text}")),
+                Transform::Lines => json!(format!("{text}\nmore-{text}")),
+                Transform::Split => json!(format!("{text} more-{text}")),
+                Transform::StripWildcard if index == 1 => json!(format!("*.{text}")),
+                Transform::StripAt => json!(format!("@{}", text.trim_start_matches('@'))),
+                Transform::StripMailto => json!(format!("mailto:{text}")),
+                Transform::UnquoteTxt => json!(format!("\"{text}\"")),
+                Transform::LastWord => json!(format!("{} {text}", 10 * (index + 1))),
+                Transform::Number => json!("1,234"),
+                Transform::AbsoluteUrl => {
+                    json!(format!("/{}", text.strip_prefix("https://")?.split_once('/')?.1))
+                }
+                Transform::Hex => json!(self.below(name, 9_000_000)),
+                _ => return None,
+            })
+        });
+        shaped.unwrap_or(value)
+    }
+}
+
+fn host_of(text: &str) -> String {
+    let plain = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-".contains(&b));
+    if plain && text.contains('.') { text.to_owned() } else { "www.example.net".to_owned() }
+}
+
+/// Returns the text that an extractor reads from a JSON value.
+pub(super) fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the name in snake case, so that `followersCount`, `Followers-Count` and `followers_count` are equal.
+fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_uppercase() => {
+                if !out.is_empty() && !out.ends_with('_') {
+                    out.push('_');
+                }
+                out.push(c.to_ascii_lowercase());
+            }
+            c if c.is_ascii_alphanumeric() => out.push(c),
+            _ if !out.ends_with('_') => out.push('_'),
+            _ => {}
+        }
+    }
+    out.trim_matches('_').to_owned()
+}
+
+/// Returns whether the name contains the part. A short part must be a whole word of the name: `id` is not in `video`.
+fn sounds_like(name: &str, part: &str) -> bool {
+    if part.len() <= 4 && !part.contains('_') {
+        name.split('_').any(|word| word.trim_end_matches('s') == part.trim_end_matches('s'))
+    } else {
+        format!("{name}_").contains(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_fit_the_names_and_are_always_the_same() {
+        let query = Query::parse(SearchType::Username, "alice").unwrap();
+        let sampler = Sampler::new(1, "site", &query);
+        let named = |name: &str| sampler.named(name, 0);
+        assert!(named("followersCount").is_u64() && named("public_repos").is_u64());
+        assert!(named("isVerified").is_boolean());
+        assert!(named("created_at").as_str().is_some_and(|date| date.ends_with('Z')));
+        assert!(named("avatar").as_str().is_some_and(|url| url.starts_with("https://media.example.net/")));
+        assert_eq!(named("login"), json!("alice"));
+        assert!(named("id").is_u64() && named("video").is_string());
+        assert_eq!(named("display_name"), sampler.named("display_name", 0));
+        assert_ne!(sampler.named("name", 0), sampler.named("name", 1));
+    }
+
+    #[test]
+    fn forms_are_what_transforms_read() {
+        let query = Query::parse(SearchType::Domain, "example.com").unwrap();
+        let sampler = Sampler::new(1, "dns", &query);
+        let shaped = |transform: Transform| sampler.shaped(json!("mx.example.net"), [&transform], "mx", 0);
+        assert_eq!(shaped(Transform::LastWord), json!("10 mx.example.net"));
+        assert_eq!(shaped(Transform::UrlHost), json!("https://mx.example.net/"));
+        assert_eq!(shaped(Transform::UnquoteTxt), json!("\"mx.example.net\""));
+        assert!(shaped(Transform::UnixTime).is_u64());
+        assert_eq!(shaped(Transform::Trim), json!("mx.example.net"));
+    }
+}

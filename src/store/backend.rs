@@ -1,0 +1,170 @@
+//! The adapter between the store's operations and the two databases.
+//!
+//! # Statements
+//! Each statement is written once, for both databases. Its parameters are numbered `?1`, `?2`, …; PostgreSQL gets
+//! them as `$1`. Where the databases differ:
+//!
+//! | written | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | `/*pg TEXT */` | a comment | `TEXT`: row locks and casts, which SQLite needs none of |
+//! | `now() + ms(N)` | functions of this program | N milliseconds from now, by the server's clock |
+//! | `json_each(?N)` with `value` | built in | `json_array_elements` |
+//! | `uuid(TEXT)`, `decode(TEXT, 'hex')`, `to_timestamp(SECONDS)` | functions of this program | built in |
+//! | `greatest`, `least`, `strpos`, `lower`, `date_trunc` | functions of this program | built in |
+//!
+//! Several rows are written by one statement, which takes them as one parameter: an array in JSON.
+
+use std::sync::Weak;
+
+use super::concurrency::WaitLimit;
+use super::load::StoreLoad;
+use super::value::{Row, Value};
+use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
+use crate::runs::notification::{Notification, Subscriber};
+
+/// An operation of the store: its name in the metrics, and the way in which the database must run it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    pub(super) name: &'static str,
+    pub(super) tables: Tables,
+    pub(super) wait_limit: WaitLimit,
+    pub(super) durability: Durability,
+    /// Whether the operation deletes data that must leave no trace on the disk.
+    pub(super) erases: bool,
+}
+
+/// The group of tables that an operation uses. Each group has its own share of the connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tables {
+    /// Runs and everything that belongs to them.
+    Runs,
+    /// All other tables.
+    Accounts,
+}
+
+/// Whether a commit is on the disk when the call returns. On PostgreSQL it always is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The commit survives a power cut.
+    Full,
+    /// The commit survives a crash of the process, but not a power cut.
+    Process,
+}
+
+impl Operation {
+    /// Returns an operation of a request on runs.
+    pub(super) const fn on_runs(name: &'static str) -> Self {
+        Self {
+            name,
+            tables: Tables::Runs,
+            wait_limit: WaitLimit::Request,
+            durability: Durability::Full,
+            erases: false,
+        }
+    }
+
+    /// Returns an operation of a request on other tables.
+    pub(super) const fn on_accounts(name: &'static str) -> Self {
+        Self { tables: Tables::Accounts, ..Self::on_runs(name) }
+    }
+
+    /// Changes the operation to one of a thread that serves no request.
+    pub(super) const fn in_background(self) -> Self {
+        Self { wait_limit: WaitLimit::Background, ..self }
+    }
+
+    /// Allows a power cut to undo the operation: its commit does not wait for the disk.
+    pub(super) const fn light(self) -> Self {
+        Self { durability: Durability::Process, ..self }
+    }
+
+    /// Marks the operation as deleting data that must leave no trace on the disk.
+    pub(super) const fn erasing(self) -> Self {
+        Self { erases: true, ..self }
+    }
+
+    /// Sets the time for which the operation waits for its turn.
+    pub(super) const fn within(self, wait_limit: WaitLimit) -> Self {
+        Self { wait_limit, ..self }
+    }
+}
+
+/// A connection that runs statements. Each statement is a constant of this program and stays prepared.
+pub(super) trait Statements {
+    /// Runs a statement and returns its rows.
+    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError>;
+
+    /// Runs a statement and returns the number of rows that it changed.
+    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError>;
+
+    /// Notifies other instances when the transaction commits. SQLite has no other instances.
+    fn announce(&mut self, notification: Notification) -> Result<(), StorageError>;
+}
+
+/// The end of a transaction whose work succeeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// The changes of the transaction are kept.
+    Commit,
+    /// The changes of the transaction are undone.
+    RollBack,
+}
+
+/// The work of a transaction.
+pub(super) type Work<'a> = &'a mut dyn FnMut(&mut dyn Statements) -> Result<End, StorageError>;
+
+/// A database.
+pub(super) trait Backend: Send + Sync + 'static {
+    /// Runs statements that read, without a transaction around them.
+    fn read(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError>;
+
+    /// Runs statements in one transaction, and ends it as `work` says; rolls it back if `work` fails.
+    fn write(&self, operation: &Operation, work: Work<'_>) -> Result<(), StorageError>;
+
+    /// Runs one statement that writes, in a transaction of its own. Returns the rows that it returns.
+    fn change(
+        &self,
+        operation: &Operation,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StorageError> {
+        let mut found = Vec::new();
+        self.write(operation, &mut |statements| {
+            found = statements.rows(sql, values)?;
+            Ok(End::Commit)
+        })?;
+        Ok(found)
+    }
+
+    /// Checks that the database answers and, as far as is known, takes writes.
+    fn ping(&self) -> Result<(), StorageError>;
+
+    /// Returns how busy the database is, without a query and without waiting.
+    fn load(&self) -> StoreLoad;
+
+    /// Records that an operation failed, which may indicate a problem of the whole database. Returns the error for the
+    /// caller.
+    fn note_failure(&self, failure: StorageError) -> StorageError {
+        failure
+    }
+
+    /// Returns whether several instances may work on the database.
+    fn is_shared(&self) -> bool;
+
+    /// Notifies other instances, after a short time, that a driver's write to a run was committed.
+    fn publish(&self, _run: RunId, _epoch: u64) {}
+
+    /// Delivers notifications: see [`Journal::listen`](crate::runs::journal::Journal::listen).
+    fn listen(&self, _subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+
+    /// Removes deleted data from other places: see [`Retention::wipe`](crate::runs::retention::Retention::wipe).
+    fn wipe(&self) -> Result<bool, StorageError> {
+        Ok(true)
+    }
+
+    /// Records that a deleted account was removed completely.
+    fn account_erased(&self) {}
+}

@@ -1,0 +1,67 @@
+//! Metrics of the store's operations: their durations and failures.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+
+use crate::base::count::{Counter, DurationHistogram, HistogramSnapshot};
+use crate::base::storage::{StorageError, StorageErrorKind};
+
+/// The metrics of all operations, by name.
+#[derive(Default)]
+pub struct StoreMetrics {
+    operations: RwLock<BTreeMap<&'static str, Arc<OperationMetrics>>>,
+}
+
+#[derive(Default)]
+struct OperationMetrics {
+    durations: DurationHistogram,
+    unavailable: Counter,
+    broken: Counter,
+}
+
+/// The metrics of one operation that was used at least once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperationReport {
+    /// The operation's name.
+    pub name: &'static str,
+    /// The durations of the operation, failures included.
+    pub spread: HistogramSnapshot,
+    /// The number of times that the operation failed because the store was unavailable.
+    pub unavailable: u64,
+    /// The number of times that the operation failed because of a defect in the data or in a statement.
+    pub broken: u64,
+}
+
+impl StoreMetrics {
+    /// Returns the metrics of all operations that were used, sorted by name.
+    pub fn operations(&self) -> Vec<OperationReport> {
+        let operations = self.operations.read();
+        let reports = operations.iter().map(|(name, figures)| OperationReport {
+            name,
+            spread: figures.durations.snapshot(),
+            unavailable: figures.unavailable.get(),
+            broken: figures.broken.get(),
+        });
+        reports.collect()
+    }
+
+    pub(super) fn note(&self, name: &'static str, took: Duration, failure: Option<&StorageError>) {
+        let figures = self.of(name);
+        figures.durations.note(took);
+        match failure.map(StorageError::kind) {
+            Some(StorageErrorKind::Unavailable) => figures.unavailable.one(),
+            Some(StorageErrorKind::Broken) => figures.broken.one(),
+            None => {}
+        }
+    }
+
+    fn of(&self, name: &'static str) -> Arc<OperationMetrics> {
+        if let Some(known) = self.operations.read().get(name) {
+            return Arc::clone(known);
+        }
+        Arc::clone(self.operations.write().entry(name).or_default())
+    }
+}

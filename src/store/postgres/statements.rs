@@ -1,0 +1,141 @@
+//! Statements on PostgreSQL.
+
+use std::error::Error;
+
+use bytes::BytesMut;
+use jiff::Timestamp;
+use postgres::GenericClient;
+use postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use uuid::Uuid;
+
+use super::dialect::translated;
+use super::error::{PostgresError, storage_error};
+use super::publisher;
+use super::session::{Session, Transaction};
+use crate::base::clock::truncate_to_millis;
+use crate::base::storage::StorageError;
+use crate::runs::notification::Notification;
+use crate::store::backend::Statements;
+use crate::store::value::{Cell, Row, Value};
+
+impl Statements for Session {
+    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
+        rows(&self.query(sql, &refs(values))?)
+    }
+
+    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
+        Self::execute(self, sql, &refs(values))
+    }
+
+    fn announce(&mut self, _: Notification) -> Result<(), StorageError> {
+        Err(StorageError::broken("notifications need a transaction"))
+    }
+}
+
+impl Statements for Transaction<'_> {
+    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
+        rows(&self.query(sql, &refs(values))?)
+    }
+
+    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
+        Self::execute(self, sql, &refs(values))
+    }
+
+    fn announce(&mut self, notification: Notification) -> Result<(), StorageError> {
+        publisher::announce(self, notification)
+    }
+}
+
+/// The driver's own transaction, for migrations: they run before there are sessions.
+impl Statements for postgres::Transaction<'_> {
+    fn rows(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<Vec<Row>, StorageError> {
+        rows(&self.query(&translated(sql), &refs(values)).map_err(storage_error)?)
+    }
+
+    fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64, StorageError> {
+        GenericClient::execute(self, &translated(sql), &refs(values)).map_err(storage_error)
+    }
+
+    fn announce(&mut self, _: Notification) -> Result<(), StorageError> {
+        Ok(())
+    }
+}
+
+/// Returns values in the form that the driver takes.
+pub(super) fn refs<'a>(values: &'a [Value<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// Converts rows that the driver has returned.
+pub(super) fn rows(found: &[postgres::Row]) -> Result<Vec<Row>, StorageError> {
+    found
+        .iter()
+        .map(|row| (0..row.len()).map(|column| cell(row, column)).collect::<Result<_, _>>().map(Row))
+        .collect()
+}
+
+fn cell(row: &postgres::Row, column: usize) -> Result<Cell, StorageError> {
+    fn get<'a, T: FromSql<'a>>(
+        row: &'a postgres::Row,
+        column: usize,
+        cell: impl FnOnce(T) -> Cell,
+    ) -> Result<Cell, StorageError> {
+        Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Cell::Null, cell))
+    }
+    match *row.columns()[column].type_() {
+        Type::BOOL => get(row, column, Cell::Bool),
+        Type::INT8 => get(row, column, Cell::Int),
+        Type::INT4 => get(row, column, |value: i32| Cell::Int(value.into())),
+        Type::FLOAT8 => get(row, column, Cell::Float),
+        Type::TEXT | Type::VARCHAR => get(row, column, Cell::Text),
+        Type::JSON => get(row, column, |Document(text)| Cell::Text(text)),
+        Type::BYTEA => get(row, column, Cell::Bytes),
+        Type::UUID => get(row, column, Cell::Id),
+        Type::TIMESTAMPTZ => get(row, column, Cell::Moment),
+        ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
+    }
+}
+
+/// JSON that is read as text.
+struct Document(String);
+
+impl<'a> FromSql<'a> for Document {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(std::str::from_utf8(raw)?.to_owned()))
+    }
+
+    fn accepts(kind: &Type) -> bool {
+        *kind == Type::JSON
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match (self, kind) {
+            (Self::Null, _) => Ok(IsNull::Yes),
+            (Self::Bool(value), &Type::BOOL) => value.to_sql(kind, out),
+            (Self::Int(value), &Type::INT8) => value.to_sql(kind, out),
+            (Self::Int(value), &Type::INT4) => i32::try_from(*value)?.to_sql(kind, out),
+            (Self::Int(value), &Type::FLOAT8) => (*value as f64).to_sql(kind, out),
+            (Self::Float(value), &Type::FLOAT8) => value.to_sql(kind, out),
+            // PostgreSQL sends and receives JSON as text.
+            (Self::Text(text), &(Type::TEXT | Type::VARCHAR | Type::JSON)) => {
+                out.extend_from_slice(text.as_bytes());
+                Ok(IsNull::No)
+            }
+            (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(kind, out),
+            (Self::Id(id), &Type::UUID) => <Uuid as ToSql>::to_sql(id, kind, out),
+            (Self::Moment(moment), &Type::TIMESTAMPTZ) => {
+                <Timestamp as ToSql>::to_sql(&truncate_to_millis(*moment), kind, out)
+            }
+            _ => Err(format!("this value does not fit a parameter of type {kind}").into()),
+        }
+    }
+
+    /// Returns `true` for all types. A value that does not fit is refused by `to_sql` with its type.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}

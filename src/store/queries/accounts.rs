@@ -1,0 +1,284 @@
+//! Accounts, their keys and their use of credits.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::audit::note;
+use super::credits::USED;
+use super::erasure;
+use crate::account::account::{Account, BEING_DELETED, Role};
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::account::credits::Cycle;
+use crate::account::key::{KeyHash, KeyRecord};
+use crate::account::ledger::{Erased, Erasure, Ledger};
+use crate::account::rate_limit::quota::Quota;
+use crate::base::ids::{AccountId, KeyId};
+use crate::base::storage::StorageError;
+use crate::runs::notification::Notification;
+use crate::store::backend::Operation;
+use crate::store::document::{encode, plain};
+use crate::store::number::number;
+use crate::store::sql::Sql;
+use crate::store::value::{Row, Value, values};
+
+/// The columns of the table `a` that [`read_account`] reads.
+macro_rules! account_columns {
+    () => {
+        "a.id, a.email, a.plan, a.anchor, a.created_at, a.role"
+    };
+}
+pub(super) use account_columns;
+
+macro_rules! key_columns {
+    () => {
+        "k.id, k.account, k.hash, k.last_four, k.label, k.created_at, k.last_used_at, k.revoked_at"
+    };
+}
+const KEY_COLUMNS: usize = 8;
+
+macro_rules! accounts {
+    ($rest:literal) => {
+        concat!("SELECT ", account_columns!(), " FROM accounts a ", $rest)
+    };
+}
+
+macro_rules! keys {
+    ($condition:literal) => {
+        concat!("SELECT ", key_columns!(), " FROM api_keys k ", $condition, " ORDER BY k.created_at, k.id")
+    };
+}
+
+const KEY_AND_OWNER: &str = concat!(
+    "SELECT ",
+    key_columns!(),
+    ", ",
+    account_columns!(),
+    " FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.hash = ?1"
+);
+
+/// Adds a key. The account's deletion waits for this transaction, or this transaction waits for the deletion.
+const ADD_KEY: &str = "INSERT INTO api_keys \
+     (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
+     SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9 /*pg FOR KEY SHARE */";
+
+/// Records the moments at which keys were used. `?1` is an array of `[ID, MILLISECONDS]`.
+macro_rules! seen {
+    () => {
+        "(SELECT uuid(value ->> 0) AS id, max(to_timestamp(CAST(value ->> 1 AS bigint) / 1000.0)) AS at \
+         FROM json_each(?1) GROUP BY 1)"
+    };
+}
+/// Locks the keys in the order of their ids, so that two instances never wait for each other.
+const LOCK_SEEN: &str = concat!(
+    "SELECT 1 FROM api_keys WHERE id IN (SELECT id FROM ",
+    seen!(),
+    " AS seen) ORDER BY id /*pg FOR NO KEY UPDATE */"
+);
+const TOUCH: &str = concat!(
+    "UPDATE api_keys SET last_used_at = greatest(last_used_at, seen.at) FROM ",
+    seen!(),
+    " AS seen WHERE api_keys.id = seen.id"
+);
+
+impl Ledger for Sql {
+    fn add_account(&self, account: &Account, by: &Origin) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("add_account"), |statements| {
+            let added = statements.execute(
+                "INSERT INTO accounts (id, email, plan, anchor, created_at, role) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                 ON CONFLICT (email) DO NOTHING",
+                values![
+                    account.id,
+                    plain(&account.email),
+                    plain(&account.plan),
+                    account.anchor,
+                    account.created_at,
+                    account.role.as_str(),
+                ],
+            )?;
+            if added == 1 {
+                let event = AuditEvent::of_account(Action::AccountCreated, account.id);
+                note(statements, &event.with("plan", account.plan.as_str()), account.created_at, by)?;
+            }
+            Ok(added == 1)
+        })
+    }
+
+    fn account(&self, id: AccountId) -> Result<Option<Account>, StorageError> {
+        Ok(self.read_accounts("account", accounts!("WHERE a.id = ?1"), values![id])?.pop())
+    }
+
+    fn account_by_email(&self, email: &str) -> Result<Option<Account>, StorageError> {
+        let sql = accounts!("WHERE a.email = ?1");
+        Ok(self.read_accounts("account_by_email", sql, values![plain(email)])?.pop())
+    }
+
+    fn accounts(&self) -> Result<Vec<Account>, StorageError> {
+        self.read_accounts("accounts", accounts!("ORDER BY a.created_at, a.id"), values![])
+    }
+
+    fn set_plan(&self, id: AccountId, plan: &str, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("set_plan"), |statements| {
+            let known = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+            let found = statements.rows(known, values![id])?;
+            let Some(row) = found.first() else { return Ok(false) };
+            let before: String = row.get(0)?;
+            if before == BEING_DELETED {
+                return Ok(false);
+            }
+            if before != plan {
+                let sql = "UPDATE accounts SET plan = ?2 WHERE id = ?1";
+                statements.execute(sql, values![id, plain(plan)])?;
+                let event =
+                    AuditEvent::of_account(Action::PlanChanged, id).with("from", before).with("to", plan);
+                note(statements, &event, at, by)?;
+                statements.announce(Notification::Access)?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn close_account(
+        &self,
+        id: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Erased>, StorageError> {
+        let operation = Operation::on_runs("close_account");
+        self.write(operation, |statements| erasure::close(statements, id, at, by))
+    }
+
+    fn erase_closed(&self, id: AccountId) -> Result<Erasure, StorageError> {
+        let operation = Operation::on_runs("erase_closed").in_background().erasing();
+        if self.write(operation.light(), |statements| erasure::erase_runs(statements, id))? > 0 {
+            return Ok(Erasure::More);
+        }
+        let erasure = self.write(operation, |statements| erasure::erase_rest(statements, id))?;
+        if erasure == Erasure::Done {
+            self.backend.account_erased();
+        }
+        Ok(erasure)
+    }
+
+    fn closed_accounts(&self) -> Result<Vec<AccountId>, StorageError> {
+        let sql = "SELECT id FROM accounts WHERE plan = ?1 ORDER BY id";
+        let operation = Operation::on_accounts("closed_accounts").in_background();
+        self.rows(operation, sql, values![BEING_DELETED])?.iter().map(|row| row.get(0)).collect()
+    }
+
+    fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("add_key"), |statements| {
+            let added = statements.execute(
+                ADD_KEY,
+                values![
+                    key.id,
+                    key.account,
+                    &key.hash.0,
+                    plain(&key.last_four),
+                    plain(&key.label),
+                    key.created_at,
+                    key.last_used_at,
+                    key.revoked_at,
+                    BEING_DELETED,
+                ],
+            )?;
+            if added == 1 {
+                let event = AuditEvent::of_object(Action::KeyCreated, key.account, key.id);
+                note(statements, &event, key.created_at, by)?;
+            }
+            Ok(added == 1)
+        })
+    }
+
+    fn key_by_hash(&self, hash: &KeyHash) -> Result<Option<(KeyRecord, Account)>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("key_by_hash"), KEY_AND_OWNER, values![&hash.0])?;
+        rows.first().map(|row| Ok((read_key(row)?, read_account(row, KEY_COLUMNS)?))).transpose()
+    }
+
+    fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>, StorageError> {
+        let operation = Operation::on_accounts("keys");
+        let rows = match account {
+            Some(account) => self.rows(operation, keys!("WHERE k.account = ?1"), values![account])?,
+            None => self.rows(operation, keys!(""), values![])?,
+        };
+        rows.iter().map(read_key).collect()
+    }
+
+    fn revoke_key(&self, id: KeyId, at: Timestamp, by: &Origin) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("revoke_key"), |statements| {
+            let known =
+                "SELECT account, revoked_at IS NULL FROM api_keys WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+            let found = statements.rows(known, values![id])?;
+            let Some(row) = found.first() else { return Ok(false) };
+            if row.get(1)? {
+                statements.execute("UPDATE api_keys SET revoked_at = ?2 WHERE id = ?1", values![id, at])?;
+                note(statements, &AuditEvent::of_object(Action::KeyRevoked, row.get(0)?, id), at, by)?;
+                statements.announce(Notification::Access)?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn touch_keys(&self, seen: &[(KeyId, Timestamp)]) -> Result<(), StorageError> {
+        if seen.is_empty() {
+            return Ok(());
+        }
+        let moment = |(id, at): &(KeyId, Timestamp)| (id.0, at.as_millisecond());
+        let seen = encode(&seen.iter().map(moment).collect::<Vec<_>>())?;
+        self.write(Operation::on_accounts("touch_keys").in_background().light(), |statements| {
+            statements.rows(LOCK_SEEN, values![&seen])?;
+            statements.execute(TOUCH, values![&seen]).map(drop)
+        })
+    }
+
+    fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64, StorageError> {
+        let rows = self.rows(Operation::on_accounts("credits_used"), USED, values![account, cycle.start])?;
+        rows.first().map_or(Ok(0), |row| number(row.get(0)?))
+    }
+
+    fn quota(self: Arc<Self>) -> Option<Arc<dyn Quota>> {
+        // An SQLite database has one server, which counts in memory.
+        if self.backend.is_shared() { Some(self) } else { None }
+    }
+
+    fn ping(&self) -> Result<(), StorageError> {
+        self.measured("ping", || self.backend.ping())
+    }
+}
+
+impl Sql {
+    fn read_accounts(
+        &self,
+        name: &'static str,
+        sql: &'static str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Account>, StorageError> {
+        let rows = self.rows(Operation::on_accounts(name), sql, values)?;
+        rows.iter().map(|row| read_account(row, 0)).collect()
+    }
+}
+
+pub(super) fn read_account(row: &Row, first: usize) -> Result<Account, StorageError> {
+    Ok(Account {
+        id: row.get(first)?,
+        email: row.get(first + 1)?,
+        plan: row.get(first + 2)?,
+        anchor: row.get(first + 3)?,
+        created_at: row.get(first + 4)?,
+        // A role that only a later version knows grants nothing here.
+        role: Role::named(&row.get::<String>(first + 5)?).unwrap_or_default(),
+    })
+}
+
+fn read_key(row: &Row) -> Result<KeyRecord, StorageError> {
+    Ok(KeyRecord {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        hash: KeyHash(row.get(2)?),
+        last_four: row.get(3)?,
+        label: row.get(4)?,
+        created_at: row.get(5)?,
+        last_used_at: row.get(6)?,
+        revoked_at: row.get(7)?,
+    })
+}

@@ -1,0 +1,227 @@
+//! Deleting accounts and old runs.
+//!
+//! An account is closed in one short transaction, and removed in as many further ones as necessary. One long
+//! transaction would block all drivers of its runs, each with a connection of the pool (PostgreSQL), or every other
+//! writer (SQLite).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::audit::note;
+use super::fragments::{encode_ids, ids};
+use crate::account::account::BEING_DELETED;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::account::ledger::{Erased, Erasure};
+use crate::base::clock::rfc3339_millis;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::notification::Notification;
+use crate::runs::retention::{BATCH, BatchSize, RemovalResult, Retention};
+use crate::store::backend::{Operation, Statements};
+use crate::store::number::{limit, millis, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Value, values};
+
+/// Records that a server runs. A stored moment in the future is from a clock that was set back, and does not count.
+const NOTE_RUNNING: &str = "INSERT INTO running AS r (id, since, last_at) VALUES (1, ?2, ?1) \
+     ON CONFLICT (id) DO UPDATE SET last_at = ?1, since = CASE \
+     WHEN ?1 - r.last_at > ms(?3) OR r.since > ?1 THEN ?1 ELSE r.since END RETURNING since";
+
+/// Locks an account. It does not wait for transactions that are starting a run or adding a key: see [`erase_rest`].
+const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+/// Removes the keys of an account. It locks the rows in the order of their ids, as every statement that locks several
+/// rows.
+const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
+     (SELECT id FROM api_keys WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
+const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
+const ERASE_SIGN_IN: [&str; 3] = [
+    "DELETE FROM web_sessions WHERE account = ?1",
+    "DELETE FROM set_up_links WHERE account = ?1",
+    "DELETE FROM passwords WHERE account = ?1",
+];
+
+const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = ?1 AND status = 'running'";
+/// Selects a batch of live runs. It skips rows that others are writing or deleting. A later batch removes them.
+const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = ?1 AND status = 'running' ORDER BY id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
+     WHERE account = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+
+const ANY_OLD_RUN: &str =
+    "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1 AND status <> 'running')";
+/// Locks the removal of old runs to the end of a batch, so that one instance at a time does it. SQLite has one writer
+/// in any case.
+const SWEEP_LOCK: &str =
+    "SELECT true /*pg AND pg_try_advisory_xact_lock(1397507139, hashtext(current_schema())) */";
+const OLD_RUNS: &str = "SELECT id, total_results FROM runs WHERE completed_at < ?1 AND status <> 'running' \
+     ORDER BY completed_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+
+/// Closes an account: see [`Ledger::close_account`](crate::account::ledger::Ledger::close_account).
+pub(super) fn close(
+    statements: &mut dyn Statements,
+    id: AccountId,
+    at: Timestamp,
+    by: &Origin,
+) -> Result<Option<Erased>, StorageError> {
+    let found = statements.rows(PLAN, values![id])?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let runs = count_runs(statements, id)?;
+    if row.text(0)? == BEING_DELETED {
+        return Ok(Some(Erased { keys: 0, runs }));
+    }
+    statements.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
+    statements.execute(ERASE_REQUESTS, values![id])?;
+    erase_sign_in(statements, id)?;
+    let keys = statements.execute(ERASE_KEYS, values![id])?;
+    let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
+    note(statements, &event, at, by)?;
+    for row in statements.rows(LIVE_RUNS, values![id])? {
+        statements.announce(Notification::Deleted(row.get(0)?))?;
+    }
+    statements.announce(Notification::Access)?;
+    Ok(Some(Erased { keys, runs }))
+}
+
+/// Removes a batch of the runs of a closed account. Returns their number.
+pub(super) fn erase_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
+    if !is_closed(statements, id)? {
+        return Ok(0);
+    }
+    let mut runs = batch(statements, SOME_LIVE_RUNS, values![id, limit(BATCH.runs)], BATCH)?;
+    for run in &runs {
+        // Readers that started following the run after the account was closed look again.
+        statements.announce(Notification::Deleted(RunId(*run)))?;
+    }
+    if runs.is_empty() {
+        runs = batch(statements, SOME_RUNS, values![id, limit(BATCH.runs)], BATCH)?;
+    }
+    remove_runs(statements, &runs)
+}
+
+/// Removes a closed account itself unless it still has runs.
+pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Result<Erasure, StorageError> {
+    if !is_closed(statements, id)? {
+        return Ok(Erasure::Done);
+    }
+    // This waits for transactions that began to start a run or to add a key before the account was closed.
+    statements.rows("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
+    if count_runs(statements, id)? > 0 {
+        return Ok(Erasure::More);
+    }
+    statements.execute(ERASE_REQUESTS, values![id])?;
+    statements.execute(ERASE_KEYS, values![id])?;
+    erase_sign_in(statements, id)?;
+    statements.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
+    statements.announce(Notification::Access)?;
+    Ok(Erasure::Done)
+}
+
+fn is_closed(statements: &mut dyn Statements, id: AccountId) -> Result<bool, StorageError> {
+    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2";
+    Ok(!statements.rows(sql, values![id, BEING_DELETED])?.is_empty())
+}
+
+fn count_runs(statements: &mut dyn Statements, id: AccountId) -> Result<u64, StorageError> {
+    let rows = statements.rows("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
+    rows.first().map_or(Ok(0), |row| number(row.get(0)?))
+}
+
+fn erase_sign_in(statements: &mut dyn Statements, id: AccountId) -> Result<(), StorageError> {
+    ERASE_SIGN_IN.iter().try_for_each(|sql| statements.execute(sql, values![id]).map(drop))
+}
+
+impl Retention for Sql {
+    fn note_running(&self, at: Timestamp, pause: Duration) -> Result<Timestamp, StorageError> {
+        let operation = Operation::on_runs("note_running").in_background().light();
+        let rows = self.change(operation, NOTE_RUNNING, values![at, Timestamp::UNIX_EPOCH, millis(pause)])?;
+        rows.first().map_or(Ok(at), |row| row.get(0))
+    }
+
+    fn sweep(
+        &self,
+        ended_before: Timestamp,
+        most: BatchSize,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<RemovalResult, StorageError> {
+        let operation = Operation::on_runs("sweep").in_background().light();
+        // This is checked first without a transaction that writes, because most of the time there is nothing to do.
+        let any = self.rows(operation, ANY_OLD_RUN, values![ended_before])?;
+        if !any.first().map_or(Ok(false), |row| row.get(0))? {
+            return Ok(RemovalResult::Runs(0));
+        }
+        self.write(operation.erasing(), |statements| {
+            let locked = statements.rows(SWEEP_LOCK, values![])?;
+            if !locked.first().map_or(Ok(false), |row| row.get(0))? {
+                return Ok(RemovalResult::Busy);
+            }
+            let old = batch(statements, OLD_RUNS, values![ended_before, limit(most.runs)], most)?;
+            let runs = remove_runs(statements, &old)?;
+            if runs > 0 {
+                let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
+                note(statements, &event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;
+            }
+            Ok(RemovalResult::Runs(runs))
+        })
+    }
+
+    // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
+    fn wipe(&self) -> Result<bool, StorageError> {
+        self.backend.wipe()
+    }
+}
+
+/// Returns the first of the runs that `sql` selects, with the number of their results.
+fn batch(
+    statements: &mut dyn Statements,
+    sql: &'static str,
+    values: &[Value<'_>],
+    most: BatchSize,
+) -> Result<Vec<Uuid>, StorageError> {
+    let rows = statements.rows(sql, values)?;
+    let runs = rows.iter().map(|row| Ok((row.get(0)?, number(row.get(1)?)?)));
+    Ok(first_batch(&runs.collect::<Result<Vec<_>, StorageError>>()?, most))
+}
+
+/// Returns the first runs that make up a batch, at least one. Each run is given with the number of its results.
+fn first_batch(runs: &[(Uuid, u64)], most: BatchSize) -> Vec<Uuid> {
+    let (mut batch, mut results) = (Vec::new(), 0u64);
+    for (run, total) in runs.iter().take(most.runs) {
+        results = results.saturating_add(*total);
+        if results > most.results && !batch.is_empty() {
+            break;
+        }
+        batch.push(*run);
+    }
+    batch
+}
+
+fn remove_runs(statements: &mut dyn Statements, runs: &[Uuid]) -> Result<u64, StorageError> {
+    if runs.is_empty() {
+        return Ok(0);
+    }
+    let runs = encode_ids(runs.iter().copied())?;
+    statements.execute(concat!("DELETE FROM idempotency_keys WHERE run IN ", ids!("?1")), values![&runs])?;
+    statements.execute(concat!("DELETE FROM runs WHERE id IN ", ids!("?1")), values![&runs])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_is_bounded_by_runs_and_results_and_never_empty() {
+        let runs: Vec<Uuid> = (1..=4).map(Uuid::from_u128).collect();
+        let with = |totals: &[u64], most| {
+            let old: Vec<(Uuid, u64)> = runs.iter().copied().zip(totals.iter().copied()).collect();
+            first_batch(&old, most).len()
+        };
+        let most = BatchSize { runs: 3, results: 10 };
+        assert_eq!(with(&[0, 0, 0, 0], most), 3);
+        assert_eq!(with(&[4, 6, 1, 0], most), 2);
+        assert_eq!(with(&[11, 0, 0, 0], most), 1);
+        assert_eq!(with(&[], most), 0);
+    }
+}

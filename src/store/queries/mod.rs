@@ -1,0 +1,21 @@
+//! The operations of the store, each written once for both databases.
+//!
+//! To add an operation, add a method to its trait (in `account` or `runs`), its implementation to the file in this
+//! folder that implements the trait, and a test to `tests/store`, which runs on both databases.
+
+mod accounts;
+pub(super) mod audit;
+mod circuits;
+mod credits;
+mod erasure;
+mod fragments;
+mod health;
+mod queue;
+mod quota;
+mod records;
+mod results;
+mod runs;
+mod sign_in;
+mod start;
+mod summary;
+mod take_over;

@@ -1,0 +1,312 @@
+//! Runs: their lifecycle, and reading them.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::audit::note;
+use super::circuits::{reset_circuits, share_circuits};
+use super::credits::refund;
+use super::fragments::driven;
+use super::health::{reset_deadlines, share_health};
+use super::queue::QUEUE;
+use super::results::{self, CHANGES, RESULTS, read_result};
+use super::start;
+use super::summary::{read_summary, run_columns};
+use super::take_over::take_over;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::query::SearchType;
+use crate::runs::health::Tallies;
+use crate::runs::health::circuit::CircuitRecord;
+use crate::runs::journal::{
+    Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
+    Resumable, Started, Write,
+};
+use crate::runs::notification::{Notification, Subscriber};
+use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::store::backend::Operation;
+use crate::store::document::{decode_reports, encode, encode_reports};
+use crate::store::number::{bigint, limit, millis, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Value, values};
+
+const RUN: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id = ?1 AND account = ?2");
+
+/// The statements of a list, one for each set of filters. For each there is an index that leads only to the rows that
+/// it returns. With both filters the index of the status is used, and runs of another type are skipped.
+macro_rules! list {
+    ($filters:literal) => {
+        concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM runs WHERE account = ?1 AND (created_at, id) < (?2, ?3)",
+            $filters,
+            " ORDER BY created_at DESC, id DESC LIMIT ?4"
+        )
+    };
+}
+const LIST: &str = list!("");
+const LIST_BY_TYPE: &str = list!(" AND search_type = ?5");
+const LIST_BY_STATUS: &str = list!(" AND status = ?5");
+const LIST_BY_BOTH: &str = list!(" AND search_type || '' = ?5 AND status = ?6");
+/// Selects runs by a part of their query. No index supports this, so it reads the account's runs one by one.
+const LIST_BY_TEXT: &str = list!(
+    " AND (CAST(?5 AS text) IS NULL OR search_type = ?5) AND (CAST(?6 AS text) IS NULL OR status = ?6) \
+     AND strpos(lower(query), lower(?7)) > 0"
+);
+
+const CHECKPOINT: &str = concat!(
+    "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7) WHERE ",
+    driven!(),
+    " RETURNING 1"
+);
+const FINISH: &str = concat!(
+    "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, planned = '[]', error = ?8, \
+     completed_at = ?9, owner = NULL, lease_until = NULL WHERE ",
+    driven!()
+);
+const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
+     (SELECT id FROM runs WHERE status = 'running' AND owner = ?1 /*pg ORDER BY id FOR NO KEY UPDATE */)";
+const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, planned = '[]', \
+     owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status = 'running' RETURNING epoch";
+/// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
+const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
+     (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
+
+impl Journal for Sql {
+    fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
+        let is_created = |started: &Started| *started == Started::Created;
+        self.write_if(Operation::on_runs("start"), is_created, |statements| {
+            start::start(statements, run, charge)
+        })
+    }
+
+    fn known_request(
+        &self,
+        account: AccountId,
+        idempotency: &Idempotency,
+    ) -> Result<Option<Started>, StorageError> {
+        let operation = Operation::on_runs("known_request");
+        self.read(operation, |statements| start::known_request(statements, account, idempotency))
+    }
+
+    fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
+        let operation = Operation::on_runs("add_results").in_background().light();
+        let write = self.write(operation, |statements| results::add(statements, run, lease, batch))?;
+        Ok(self.published(run, lease, write))
+    }
+
+    fn checkpoint(
+        &self,
+        run: RunId,
+        lease: Lease,
+        checkpoint: &Checkpoint,
+        holds: Duration,
+    ) -> Result<Write, StorageError> {
+        let operation = Operation::on_runs("checkpoint").in_background().light();
+        let values = values![
+            run,
+            lease.owner.0,
+            bigint(lease.epoch)?,
+            encode(&checkpoint.progress)?,
+            encode(&checkpoint.coverage)?,
+            encode_reports(&checkpoint.modules)?,
+            millis(holds),
+        ];
+        let rows = self.change(operation, CHECKPOINT, values)?;
+        Ok(self.published(run, lease, taken(rows.len() as u64)))
+    }
+
+    fn finish(
+        &self,
+        run: RunId,
+        lease: Lease,
+        checkpoint: &Checkpoint,
+        ending: &Ending,
+    ) -> Result<Write, StorageError> {
+        if !ending.status.is_terminal() {
+            return Err(StorageError::broken("a run cannot end in the status running"));
+        }
+        let values = values![
+            run,
+            lease.owner.0,
+            bigint(lease.epoch)?,
+            ending.status.as_str(),
+            encode(&checkpoint.progress)?,
+            encode(&checkpoint.coverage)?,
+            encode_reports(&checkpoint.modules)?,
+            ending.error.as_ref().map(encode).transpose()?,
+            ending.completed_at,
+        ];
+        let write = self.write(Operation::on_runs("finish").in_background(), |statements| {
+            let ended = statements.execute(FINISH, values)?;
+            if ended == 1 && ending.status == Status::Failed {
+                refund(statements, run, ending.completed_at)?;
+            }
+            Ok(taken(ended))
+        })?;
+        Ok(self.published(run, lease, write))
+    }
+
+    fn release(&self, owner: InstanceId) -> Result<(), StorageError> {
+        self.write(Operation::on_runs("release").in_background(), |statements| {
+            if statements.execute(RELEASE, values![owner.0])? > 0 {
+                statements.announce(Notification::Released)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError> {
+        let operation = Operation::on_runs("take_over").in_background();
+        let taken = self.write(operation, |statements| take_over(statements, claim))?;
+        // An earlier driver that was only delayed detects that the run is no longer its own.
+        taken.iter().for_each(|run| self.backend.publish(run.summary.id, run.lease.epoch));
+        Ok(taken)
+    }
+
+    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError> {
+        let rows = self.rows(Operation::on_runs("queue"), QUEUE, values![simulated])?;
+        rows.iter().map(|row| row.get(0)).collect()
+    }
+
+    fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
+        let error = ending.error.as_ref().map(encode).transpose()?;
+        self.write(Operation::on_runs("undo_start").in_background(), |statements| {
+            let ended = statements.rows(UNDO_START, values![run, error, ending.completed_at])?;
+            let Some(row) = ended.first() else { return Ok(Write::LeaseLost) };
+            refund(statements, run, ending.completed_at)?;
+            // If the run has a driver, the driver detects that the run is no longer its own.
+            statements.announce(Notification::Changed { run, epoch: number(row.get(0)?)? })?;
+            Ok(Write::Done)
+        })
+    }
+
+    fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
+        let rows = self.rows(Operation::on_runs("run"), RUN, values![id, account])?;
+        rows.first().map(read_summary).transpose()
+    }
+
+    fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        let rows = self.rows(Operation::on_runs("results"), RESULTS, values![id, after, limit(count)])?;
+        rows.iter().map(read_result).collect()
+    }
+
+    fn changes(&self, id: RunId, changes: Changes, count: usize) -> Result<Vec<ResultRecord>, StorageError> {
+        let since = changes.since.map_or(Ok(-1), bigint)?;
+        let values = values![id, changes.after, since, changes.known, bigint(changes.until)?, limit(count)];
+        let rows = self.rows(Operation::on_runs("changes"), CHANGES, values)?;
+        rows.iter().map(read_result).collect()
+    }
+
+    fn modules(&self, id: RunId) -> Result<Vec<ModuleReport>, StorageError> {
+        let sql = "SELECT reports FROM runs WHERE id = ?1";
+        let rows = self.rows(Operation::on_runs("modules"), sql, values![id])?;
+        rows.first().map_or(Ok(Vec::new()), |row| decode_reports(row.text(0)?))
+    }
+
+    fn list(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        count: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
+        let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
+        let search_type = filter.search_type.map(SearchType::as_str);
+        let status = filter.status.map(Status::as_str);
+        let mut values: Vec<Value<'_>> = values![account, before, id, limit(count)].to_vec();
+        let sql = match (&filter.text, search_type, status) {
+            (Some(text), ..) => {
+                values.extend_from_slice(values![search_type, status, text]);
+                LIST_BY_TEXT
+            }
+            (None, None, None) => LIST,
+            (None, Some(_), None) => LIST_BY_TYPE,
+            (None, None, Some(_)) => LIST_BY_STATUS,
+            (None, Some(_), Some(_)) => LIST_BY_BOTH,
+        };
+        if filter.text.is_none() {
+            values.extend(search_type.into_iter().chain(status).map(Value::from));
+        }
+        let rows = self.rows(Operation::on_runs("list"), sql, &values)?;
+        rows.iter().map(read_summary).collect()
+    }
+
+    fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_runs("delete").erasing(), |statements| {
+            // The run's row is deleted together with its results. Its charge stays in the ledger.
+            let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
+            let is_deleted = statements.execute(sql, values![id, account])? == 1;
+            if is_deleted {
+                statements.execute("DELETE FROM idempotency_keys WHERE run = ?1", values![id])?;
+                note(statements, &AuditEvent::of_object(Action::RunDeleted, account, id), at, by)?;
+                statements.announce(Notification::Deleted(id))?;
+            }
+            Ok(is_deleted)
+        })
+    }
+
+    fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError> {
+        share_health(self, simulated, learnt)
+    }
+
+    fn share_circuits(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord],
+    ) -> Result<Vec<CircuitRecord>, StorageError> {
+        share_circuits(self, simulated, changed)
+    }
+
+    fn reset_circuits(
+        &self,
+        host: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        reset_circuits(self, host, at, by)
+    }
+
+    fn reset_deadlines(
+        &self,
+        module: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        reset_deadlines(self, module, at, by)
+    }
+
+    fn forget_idempotency(&self, before: Timestamp) -> Result<(), StorageError> {
+        let operation = Operation::on_runs("forget_idempotency").in_background().light();
+        self.change(operation, FORGET_IDEMPOTENCY, values![before]).map(drop)
+    }
+
+    fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool, StorageError> {
+        self.measured("listen", || self.backend.listen(subscriber))
+    }
+}
+
+impl Sql {
+    /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
+    fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
+        if write == Write::Done {
+            self.backend.publish(run, lease.epoch);
+        }
+        write
+    }
+}
+
+fn taken(rows: u64) -> Write {
+    if rows == 1 { Write::Done } else { Write::LeaseLost }
+}

@@ -1,0 +1,315 @@
+//! Passwords, sessions, set-up links and sign-in attempts. A transaction that changes any of them locks the account's
+//! row first.
+
+use jiff::Timestamp;
+
+use super::accounts::{account_columns, read_account};
+use super::audit::note;
+use crate::account::account::{Account, BEING_DELETED, Role};
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::account::sign_in::attempts::{Allowance, Attempt, Subject};
+use crate::account::sign_in::keeping::{SetUpLink, SignInStore};
+use crate::account::sign_in::session::Session;
+use crate::account::sign_in::token::TokenHash;
+use crate::base::ids::{AccountId, SessionId};
+use crate::base::storage::StorageError;
+use crate::store::backend::{Operation, Statements};
+use crate::store::concurrency::WaitLimit;
+use crate::store::document::plain;
+use crate::store::limits::{SESSIONS_KEPT, TOUCH_WAIT};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+
+macro_rules! session_columns {
+    () => {
+        "s.id, s.account, s.csrf, s.created_at, s.last_seen_at, s.expires_at, s.user_agent, s.address"
+    };
+}
+const SESSION_COLUMNS: usize = 8;
+
+const SESSION: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    ", ",
+    account_columns!(),
+    " FROM web_sessions s JOIN accounts a ON a.id = s.account WHERE s.token_hash = ?1 AND s.expires_at > ?2"
+);
+const SESSIONS: &str = concat!(
+    "SELECT ",
+    session_columns!(),
+    " FROM web_sessions s WHERE s.account = ?1 AND s.expires_at > ?2 ORDER BY s.last_seen_at DESC, s.id DESC"
+);
+const OPEN: &str = "INSERT INTO web_sessions \
+     (id, account, token_hash, csrf, created_at, last_seen_at, expires_at, user_agent, address) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+const END_OLDEST: &str = "DELETE FROM web_sessions WHERE account = ?1 AND id NOT IN \
+     (SELECT id FROM web_sessions WHERE account = ?1 ORDER BY last_seen_at DESC, id DESC LIMIT ?2)";
+const TOUCH: &str = "UPDATE web_sessions SET last_seen_at = greatest(last_seen_at, ?2), \
+     expires_at = greatest(expires_at, ?3) WHERE id = ?1";
+
+const LINK_ACCOUNT: &str = concat!(
+    "SELECT ",
+    account_columns!(),
+    " FROM set_up_links l JOIN accounts a ON a.id = l.account \
+     WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3"
+);
+
+/// Counts an attempt. `?2` is the current moment, `?3` the interval between attempts, `?4` the maximum distance of
+/// `due` from now. A `due` further in the future was written before the clock was set back.
+const ATTEMPT: &str = "INSERT INTO sign_in_attempts AS a (subject, due) VALUES (?1, CAST(?2 AS bigint) + CAST(?3 AS bigint)) \
+     ON CONFLICT (subject) DO UPDATE SET due = greatest(least(a.due, ?2 + CAST(?4 AS bigint)), ?2) + ?3 \
+     WHERE greatest(least(a.due, ?2 + ?4), ?2) + ?3 <= ?2 + ?4 RETURNING due";
+const FORGIVE: &str = "UPDATE sign_in_attempts SET due = due - ?2 WHERE subject = ?1";
+
+/// Queries whether anything has expired. `?1` is the current moment, `?2` the same in
+/// milliseconds.
+const ANY_EXPIRED: &str = "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) \
+     OR EXISTS (SELECT 1 FROM set_up_links WHERE expires_at <= ?1) \
+     OR EXISTS (SELECT 1 FROM sign_in_attempts WHERE due <= ?2)";
+const EXPIRED: [&str; 2] =
+    ["DELETE FROM web_sessions WHERE expires_at <= ?1", "DELETE FROM set_up_links WHERE expires_at <= ?1"];
+const PAST: &str = "DELETE FROM sign_in_attempts WHERE due <= ?1";
+
+impl SignInStore for Sql {
+    fn password(&self, account: AccountId) -> Result<Option<String>, StorageError> {
+        let sql = "SELECT hash FROM passwords WHERE account = ?1";
+        let rows = self.rows(Operation::on_accounts("password"), sql, values![account])?;
+        rows.first().map(|row| row.get(0)).transpose()
+    }
+
+    fn set_password(
+        &self,
+        account: AccountId,
+        hash: &str,
+        known: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("set_password"), |statements| {
+            if !lock(statements, account)? || !knows(statements, account, known)? {
+                return Ok(false);
+            }
+            put_password(statements, account, hash, at)?;
+            let event = AuditEvent::of_account(Action::PasswordSet, account).with("by_link", false);
+            note(statements, &event, at, by)?;
+            Ok(true)
+        })
+    }
+
+    fn open_session(
+        &self,
+        session: &Session,
+        token: &TokenHash,
+        known: Option<&str>,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("open_session"), |statements| {
+            if !lock(statements, session.account)? || !knows(statements, session.account, known)? {
+                return Ok(false);
+            }
+            let values = values![
+                session.id,
+                session.account,
+                &token.0,
+                &session.csrf,
+                session.created_at,
+                session.last_seen_at,
+                session.expires_at,
+                plain(&session.user_agent),
+                plain(&session.address),
+            ];
+            statements.execute(OPEN, values)?;
+            statements.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
+            let event = AuditEvent::of_object(Action::SignedIn, session.account, session.id);
+            note(statements, &event, session.created_at, by)?;
+            Ok(true)
+        })
+    }
+
+    fn session(&self, token: &TokenHash, now: Timestamp) -> Result<Option<(Session, Account)>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("session"), SESSION, values![&token.0, now])?;
+        rows.first().map(|row| Ok((read_session(row)?, read_account(row, SESSION_COLUMNS)?))).transpose()
+    }
+
+    fn touch_session(&self, id: SessionId, seen: Timestamp, expires: Timestamp) -> Result<(), StorageError> {
+        // A page does not wait for a lock. The next page updates the session.
+        let operation = Operation::on_accounts("touch_session").light().within(WaitLimit::Within(TOUCH_WAIT));
+        self.change(operation, TOUCH, values![id, seen, expires]).map(drop)
+    }
+
+    fn sessions(&self, account: AccountId, now: Timestamp) -> Result<Vec<Session>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("sessions"), SESSIONS, values![account, now])?;
+        rows.iter().map(read_session).collect()
+    }
+
+    fn end_session(
+        &self,
+        account: AccountId,
+        id: SessionId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("end_session"), |statements| {
+            let sql = "DELETE FROM web_sessions WHERE id = ?1 AND account = ?2";
+            let ended = statements.execute(sql, values![id, account])? > 0;
+            if ended {
+                note(statements, &AuditEvent::of_object(Action::SignedOut, account, id), at, by)?;
+            }
+            Ok(ended)
+        })
+    }
+
+    fn add_set_up_link(&self, link: &SetUpLink, by: &Origin) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("add_set_up_link"), |statements| {
+            if !lock(statements, link.account)? {
+                return Ok(false);
+            }
+            statements.execute("DELETE FROM set_up_links WHERE account = ?1", values![link.account])?;
+            statements.execute(
+                "INSERT INTO set_up_links (token_hash, account, created_at, expires_at) VALUES (?1, ?2, ?3, ?4)",
+                values![&link.token.0, link.account, link.created_at, link.expires_at],
+            )?;
+            note(statements, &AuditEvent::of_account(Action::LinkMade, link.account), link.created_at, by)?;
+            Ok(true)
+        })
+    }
+
+    fn set_up_account(&self, token: &TokenHash, now: Timestamp) -> Result<Option<Account>, StorageError> {
+        self.read(Operation::on_accounts("set_up_account"), |statements| link_account(statements, token, now))
+    }
+
+    fn use_set_up_link(
+        &self,
+        token: &TokenHash,
+        hash: &str,
+        now: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Account>, StorageError> {
+        self.write(Operation::on_accounts("use_set_up_link"), |statements| {
+            let Some(account) = link_account(statements, token, now)? else { return Ok(None) };
+            if !lock(statements, account.id)? {
+                return Ok(None);
+            }
+            // Another request may have used the link or replaced it before the account was locked.
+            let sql = "DELETE FROM set_up_links WHERE token_hash = ?1";
+            if statements.execute(sql, values![&token.0])? == 0 {
+                return Ok(None);
+            }
+            put_password(statements, account.id, hash, now)?;
+            let event = AuditEvent::of_account(Action::PasswordSet, account.id).with("by_link", true);
+            note(statements, &event, now, by)?;
+            Ok(Some(account))
+        })
+    }
+
+    fn set_role(
+        &self,
+        account: AccountId,
+        role: Role,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("set_role"), |statements| {
+            if !lock(statements, account)? {
+                return Ok(false);
+            }
+            let sql = "UPDATE accounts SET role = ?2 WHERE id = ?1 AND role <> ?2";
+            if statements.execute(sql, values![account, role.as_str()])? > 0 {
+                let event = AuditEvent::of_account(Action::RoleChanged, account).with("to", role.as_str());
+                note(statements, &event, at, by)?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn attempt(
+        &self,
+        subject: &Subject,
+        allowance: Allowance,
+        now: Timestamp,
+    ) -> Result<Attempt, StorageError> {
+        let operation = Operation::on_accounts("attempt").light();
+        let (now, every, ahead) = (now.as_millisecond(), allowance.every_ms(), allowance.ahead_ms());
+        if !self.change(operation, ATTEMPT, values![&subject.0, now, every, ahead])?.is_empty() {
+            return Ok(Attempt::Allowed);
+        }
+        let sql = "SELECT due FROM sign_in_attempts WHERE subject = ?1";
+        let rows = self.rows(operation, sql, values![&subject.0])?;
+        let due: i64 = rows.first().map_or(Ok(now), |row| row.get(0))?;
+        Ok(Attempt::Refused(allowance.wait(due.min(now.saturating_add(ahead)), now)))
+    }
+
+    fn return_attempt(&self, subject: &Subject, allowance: Allowance) -> Result<(), StorageError> {
+        let operation = Operation::on_accounts("return_attempt").light();
+        self.change(operation, FORGIVE, values![&subject.0, allowance.every_ms()]).map(drop)
+    }
+
+    fn remove_expired(&self, now: Timestamp) -> Result<(), StorageError> {
+        let operation = Operation::on_accounts("remove_expired").in_background().light();
+        let millis = now.as_millisecond();
+        // This is checked first without a transaction that writes, because most of the time there is nothing to do.
+        let any = self.rows(operation, ANY_EXPIRED, values![now, millis])?;
+        if !any.first().map_or(Ok(false), |row| row.get(0))? {
+            return Ok(());
+        }
+        self.write(operation, |statements| {
+            EXPIRED.iter().try_for_each(|sql| statements.execute(sql, values![now]).map(drop))?;
+            statements.execute(PAST, values![millis]).map(drop)
+        })
+    }
+}
+
+/// Locks an account. Returns `false` if it does not exist or is being deleted.
+fn lock(statements: &mut dyn Statements, account: AccountId) -> Result<bool, StorageError> {
+    let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
+    Ok(!statements.rows(sql, values![account, BEING_DELETED])?.is_empty())
+}
+
+fn link_account(
+    statements: &mut dyn Statements,
+    token: &TokenHash,
+    now: Timestamp,
+) -> Result<Option<Account>, StorageError> {
+    let rows = statements.rows(LINK_ACCOUNT, values![&token.0, now, BEING_DELETED])?;
+    rows.first().map(|row| read_account(row, 0)).transpose()
+}
+
+/// Returns whether the account still has the password hash `known`. It may have been changed while the password was
+/// verified. The account is locked, so the result is valid until the end of the transaction.
+fn knows(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    known: Option<&str>,
+) -> Result<bool, StorageError> {
+    let rows = statements.rows("SELECT hash FROM passwords WHERE account = ?1", values![account])?;
+    let hash: Option<String> = rows.first().map(|row| row.get(0)).transpose()?;
+    Ok(hash.as_deref() == known)
+}
+
+fn put_password(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    hash: &str,
+    at: Timestamp,
+) -> Result<(), StorageError> {
+    statements.execute(
+        "INSERT INTO passwords (account, hash, changed_at) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (account) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at",
+        values![account, hash, at],
+    )?;
+    statements.execute("DELETE FROM set_up_links WHERE account = ?1", values![account])?;
+    statements.execute("DELETE FROM web_sessions WHERE account = ?1", values![account]).map(drop)
+}
+
+fn read_session(row: &Row) -> Result<Session, StorageError> {
+    Ok(Session {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        csrf: row.get(2)?,
+        created_at: row.get(3)?,
+        last_seen_at: row.get(4)?,
+        expires_at: row.get(5)?,
+        user_agent: row.get(6)?,
+        address: row.get(7)?,
+    })
+}

@@ -1,0 +1,143 @@
+//! Starting a run: its idempotency key, its charge and its row, in one transaction.
+
+use super::audit::note;
+use super::credits::{note_charge, use_credits, used};
+use super::queue::{WAITING, next_turn};
+use crate::account::account::BEING_DELETED;
+use crate::account::audit::{Action, AuditEvent};
+use crate::account::credits::Charge;
+use crate::base::ids::AccountId;
+use crate::base::storage::StorageError;
+use crate::runs::coverage::Coverage;
+use crate::runs::journal::{Idempotency, NewRun, Started};
+use crate::runs::notification::Notification;
+use crate::runs::run::Progress;
+use crate::store::backend::Statements;
+use crate::store::document::{encode, plain};
+use crate::store::number::{bigint, millis, number};
+use crate::store::value::values;
+
+/// Locks the account. The account's deletion waits for this transaction, or this transaction waits for the deletion.
+const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
+
+const REQUEST: &str =
+    "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
+const FORGET_REQUEST: &str =
+    "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
+const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
+/// The number of tries with a key whose run is deleted between two statements.
+const REQUEST_TRIES: usize = 10;
+
+/// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
+const INSERT: &str = concat!(
+    "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
+     lease_until, started_at, turn, query, progress, coverage, planned, options, reports) \
+     VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
+     CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
+    next_turn!("?5", "?2"),
+    " END, ?10, ?11, ?12, ?13, ?15, '[]')"
+);
+
+/// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
+pub(super) fn start(
+    statements: &mut dyn Statements,
+    run: &NewRun,
+    charge: &Charge,
+) -> Result<Started, StorageError> {
+    if statements.rows(ACCOUNT, values![run.account, BEING_DELETED])?.is_empty() {
+        return Ok(Started::UnknownAccount);
+    }
+    if let Some(idempotency) = &run.idempotency
+        && let Some(known) = note_request(statements, run, idempotency)?
+    {
+        return Ok(known);
+    }
+    if run.owner.is_none() && !may_wait(statements, run)? {
+        return Ok(Started::Overloaded);
+    }
+    if !use_credits(statements, run.account, charge)? {
+        return Ok(Started::InsufficientCredits { used: used(statements, run.account, charge)? });
+    }
+    insert(statements, run, charge)?;
+    note_charge(statements, run.id, run.account, charge, run.created_at)?;
+    note(statements, &started(run, charge), run.created_at, &run.origin)?;
+    if run.owner.is_none() {
+        // Another instance may have a free driver for the run.
+        statements.announce(Notification::Released)?;
+    }
+    Ok(Started::Created)
+}
+
+/// Looks up an idempotency key that is still valid.
+pub(super) fn known_request(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    idempotency: &Idempotency,
+) -> Result<Option<Started>, StorageError> {
+    let values = values![account, plain(&idempotency.key), idempotency.valid_since];
+    let rows = statements.rows(REQUEST, values)?;
+    let Some(row) = rows.first() else { return Ok(None) };
+    let is_same = row.get::<[u8; 32]>(1)? == idempotency.body_hash;
+    Ok(Some(if is_same { Started::Repeated(row.get(0)?) } else { Started::Mismatch }))
+}
+
+/// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
+/// key, the second waits in this statement for the end of the first.
+fn note_request(
+    statements: &mut dyn Statements,
+    run: &NewRun,
+    idempotency: &Idempotency,
+) -> Result<Option<Started>, StorageError> {
+    let key = plain(&idempotency.key);
+    statements.execute(FORGET_REQUEST, values![run.account, &*key, idempotency.valid_since])?;
+    for _ in 0..REQUEST_TRIES {
+        let values = values![run.account, &*key, &idempotency.body_hash, run.id, run.created_at];
+        if statements.execute(NOTE_REQUEST, values)? == 1 {
+            return Ok(None);
+        }
+        // If there is no row, its run was deleted between the two statements, and the key is free.
+        if let Some(known) = known_request(statements, run.account, idempotency)? {
+            return Ok(Some(known));
+        }
+    }
+    Err(StorageError::unavailable("an idempotency key is stored and deleted again and again"))
+}
+
+/// Returns whether one more run of the account may wait for a driver. An account without a waiting run is never
+/// refused because of the runs of others.
+fn may_wait(statements: &mut dyn Statements, run: &NewRun) -> Result<bool, StorageError> {
+    let rows = statements.rows(WAITING, values![run.simulated, run.account])?;
+    let Some(row) = rows.first() else { return Ok(true) };
+    let (all, own): (u64, u64) = (number(row.get(0)?)?, number(row.get(1)?)?);
+    Ok(own == 0 || all < run.max_waiting as u64)
+}
+
+fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {
+    let progress = Progress { modules_total: number(bigint(run.modules.len())?)?, ..Progress::default() };
+    let values = values![
+        run.id,
+        run.account,
+        run.search_type.as_str(),
+        run.premium,
+        run.simulated,
+        bigint(charge.credits)?,
+        run.created_at,
+        run.owner.map(|owner| owner.0),
+        millis(run.holds),
+        plain(&run.query),
+        encode(&progress)?,
+        encode(&Coverage::default())?,
+        encode(&run.modules)?,
+        run.owner.is_some(),
+        encode(&run.options)?,
+    ];
+    statements.execute(INSERT, values).map(drop)
+}
+
+/// Returns the audit entry for a run that was charged and started. It never contains the query.
+fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
+    AuditEvent::of_object(Action::RunStarted, run.account, run.id)
+        .with("type", run.search_type.as_str())
+        .with("credits", charge.credits)
+}

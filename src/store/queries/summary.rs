@@ -1,0 +1,47 @@
+//! Rows of `runs` without their long documents.
+
+use crate::base::storage::StorageError;
+use crate::modules::query::SearchType;
+use crate::runs::run::{RunSummary, Status};
+use crate::store::document::decode;
+use crate::store::number::number;
+use crate::store::value::Row;
+
+/// The columns that [`read_summary`] reads.
+macro_rules! run_columns {
+    () => {
+        "id, account, status, search_type, query, premium, total_results, progress, coverage, \
+         credits_charged, created_at, completed_at, error, simulated, revision, \
+         owner IS NULL AND turn IS NOT NULL AND status = 'running', options"
+    };
+}
+pub(super) use run_columns;
+
+/// The number of columns in [`run_columns`].
+pub(super) const RUN_COLUMNS: usize = 17;
+
+/// Reads a row whose first columns are [`run_columns`].
+pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
+    Ok(RunSummary {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        status: Status::from_name(row.text(2)?)
+            .ok_or_else(|| StorageError::broken("a run has an unknown status"))?,
+        search_type: SearchType::from_name(row.text(3)?)
+            .ok_or_else(|| StorageError::broken("a run has an unknown search type"))?,
+        query: row.get(4)?,
+        premium: row.get(5)?,
+        simulated: row.get(13)?,
+        total_results: number(row.get(6)?)?,
+        revision: number(row.get(14)?)?,
+        waits: row.get(15)?,
+        options: decode(row.text(16)?)?,
+        queue_position: None,
+        progress: decode(row.text(7)?)?,
+        coverage: decode(row.text(8)?)?,
+        credits_charged: number(row.get(9)?)?,
+        created_at: row.get(10)?,
+        completed_at: row.get(11)?,
+        error: row.optional_text(12)?.map(decode).transpose()?,
+    })
+}

@@ -1,0 +1,111 @@
+//! Taking over runs without a driver.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::credits::refund;
+use super::fragments::{encode_ids, ids};
+use super::queue::{in_turn, waits};
+use super::results::{RESULTS, read_result};
+use super::summary::{RUN_COLUMNS, read_summary, run_columns};
+use crate::account::account::BEING_DELETED;
+use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
+use crate::runs::journal::{Claim, Resumable};
+use crate::store::backend::Statements;
+use crate::store::document::{decode, decode_reports, encode, unreadable};
+use crate::store::number::{limit, millis, number};
+use crate::store::value::{Row, values};
+
+/// Selects runs without a driver. A run that another instance is taking at the same time is skipped. A run whose
+/// account is being deleted is deleted with it.
+const DUE: &str = concat!(
+    "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR ?3 AND lease_until <= now()) \
+     AND simulated = ?1 AND id NOT IN ",
+    ids!("?4"),
+    " AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) ",
+    in_turn!(),
+    " LIMIT ?5 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
+);
+/// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
+/// version stores no start.
+const TAKE: &str = concat!(
+    "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, \
+     epoch = epoch + CASE WHEN ",
+    waits!(),
+    " THEN 0 ELSE 1 END, \
+     started_at = coalesce(started_at, CASE WHEN owner IS NULL THEN now() ELSE created_at END) \
+     WHERE id IN ",
+    ids!("?1"),
+    " RETURNING ",
+    run_columns!(),
+    ", planned, reports, epoch, started_at, now()"
+);
+const END_UNREADABLE: &str = "UPDATE runs SET status = 'failed', error = ?2, \
+     completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
+     WHERE id = ?1 RETURNING completed_at";
+
+/// Takes over the runs that `claim` selects, in their order. Ends runs that cannot be read as failed.
+pub(super) fn take_over(
+    statements: &mut dyn Statements,
+    claim: &Claim<'_>,
+) -> Result<Vec<Resumable>, StorageError> {
+    let except = encode_ids(claim.except.iter().map(|run| run.0))?;
+    let values = values![claim.simulated, BEING_DELETED, claim.expired, except, limit(claim.limit)];
+    let due = statements.rows(DUE, values)?;
+    let due = due.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
+    if due.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = encode_ids(due.iter().map(|run| run.0))?;
+    let rows = statements.rows(TAKE, values![ids, claim.owner.0, millis(claim.holds)])?;
+    let rows = rows.into_iter().map(|row| Ok((row.get(0)?, row)));
+    let rows = rows.collect::<Result<HashMap<RunId, Row>, StorageError>>()?;
+    let mut taken = Vec::new();
+    for run in due {
+        let Some(row) = rows.get(&run) else { continue };
+        match resumable(statements, run, row, claim) {
+            Ok(run) => taken.push(run),
+            Err(error) if error.is_unavailable() => return Err(error),
+            Err(error) => end_unreadable(statements, run, &error)?,
+        }
+    }
+    Ok(taken)
+}
+
+/// Reads a row of [`TAKE`], and the results of its run.
+fn resumable(
+    statements: &mut dyn Statements,
+    run: RunId,
+    row: &Row,
+    claim: &Claim<'_>,
+) -> Result<Resumable, StorageError> {
+    let results = statements.rows(RESULTS, values![run, 0i64, i64::MAX])?;
+    let lease = claim.owner.lease(number(row.get(RUN_COLUMNS + 2)?)?);
+    let (started_at, now): (Timestamp, Timestamp) = (row.get(RUN_COLUMNS + 3)?, row.get(RUN_COLUMNS + 4)?);
+    let ran_for = match lease.epoch {
+        0 => Duration::ZERO,
+        _ => now.duration_since(started_at).try_into().unwrap_or_default(),
+    };
+    Ok(Resumable {
+        lease,
+        ran_for,
+        summary: read_summary(row)?,
+        modules: decode(row.text(RUN_COLUMNS)?)?,
+        done: decode_reports(row.text(RUN_COLUMNS + 1)?)?,
+        results: results.iter().map(read_result).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Ends a run as failed that cannot be read and therefore never be resumed, so that it does not block others.
+fn end_unreadable(
+    statements: &mut dyn Statements,
+    run: RunId,
+    error: &StorageError,
+) -> Result<(), StorageError> {
+    log::error!("run {run} cannot be resumed and is ended as failed: {error}");
+    let rows = statements.rows(END_UNREADABLE, values![run, encode(&unreadable())?])?;
+    rows.first().map_or(Ok(()), |row| refund(statements, run, row.get(0)?))
+}

@@ -1,0 +1,219 @@
+//! Parameters of statements and columns of rows, in types that both databases share.
+//!
+//! | here | SQLite | PostgreSQL |
+//! |---|---|---|
+//! | number | INTEGER | bigint, double precision |
+//! | text | TEXT | text, json |
+//! | bytes | BLOB | bytea |
+//! | id | BLOB | uuid |
+//! | moment | INTEGER, milliseconds since 1970 | timestamptz, whole milliseconds |
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use crate::base::ids::{AccountId, KeyId, RunId, SessionId};
+use crate::base::storage::StorageError;
+
+/// A parameter of a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value<'a> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(Cow<'a, str>),
+    Bytes(&'a [u8]),
+    Id(Uuid),
+    Moment(Timestamp),
+}
+
+/// The value of a column.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Id(Uuid),
+    Moment(Timestamp),
+}
+
+/// A row that a statement has returned.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row(pub(super) Vec<Cell>);
+
+/// The parameters of a statement, in the order `?1`, `?2`, ….
+macro_rules! values {
+    ($($value:expr),* $(,)?) => {
+        &[$($crate::store::value::Value::from($value)),*]
+    };
+}
+pub(super) use values;
+
+impl Row {
+    /// Reads a column, counted from 0.
+    ///
+    /// # Errors
+    /// Returns an error if the column does not exist or has another type.
+    pub(super) fn get<T: FromCell>(&self, column: usize) -> Result<T, StorageError> {
+        let cell = self.0.get(column).ok_or_else(|| wrong(column, "does not exist"))?;
+        T::from_cell(cell).ok_or_else(|| wrong(column, "holds another type"))
+    }
+
+    /// Reads a column of text, counted from 0.
+    ///
+    /// # Errors
+    /// Returns an error if the column does not exist, is NULL or has another type.
+    pub(super) fn text(&self, column: usize) -> Result<&str, StorageError> {
+        self.optional_text(column)?.ok_or_else(|| wrong(column, "is NULL"))
+    }
+
+    /// Reads a column of text that may be NULL, counted from 0.
+    ///
+    /// # Errors
+    /// Returns an error if the column does not exist or has another type.
+    pub(super) fn optional_text(&self, column: usize) -> Result<Option<&str>, StorageError> {
+        match self.0.get(column) {
+            Some(Cell::Text(text)) => Ok(Some(text)),
+            Some(Cell::Null) => Ok(None),
+            Some(_) => Err(wrong(column, "holds another type")),
+            None => Err(wrong(column, "does not exist")),
+        }
+    }
+}
+
+/// Creates the error for a column. It shows nothing of the column's value, which may be a query or a result.
+fn wrong(column: usize, why: &str) -> StorageError {
+    StorageError::broken(format!("column {column} of a row {why}"))
+}
+
+/// A type as which a column can be read.
+pub(super) trait FromCell: Sized {
+    /// Converts a value. Returns `None` if it has another type.
+    fn from_cell(cell: &Cell) -> Option<Self>;
+}
+
+impl<T: FromCell> FromCell for Option<T> {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        if *cell == Cell::Null { Some(None) } else { T::from_cell(cell).map(Some) }
+    }
+}
+
+impl FromCell for bool {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        match cell {
+            Cell::Bool(value) => Some(*value),
+            Cell::Int(value) => Some(*value != 0),
+            _ => None,
+        }
+    }
+}
+
+impl FromCell for i64 {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Int(value) = cell { Some(*value) } else { None }
+    }
+}
+
+impl FromCell for f64 {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        match cell {
+            Cell::Float(value) => Some(*value),
+            // SQLite returns some whole numbers of a REAL column as integers.
+            Cell::Int(value) => Some(*value as f64),
+            _ => None,
+        }
+    }
+}
+
+impl FromCell for String {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Text(value) = cell { Some(value.clone()) } else { None }
+    }
+}
+
+impl<const N: usize> FromCell for [u8; N] {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Bytes(value) = cell { value.as_slice().try_into().ok() } else { None }
+    }
+}
+
+impl FromCell for Uuid {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        match cell {
+            Cell::Id(value) => Some(*value),
+            Cell::Bytes(value) => Self::from_slice(value).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl FromCell for Timestamp {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        match cell {
+            Cell::Moment(value) => Some(*value),
+            Cell::Int(millis) => Self::from_millisecond(*millis).ok(),
+            _ => None,
+        }
+    }
+}
+
+impl<'a, T: Into<Self>> From<Option<T>> for Value<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+macro_rules! from {
+    ($($kind:ty => $variant:expr;)*) => {
+        $(impl<'a> From<$kind> for Value<'a> {
+            fn from(value: $kind) -> Self {
+                $variant(value)
+            }
+        })*
+    };
+}
+
+from! {
+    bool => Value::Bool;
+    i64 => Value::Int;
+    u32 => |value| Value::Int(i64::from(value));
+    f64 => Value::Float;
+    String => |value| Value::Text(Cow::Owned(value));
+    Cow<'a, str> => Value::Text;
+    Uuid => Value::Id;
+    Timestamp => Value::Moment;
+    &'a str => |value| Value::Text(Cow::Borrowed(value));
+    &'a String => |value: &'a String| Value::Text(Cow::Borrowed(value));
+    &'a [u8] => Value::Bytes;
+}
+
+impl<'a, const N: usize> From<&'a [u8; N]> for Value<'a> {
+    fn from(value: &'a [u8; N]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+macro_rules! ids {
+    ($($kind:ident),*) => {
+        $(
+            impl From<$kind> for Value<'_> {
+                fn from(value: $kind) -> Self {
+                    Self::Id(value.0)
+                }
+            }
+
+            impl FromCell for $kind {
+                fn from_cell(cell: &Cell) -> Option<Self> {
+                    Uuid::from_cell(cell).map(Self)
+                }
+            }
+        )*
+    };
+}
+
+ids!(AccountId, KeyId, RunId, SessionId);

@@ -1,0 +1,63 @@
+//! What was learnt from searches: the hosts that are down, and the deadlines of modules. Both can be reset.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::paging::shown;
+use crate::http::Reply;
+use crate::runs::health::circuit::Opening;
+use crate::web::error::WebError;
+use crate::web::notice::Notice;
+use crate::web::service::Web;
+use crate::web::show::Moment;
+use crate::web::visit::Visit;
+
+/// The maximum number of rows.
+const ROWS: usize = 100;
+
+/// A host that searches do not ask.
+pub(super) struct DownHost {
+    pub(super) host: String,
+    /// How its last checks ended.
+    pub(super) outcome: &'static str,
+    pub(super) since: Moment,
+    /// The time of the next try, or `None` if the next search tries the host.
+    pub(super) next_try: Option<Moment>,
+}
+
+/// Returns the rows of the open circuits at `now`, and a text such as `1–100 of 640 hosts`.
+pub(super) fn down_hosts(open: Vec<(String, Opening)>, now: Timestamp) -> (Vec<DownHost>, String) {
+    let all = open.len();
+    let row = |(host, opening): (String, Opening)| DownHost {
+        host,
+        outcome: opening.outcome.title(),
+        since: Moment(opening.since),
+        next_try: (opening.next_try > now).then_some(Moment(opening.next_try)),
+    };
+    let rows: Vec<DownHost> = open.into_iter().take(ROWS).map(row).collect();
+    let shown = shown(0, rows.len(), all, "host", "hosts");
+    (rows, shown)
+}
+
+/// Handles `POST /app/operator/circuits/reset`: searches ask all hosts again.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, |web, visit| {
+        web.parts.runs.maintenance.reset_circuits(&visit.origin()?)?;
+        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::CircuitsReset)))
+    }))
+}
+
+/// Handles `POST /app/operator/deadlines/reset`: forgets the learnt deadlines of all modules.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(in crate::web) fn reset_deadlines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, |web, visit| {
+        web.parts.runs.maintenance.reset_deadlines(&visit.origin()?)?;
+        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::DeadlinesReset)))
+    }))
+}

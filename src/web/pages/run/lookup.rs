@@ -1,0 +1,21 @@
+//! Finds the run of an address.
+
+use crate::base::ids::RunId;
+use crate::runs::service::Found;
+use crate::web::error::WebError;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+/// Returns the run of the address.
+///
+/// # Errors
+/// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
+/// Returns 503 if the store is unavailable.
+pub(super) fn find(web: &Web, visit: &Visit) -> Result<Found, WebError> {
+    let (id, account) = (run_id(visit)?, visit.caller()?.account.id);
+    web.parts.runs.reader.find(id, account)?.ok_or_else(WebError::no_such_page)
+}
+
+pub(super) fn run_id(visit: &Visit) -> Result<RunId, WebError> {
+    visit.segment().and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+}

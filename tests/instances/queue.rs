@@ -1,0 +1,122 @@
+//! The queue is shared by all instances: accounts take turns, and any free instance drives the next run.
+
+use super::*;
+
+/// Starts a search with one module, by which the site distinguishes it.
+fn start(server: &Server, key: &str, module: &str) -> Value {
+    let body = json!({"type": "username", "query": "alice", "modules": [module]});
+    let answer = server.request("POST", "/v1/searches").key(key).json(&body).send();
+    assert_eq!(answer.status, 200);
+    answer.json()
+}
+
+#[test]
+fn accounts_take_turns_over_all_instances() {
+    let cluster = Cluster::start(2, 30, &["--max-runs=1"]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let keys = [(); 5].map(|()| one.new_key("unlimited"));
+    // Both drivers are busy.
+    for (server, agent, module) in [(one, "one", "m0"), (two, "two", "m1")] {
+        start(server, &keys[0], module);
+        cluster.site.wait_for(agent, module);
+    }
+    // Four accounts queue five searches each, at all instances. Then a fifth account queues one.
+    let mut queued = Vec::new();
+    for number in 0..20 {
+        let (server, account) = (&cluster.servers[number % 2], number / 5);
+        queued.push(start(server, &keys[account], &format!("m{}", number + 2)));
+    }
+    let last = start(two, &keys[4], "m22");
+    assert_eq!(last["queue_position"], 5, "behind one search of each other account");
+    let path = format!("/v1/searches/{}", last["run_id"].as_str().unwrap());
+    let run = one.request("GET", &path).key(&keys[4]).send().json();
+    assert_eq!((&run["status"], &run["queue_position"]), (&json!("running"), &json!(5)));
+    let list = two.request("GET", "/v1/searches").key(&keys[4]).send().json();
+    assert_eq!(list["searches"][0]["queue_position"], 5);
+
+    cluster.site.open_all();
+    eventually("all have ended", || {
+        cluster.database.number("SELECT count(*) FROM runs WHERE status = 'completed'") == 23
+    });
+    // The runs start in the order of the queue; with two drivers, at most one is early.
+    let order = cluster
+        .text("SELECT string_agg(split_part(reports->0->>0, 'm', 2), ' ' ORDER BY started_at) FROM runs");
+    let order: Vec<usize> = order.split(' ').map(|module| module.parse().unwrap()).collect();
+    let place = order.iter().position(|module| *module == 22).unwrap();
+    assert!((5..=7).contains(&place), "the fifth account's search started as number {place}: {order:?}");
+    for round in 0..5 {
+        for account in 0..4 {
+            let module = 2 + account * 5 + round;
+            let place = order.iter().position(|known| *known == module).unwrap() - 2;
+            let turn = round * 4 + account + usize::from(round > 0);
+            assert!(place.abs_diff(turn) <= 2, "{module}: {place}, not {turn}: {order:?}");
+        }
+    }
+    let run = one.request("GET", &path).key(&keys[4]).send().json();
+    assert_eq!((&run["status"], &run["queue_position"]), (&json!("completed"), &Value::Null));
+}
+
+#[test]
+fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one_at_once() {
+    let cluster = Cluster::start(2, 3, &["--max-runs=1"]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    start(one, &one.key, "m0");
+    cluster.site.wait_for("one", "m0");
+    let run = start(one, &one.key, "m1")["run_id"].as_str().unwrap().to_owned();
+    // A reader at the busy instance gets what the other one finds.
+    let reader = stream(one, &run);
+    cluster.site.wait_for("two", "m1");
+    cluster.site.open_all();
+    let events = reader.all();
+    assert_eq!(events.last().unwrap().event, "done");
+    assert_eq!(results(&events).len(), 1);
+    assert_eq!(two.finished(&run)["status"], "completed");
+}
+
+#[test]
+fn the_searches_of_a_crashed_busy_instance_are_driven_by_the_other() {
+    let mut cluster = Cluster::start(2, 4, &["--max-runs=1", "--lease=5s"]);
+    for (server, agent, module) in [(0, "one", "m0"), (1, "two", "m1")] {
+        start(&cluster.servers[server], &cluster.servers[server].key, module);
+        cluster.site.wait_for(agent, module);
+    }
+    let queued = start(&cluster.servers[0], &cluster.servers[0].key, "m2");
+    assert_eq!(queued["queue_position"], 1);
+    cluster.servers[0].kill();
+    cluster.site.open_all();
+    eventually("all have ended", || {
+        cluster.database.number("SELECT count(*) FROM runs WHERE status = 'completed'") == 3
+    });
+    assert_eq!(
+        cluster.database.number("SELECT count(*) FROM charges"),
+        3,
+        "nothing was charged twice or refunded"
+    );
+}
+
+#[test]
+fn an_open_stream_ends_at_every_instance_when_its_key_is_revoked() {
+    let cluster = Cluster::start(2, 1, &[]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    let email = "somebody@example.com";
+    one.cli(&["account", "create", "--email", email, "--plan", "pro"]);
+    let [key, other] = [(); 2].map(|()| one.cli(&["key", "create", "--account", email]).trim().to_owned());
+    let run = start(one, &key, "m0")["run_id"].as_str().unwrap().to_owned();
+    cluster.site.wait_for("one", "m0");
+    let open = |server: &Server, key: &str| {
+        server.request("GET", &format!("/v1/searches/{run}/stream")).key(key).stream()
+    };
+    let (revoked, kept) = ([open(one, &key), open(two, &key)], open(two, &other));
+    let listed = one.cli(&["key", "list", "--account", email, "--format", "json"]);
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let last_four = &key[key.len() - 4..];
+    let record = listed.as_array().unwrap().iter().find(|known| known["last_four"] == last_four).unwrap();
+    one.cli(&["key", "revoke", record["id"].as_str().unwrap()]);
+    for stream in revoked {
+        let last = stream.all().pop().unwrap();
+        assert_eq!((last.event.as_str(), &last.data["error"]), ("error", &json!("invalid_api_key")));
+        assert_eq!((&last.data["status"], last.data.get("retry_after")), (&json!("running"), None));
+    }
+    cluster.site.open_all();
+    assert_eq!(kept.all().pop().unwrap().event, "done", "the other key's stream goes on");
+}

@@ -1,0 +1,278 @@
+//! The structure of the project: imports between layers, circles of files, sizes of files, the top level.
+//!
+//! Imports are all paths in code: `use` lists, inline paths and macros, also in tests inside `src`. Visibilities and
+//! comments do not count, so documentation may refer to higher layers.
+
+mod imports;
+mod source;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use imports::{Crate, imports, module_path};
+
+/// Every layer with the layers that it may import. A folder of `src` that is not listed fails the test.
+const LAYERS: [(&str, &[&str]); 17] = [
+    ("base", &[]),
+    ("manual", &[]),
+    ("modules", &["base"]),
+    ("account", &["base"]),
+    ("http", &["base"]),
+    ("runs", &["base", "modules", "account"]),
+    ("store", &["base", "modules", "account", "runs"]),
+    ("net", &["base", "modules", "account", "runs"]),
+    ("report", &["base", "modules", "account", "runs"]),
+    ("api", &["base", "manual", "modules", "account", "runs", "http", "report"]),
+    ("web", &["base", "modules", "account", "runs", "http", "report"]),
+    ("admin", &["base", "modules", "account", "runs", "store", "http", "api"]),
+    ("config", &["base", "account", "http"]),
+    ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
+    (
+        "app",
+        &[
+            "base", "modules", "account", "http", "runs", "store", "net", "report", "api", "web", "admin",
+            "config", "sandbox",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "base", "manual", "modules", "account", "http", "runs", "store", "net", "report", "api", "web",
+            "config", "sandbox", "app",
+        ],
+    ),
+    // `lib.rs` and the binary are above all layers.
+    ("main", &["app", "cli", "config", "base"]),
+];
+
+/// The files and folders of the top level, besides dotfiles. Building and serving create `target` and `data`.
+const TOP_LEVEL: [&str; 10] =
+    ["Cargo.toml", "Cargo.lock", "src", "sql", "tests", "scripts", "README.md", "LICENSE", "target", "data"];
+
+const MOST_LINES: usize = 450;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns all files below `folder`, as (path from the project's root, absolute path).
+fn files_below(folder: &str) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.push((path.strip_prefix(root()).unwrap().display().to_string(), path));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_rust(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "rs")
+}
+
+/// Returns the forbidden imports of one file.
+fn violations(file: &str, source: &str) -> Vec<String> {
+    let layers: BTreeMap<_, _> = LAYERS.into_iter().collect();
+    let path = module_path(file);
+    // `lib.rs` only declares the layers.
+    let layer = path.first().map_or("main", String::as_str);
+    let Some(allowed) = layers.get(layer) else {
+        return vec![format!(
+            "{file}: `{layer}` is not a known layer: add it to LAYERS in tests/layers/mod.rs"
+        )];
+    };
+    let mut found = Vec::new();
+    let imports = imports(file, source, &BTreeSet::new(), true);
+    let targets: BTreeSet<_> =
+        imports.into_iter().map(|import| (import.line, import.path[0].clone())).collect();
+    for (line, target) in targets {
+        if target == layer || allowed.contains(&target.as_str()) {
+            continue;
+        }
+        found.push(if layers.contains_key(target.as_str()) {
+            format!("{file}:{line}: `{layer}` may not import `{target}` (allowed: {allowed:?})")
+        } else {
+            format!("{file}:{line}: `crate::{target}` is not a known layer")
+        });
+    }
+    found
+}
+
+#[test]
+fn imports_go_downwards_only() {
+    let mut found = Vec::new();
+    for (file, path) in files_below("src").into_iter().filter(|(file, _)| is_rust(file)) {
+        found.extend(violations(&file, &fs::read_to_string(path).unwrap()));
+    }
+    assert!(found.is_empty(), "{} imports break the order of layers:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn files_do_not_import_each_other_in_circles() {
+    let files = files_below("src").into_iter().filter(|(file, _)| is_rust(file));
+    let files: Vec<_> = files.map(|(file, path)| (file, fs::read_to_string(path).unwrap())).collect();
+    let circles = Crate::read(&files).circles();
+    assert!(circles.is_empty(), "files that import each other in circles:\n{circles:#?}");
+}
+
+#[test]
+fn the_checker_sees_every_circle() {
+    let file = |name: &str, source: &str| (format!("src/{name}.rs"), source.to_owned());
+    let through_a_reexport = [
+        file("a/mod", "pub mod b; mod c; pub use c::C; pub use self::b::{B as D};"),
+        file("a/b", "use super::C; struct B;"),
+        file("a/c", "use crate::a::D; struct C;"),
+    ];
+    let a_child_and_its_parent = [file("a/mod", "mod b; fn f() { b::g() }"), file("a/b", "use super::f;")];
+    let in_code = [
+        file("a/mod", "mod b; mod c;"),
+        file("a/b", "fn f() -> Vec<super::c::C> { }"),
+        file("a/c", "struct C(crate::a::b::B);"),
+    ];
+    let inside_an_inline_module = [
+        file("a/mod", "mod b; mod c;"),
+        file("a/b", "mod x { use super::super::c::C; }"),
+        file("a/c", "use super::b::x;"),
+    ];
+    for files in [&through_a_reexport[..], &a_child_and_its_parent, &in_code, &inside_an_inline_module] {
+        assert_eq!(Crate::read(files).circles().len(), 1, "{files:?}");
+    }
+    let only_in_tests = [
+        file("a/mod", "mod b; mod c; pub use b::B; #[cfg(test)] mod tests;"),
+        file("a/b", "use super::c::C; #[cfg(test)] mod tests { use super::super::B; }"),
+        file("a/c", "#[cfg(test)]\nmod tests { use crate::a::b::B; }"),
+        file("a/tests", "use super::b::B;"),
+    ];
+    let only_in_a_visibility = [
+        file("a/mod", "mod b; pub use b::B;"),
+        file("a/b", "pub(in crate::a) struct B; pub(in super::a) fn f() {}"),
+    ];
+    for files in [&only_in_tests[..], &only_in_a_visibility] {
+        assert_eq!(Crate::read(files).circles(), BTreeSet::new(), "{files:?}");
+    }
+}
+
+#[test]
+fn a_layer_imports_only_layers_above_it_in_the_table() {
+    for (index, (layer, allowed)) in LAYERS.iter().enumerate() {
+        for target in *allowed {
+            assert!(LAYERS[..index].iter().any(|(below, _)| below == target), "{layer} → {target}");
+        }
+    }
+}
+
+#[test]
+fn files_stay_small() {
+    let mut found = Vec::new();
+    for folder in ["src", "tests"] {
+        for (file, path) in files_below(folder).into_iter().filter(|(file, _)| is_rust(file)) {
+            let lines = fs::read_to_string(path).unwrap().lines().count();
+            if lines > MOST_LINES {
+                found.push(format!("{file}: {lines} lines, at most {MOST_LINES}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn the_top_level_holds_nothing_else() {
+    let mut found: Vec<String> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with('.') && !TOP_LEVEL.contains(&name.as_str()))
+        .collect();
+    found.sort();
+    assert!(found.is_empty(), "not allowed at the top level: {found:?}");
+}
+
+#[test]
+fn the_documentation_of_the_crate_names_every_layer() {
+    let documentation = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let entries = fs::read_dir(root().join("src")).unwrap();
+    for name in entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+        let layer = name.trim_end_matches(".rs");
+        if !["lib", "main"].contains(&layer) {
+            assert!(
+                documentation.contains(&format!("[`{layer}`]")),
+                "the table in src/lib.rs leaves out `{layer}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_checker_sees_every_forbidden_import() {
+    for (file, source, want) in [
+        ("src/base/a.rs", "use crate::runs::run;", "`base` may not import `runs`"),
+        (
+            "src/account/a.rs",
+            "use crate::{base::ids, modules::{query, x}};",
+            "`account` may not import `modules`",
+        ),
+        (
+            "src/modules/a.rs",
+            "use crate::{\n    base::{a, b},\n    account,\n};",
+            "`modules` may not import `account`",
+        ),
+        ("src/api/a.rs", "fn f() -> crate::store::Error { todo() }", "`api` may not import `store`"),
+        ("src/api/a.rs", "fn f(x: Vec<crate::net::A>) {}", "`api` may not import `net`"),
+        ("src/http/mod.rs", "use super::api::x;", "`http` may not import `api`"),
+        ("src/store/sqlite/a.rs", "use super::super::super::net::x;", "`store` may not import `net`"),
+        ("src/store/a.rs", "use self::super::super::http;", "`store` may not import `http`"),
+        (
+            "src/net/a.rs",
+            "mod tests { use super::super::super::sandbox::x; }",
+            "`net` may not import `sandbox`",
+        ),
+        ("src/runs/a.rs", "macro_rules! m { () => { $crate::api::x() } }", "`runs` may not import `api`"),
+        ("src/runs/a.rs", "pub(crate) use crate :: /* c */ store :: x;", "`runs` may not import `store`"),
+        ("src/config/a.rs", "use crate::app::x;", "`config` may not import `app`"),
+        ("src/runs/a.rs", "use crate::*;", "`crate::*` is not a known layer"),
+        ("src/runs/a.rs", "use crate::{self as c};", "`crate::self` is not a known layer"),
+        ("src/runs/a.rs", "use crate::nowhere::x;", "`crate::nowhere` is not a known layer"),
+        ("src/runs.rs", "use super::cli;", "`runs` may not import `cli`"),
+        ("src/attic/a.rs", "", "`attic` is not a known layer"),
+    ] {
+        let found = violations(file, source);
+        assert!(found.len() == 1 && found[0].contains(want), "{file}: {source}\n{found:?}");
+    }
+}
+
+#[test]
+fn the_checker_accepts_allowed_imports() {
+    for (file, source) in [
+        (
+            "src/runs/a.rs",
+            "use crate::{account::key::{self, ApiKey}, base::{ids, clock}, modules::*, runs::run};",
+        ),
+        ("src/base/a.rs", "//! [`crate::runs::x`]\n/* crate::api /* nested crate::net::x */ */ fn f() {}"),
+        (
+            "src/base/a.rs",
+            r##"const A: &str = "use crate::api::x; \" crate::net::y"; const B: &str = r#"crate::net::"z"#;"##,
+        ),
+        (
+            "src/base/a.rs",
+            "fn f<'a>(x: &'a str) -> char { '\"' }\nconst C: char = '\\''; pub(crate) fn g() {}",
+        ),
+        (
+            "src/store/sqlite/a.rs",
+            "use super::super::error; mod tests { use super::super::super::error::x; }",
+        ),
+        ("src/store/a.rs", "mod tests { use super::super::error; } use super::sqlite::net::x;"),
+        ("src/main.rs", "use sightline::cli; fn main() {}"),
+        ("src/lib.rs", "pub mod api;"),
+    ] {
+        let found = violations(file, source);
+        assert!(found.is_empty(), "{file}: {source}\n{found:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The manual on a server and on the command line.
+
+use std::process::Command;
+
+use sightline::manual::TOPICS;
+
+use crate::support::server::{Answer, BINARY, Server, Setup};
+
+fn fetch(server: &Server, path: &str) -> Answer {
+    let answer = server.request("GET", path).send();
+    assert_eq!(answer.status, 200, "{path}");
+    answer
+}
+
+fn text(answer: &Answer) -> &str {
+    std::str::from_utf8(&answer.body).unwrap()
+}
+
+/// Returns the addresses of all pages, of the list of pages and of a search.
+fn pages() -> Vec<String> {
+    let topics = TOPICS.iter().map(|topic| format!("/manual/{}", topic.name));
+    ["/manual".to_owned(), "/manual?q=rate+limit".to_owned()].into_iter().chain(topics).collect()
+}
+
+#[test]
+fn pages_need_no_key_and_no_script_and_load_nothing_from_elsewhere() {
+    let server = Setup::new().flag("--rate-limit-read=1").start();
+    for path in pages() {
+        let page = fetch(&server, &path);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(
+            (page.header("cache-control"), page.header("ratelimit")),
+            (Some("no-cache"), None),
+            "{path}"
+        );
+        assert_eq!(
+            page.header("content-security-policy"),
+            Some(
+                "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'; style-src 'self'; \
+                 img-src 'self'"
+            )
+        );
+        for part in ["<script", "<style", " style=", " onload=", "{{root}}", "{{content}}", ".css}}"] {
+            assert!(!text(&page).contains(part), "{part} in {path}");
+        }
+        for name in [" src=\"", "<link rel=\"stylesheet\" href=\""] {
+            for file in text(&page).split(name).skip(1).map(|rest| rest.split('"').next().unwrap()) {
+                let from_root = file.trim_start_matches("../");
+                assert!(!file.contains(':') && from_root.starts_with("docs/assets/"), "{file} in {path}");
+                fetch(&server, &format!("/{from_root}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_and_sources_are_validated_by_their_etag() {
+    let server = Setup::new().start();
+    for path in pages().into_iter().chain(["/manual/api.md".to_owned(), "/llms.txt".to_owned()]) {
+        let page = fetch(&server, &path);
+        let tag = page.header("etag").unwrap();
+        let again = server.request("GET", &path).header("If-None-Match", tag).send();
+        assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
+        let head = server.request("HEAD", &path).send();
+        let length = page.body.len().to_string();
+        assert_eq!((head.status, head.header("content-length")), (200, Some(&*length)), "{path}");
+        server.request("POST", &path).send().is_error(405, "method_not_allowed");
+    }
+}
+
+#[test]
+fn every_page_is_listed_and_its_links_are_served() {
+    let server = Setup::new().start();
+    let list = fetch(&server, "/manual");
+    let index = fetch(&server, "/llms.txt");
+    for topic in TOPICS {
+        assert!(text(&list).contains(&format!("href=\"manual/{}\"", topic.name)), "{}", topic.name);
+        assert!(text(&index).contains(&format!("(manual/{}.md): ", topic.name)), "{}", topic.name);
+        let source = fetch(&server, &format!("/manual/{}.md", topic.name));
+        assert_eq!(source.header("content-type"), Some("text/markdown; charset=utf-8"));
+        assert_eq!(text(&source), topic.markdown);
+        let page = fetch(&server, &format!("/manual/{}", topic.name));
+        assert!(text(&page).contains(&format!(">{}</h1>", topic.title())), "{}", topic.name);
+        for link in text(&page).split("<a href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            let (target, fragment) = link.split_once('#').unwrap_or((link, ""));
+            if target.starts_with("https://") {
+                continue;
+            }
+            let target = match (target, target.strip_prefix("../")) {
+                ("", _) => format!("/manual/{}", topic.name),
+                (_, Some(from_root)) => format!("/{}", from_root.trim_start_matches('.')),
+                _ => format!("/manual/{target}"),
+            };
+            let answer = fetch(&server, &target);
+            let has_heading = fragment.is_empty() || text(&answer).contains(&format!(" id=\"{fragment}\""));
+            assert!(has_heading, "{link} in {}", topic.name);
+        }
+    }
+    for path in ["/manual/nothing", "/manual/nothing.md", "/manual/api/x", "/manual/..%2fmod.rs"] {
+        server.request("GET", path).send().is_error(404, "not_found");
+    }
+    let moved = server.request("GET", "/manual/api/").send();
+    assert_eq!((moved.status, moved.header("location")), (308, Some("../api")));
+}
+
+#[test]
+fn a_search_shows_the_sections_with_its_words() {
+    let server = Setup::new().start();
+    let page = fetch(&server, "/manual?q=Idempotency-Key+repeat");
+    assert!(text(&page).contains("href=\"manual/api#repeat-a-start-safely\""), "{}", text(&page));
+    assert!(text(&page).contains("value=\"Idempotency-Key repeat\""), "{}", text(&page));
+    let none = fetch(&server, "/manual?q=nothingofthiskind");
+    assert!(text(&none).contains("0 sections"), "{}", text(&none));
+    let hostile = fetch(&server, "/manual?q=%22%3E%3Cscript%3Ealert(1)%3C/script%3E%7B%7Bcontent%7D%7D");
+    assert!(!text(&hostile).contains("<script"), "{}", text(&hostile));
+    assert!(text(&hostile).contains("&lt;script&gt;"), "{}", text(&hostile));
+    assert!(text(&fetch(&server, "/manual?q=+")).contains("href=\"manual/api\""));
+    server.request("GET", "/manual?q=a&q=b").send().is_error(400, "invalid_request");
+}
+
+#[test]
+fn the_command_prints_pages_and_names_them() {
+    let manual = |words: &[&str]| {
+        let output = Command::new(BINARY).arg("manual").args(words).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        (output.status.code().unwrap(), out, err)
+    };
+    let (code, list, err) = manual(&[]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(TOPICS.iter().all(|topic| list.contains(topic.name) && list.contains(topic.title())), "{list}");
+    let api = TOPICS.iter().find(|topic| topic.name == "api").unwrap();
+    assert_eq!(manual(&["api"]), (0, api.markdown.to_owned(), String::new()));
+    let (code, out, err) = manual(&["strems"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("'streams'") && TOPICS.iter().all(|topic| err.contains(topic.name)), "{err}");
+}

@@ -1,0 +1,125 @@
+//! The real binary on a machine without enough descriptors or without a network.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::folder::Folder;
+use crate::support::gated_site::GatedSite;
+use crate::support::server::{BINARY, Server, Setup};
+
+const SITES: usize = 20;
+
+/// Starts a server with that hard limit on file descriptors.
+fn limited(setup: Setup, descriptors: u32) -> Setup {
+    let script = format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"");
+    setup.launched_by(&["sh", "-c", &script])
+}
+
+fn search(server: &Server, name: &str) -> Value {
+    server.post(&json!({"type": "username", "query": name, "wait": true})).json()
+}
+
+/// Returns the status and the reason of each module.
+fn modules(server: &Server, run: &Value) -> Vec<(String, Option<String>)> {
+    let path = format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap());
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let answer = server.get(&path).json();
+    let all = answer["modules"].as_array().unwrap_or_else(|| panic!("{answer}")).iter();
+    all.map(|module| (text(&module["status"]).unwrap(), text(&module["reason"]))).collect()
+}
+
+#[test]
+fn a_low_descriptor_limit_reduces_concurrency_but_skips_no_site() {
+    let server = limited(Setup::new(), 256).start();
+    assert!(server.log().contains("the limit on file descriptors is 256: 26 checks run at once"));
+    let run = search(&server, "nobody-at-all-7");
+    let run = server.get(&format!("/v1/searches/{}", run["run_id"].as_str().unwrap())).json();
+    let coverage = &run["coverage"];
+    assert_eq!((&coverage["error"], &coverage["timeout"]), (&json!(0), &json!(0)), "{coverage}");
+}
+
+#[test]
+fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
+    let site = GatedSite::start();
+    let server = Setup::real().flags(&site.flags(SITES, 0)).start();
+    let all_hit = |name: &str| {
+        let run = search(&server, name);
+        assert_eq!(run["status"], "completed", "{run}");
+        assert!(modules(&server, &run).iter().all(|(status, _)| status == "hit"));
+    };
+    all_hit("alice");
+    let process = server.child.id();
+    let checks = || -> i64 {
+        let all = server.get("/v1/modules").json();
+        all["modules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|module| module["health"]["checks"].as_i64().unwrap())
+            .sum()
+    };
+    let before = checks();
+    let limit = |soft: usize| {
+        let limit = format!("--nofile={soft}:");
+        let status = Command::new("prlimit").args(["--pid", &process.to_string(), &limit]).status().unwrap();
+        assert!(status.success());
+    };
+    let open = || fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
+    // Enough for the connection that waits for the search, and for little more.
+    limit(open() + 3);
+    let run = search(&server, "bob");
+    // Idle connections to the site may still hold the descriptors that the next request needs.
+    limit(1024);
+    let ended = modules(&server, &run);
+    let is_skipped = |module: &&(String, Option<String>)| module.1.as_deref() == Some("local_resources");
+    let skipped = ended.iter().filter(is_skipped).count();
+    assert!(skipped > 0, "{ended:?}");
+    assert!(ended.iter().filter(is_skipped).all(|(status, _)| status == "skipped"));
+    assert_eq!(ended.iter().filter(|(status, _)| status == "hit").count(), SITES - skipped, "{ended:?}");
+    let is_charged = run["status"] == "completed";
+    assert_eq!(is_charged, skipped < SITES, "{run}");
+    assert_eq!(checks() - before, (SITES - skipped) as i64, "nothing was learnt of the others");
+    all_hit("carol");
+    assert_eq!(server.log().matches("this machine cannot make all checks").count(), 1);
+}
+
+#[test]
+fn a_missing_network_does_not_count_for_module_health() {
+    let folder = Folder::new();
+    let entry = |id: &str, host: &str| {
+        json!({
+            "id": id, "platform": id, "type": "username", "category": "test", "known": ["bob"],
+            "probes": [{"url": format!("http://{host}/{{query}}")}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        })
+    };
+    let catalog = folder.path("catalog.json");
+    let entries = json!([entry("address", "127.0.0.1"), entry("name", "site.example.com")]);
+    fs::write(&catalog, entries.to_string()).unwrap();
+    let output = Command::new("unshare")
+        .args(["--net", "--user", "--map-root-user", BINARY, "catalog", "check", "--format", "json"])
+        .args(["--no-builtin", "--allow-private-targets", "--catalog", &catalog])
+        .output()
+        .unwrap();
+    let Ok(report) = serde_json::from_slice::<Value>(&output.stdout) else {
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert!(why.contains("unshare"), "{why}");
+        eprintln!("NOT TESTED WITHOUT A NETWORK: {why}");
+        return;
+    };
+    let modules = report["modules"].as_array().unwrap_or_else(|| panic!("{report}"));
+    for (module, reason) in [("address", "no_network"), ("name", "no_resolver")] {
+        let module = modules.iter().find(|known| known["module"] == module).unwrap();
+        assert_eq!(module["verdict"], "error", "{module}");
+        for answer in module["answers"].as_array().unwrap() {
+            assert_eq!(
+                (&answer["outcome"], &answer["reason"]),
+                (&json!("skipped"), &json!(reason)),
+                "{answer}"
+            );
+        }
+    }
+    assert_eq!(output.status.code(), Some(3));
+}

@@ -1,0 +1,83 @@
+//! PostgreSQL is not running when the service starts.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::eventually;
+use crate::support::folder::Folder;
+use crate::support::private_postgres::{End, PrivatePostgres};
+use crate::support::server::BINARY;
+
+fn serve(database: &str, wait: &str, log: &str) -> Child {
+    Command::new(BINARY)
+        .args(["serve", "--listen", "127.0.0.1:0", "--sandbox=perfect", "--database", database])
+        .args(["--database-wait", wait])
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(log).unwrap())
+        .spawn()
+        .unwrap()
+}
+
+fn ended(child: Child) -> Output {
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_start_waits_for_a_late_database_server() {
+    let mut postgres = PrivatePostgres::start();
+    postgres.stop(End::Fast);
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let mut service = serve(&postgres.url("postgres"), "10m", &log);
+    let told = || std::fs::read_to_string(&log).unwrap().matches("retrying for 600 s").count();
+    eventually("it waits", || told() == 1);
+    postgres.start_again();
+    let mut first = String::new();
+    let mut out = std::io::BufReader::new(service.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut out, &mut first).unwrap();
+    assert!(first.starts_with("listening on http://"), "{first}");
+    assert_eq!(told(), 1);
+    service.kill().unwrap();
+    service.wait().unwrap();
+}
+
+#[test]
+fn a_signal_ends_the_wait() {
+    let mut postgres = PrivatePostgres::start();
+    postgres.stop(End::Fast);
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let service = serve(&postgres.url("postgres"), "1h", &log);
+    eventually("it waits", || std::fs::read_to_string(&log).unwrap().contains("retrying for"));
+    let killed = Command::new("kill").args(["-TERM", &service.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    assert_eq!(ended(service).status.code(), Some(0));
+}
+
+#[test]
+fn the_wait_times_out_with_a_reason() {
+    let mut postgres = PrivatePostgres::start();
+    postgres.stop(End::Fast);
+    let folder = Folder::new();
+    let log = folder.path("log");
+    assert_eq!(ended(serve(&postgres.url("postgres"), "1s", &log)).status.code(), Some(3));
+    let error = std::fs::read_to_string(&log).unwrap();
+    assert!(error.contains("cannot open postgres://"), "{error}");
+}
+
+/// Waiting would be of no use.
+#[test]
+fn a_refusal_of_the_database_server_is_reported_at_once() {
+    let postgres = PrivatePostgres::start();
+    let folder = Folder::new();
+    let log = folder.path("log");
+    let nobody = postgres.url("postgres").replace("sightline@", "nobody@");
+    for (database, code) in [(postgres.url("missing"), "3D000"), (nobody, "28000")] {
+        let began = Instant::now();
+        assert_eq!(ended(serve(&database, "10m", &log)).status.code(), Some(3));
+        assert!(began.elapsed() < Duration::from_secs(300));
+        let error = std::fs::read_to_string(&log).unwrap();
+        assert!(error.contains(code) && !error.contains("retrying"), "{error}");
+        assert!(!error.contains("the store is"), "{error}");
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs whose process, store or lease fails.
+
+use sightline::base::secret::Secret;
+use sightline::runs::suppression::{SuppressKey, Suppressed};
+
+use super::*;
+use crate::support::awaited;
+
+impl Bench {
+    /// Creates another process with its own journal and configuration.
+    pub(super) fn another_process_on(&self, journal: Arc<dyn Journal>, config: RunsConfig) -> Arc<Runs> {
+        let file = PathBuf::from(self.folder.path("catalog.json"));
+        let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
+        Runs::new(
+            journal,
+            catalog,
+            checker(&self.web),
+            Arc::new(NoBrowser),
+            Arc::new(SystemClock),
+            config,
+            Box::new(|_| {}),
+        )
+    }
+}
+
+/// Returns a list of suppressed identifiers with this username.
+pub(super) fn suppressed(name: &str) -> Suppressed {
+    let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
+    let query = Query::parse(SearchType::Username, name).unwrap();
+    Suppressed::parse(&key.line(&query), key).unwrap()
+}
+
+#[test]
+fn the_next_process_finishes_a_run_of_a_stopped_one() {
+    let mut catalog = modules("ok", 10);
+    catalog.extend(modules("gate", 5));
+    let first = bench(&catalog, config());
+    let run = first.start("alice");
+    eventually("ten are found", || run.summary().total_results == 10);
+    let before: Vec<ResultRecord> = run.snapshot().1.iter().map(|result| result.record.clone()).collect();
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+
+    // Another process works on the same store.
+    let web = Arc::new(PlayedWeb::default());
+    web.open_gate();
+    let second = first.another_process(&web);
+    second.maintenance.run_due_tasks();
+    let resumed = second.reader.live(run.id()).expect("taken over");
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    let (summary, results, _) = resumed.snapshot();
+    assert_eq!((summary.status, summary.total_results), (Status::Completed, 15));
+    let after: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
+    assert_eq!(after[..10], before, "what was found keeps its ids");
+    assert_eq!((web.asked("ok-000"), web.asked("gate-000")), (0, 1), "only what had not ended is asked");
+}
+
+#[test]
+fn a_run_that_another_instance_took_is_followed_from_the_store() {
+    let mut catalog = modules("ok", 3);
+    catalog.extend(modules("gate", 1));
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let first = bench(&catalog, RunsConfig { limits, ..config() });
+    let run = first.start("alice");
+    eventually("three are found", || run.summary().total_results == 3);
+    let mut follower = first.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
+    let mut frames = Vec::new();
+    while frames.len() < 3 {
+        if let Ok(Step::Frames(more)) = follower.next(Instant::now() + PATIENCE) {
+            frames.extend(more);
+        }
+    }
+    // The lease expires at once: the other process takes the run over and ends it.
+    let other = InstanceId(uuid::Uuid::new_v4());
+    let now = SystemClock.now();
+    let taken = awaited("it is taken over", || {
+        let taken = first.store.take_over(&claim(other, false, 5)).unwrap();
+        if taken.is_empty() { Err("no run is free") } else { Ok(taken) }
+    });
+    assert_eq!(taken[0].results.len(), 3);
+    let checkpoint = run.checkpoint();
+    let ending = Ending { status: Status::Completed, error: None, completed_at: now };
+    assert_eq!(first.store.finish(run.id(), other.lease(1), &checkpoint, &ending).unwrap(), Write::Done);
+    first.web.open_gate();
+    loop {
+        match follower.next(Instant::now() + PATIENCE).unwrap() {
+            Step::Frames(more) => frames.extend(more),
+            Step::End => break,
+            step => panic!("{step:?}"),
+        }
+    }
+    let text: String = frames.iter().map(|frame| String::from_utf8_lossy(frame).into_owned()).collect();
+    assert_eq!(text.matches("event: result").count(), 3, "each result once: {text}");
+    assert_eq!(text.matches("event: done").count(), 1);
+    let stored = first.store.run(run.id(), first.account).unwrap().unwrap();
+    assert_eq!(stored.total_results, 3, "the instance that lost the lease writes nothing more");
+}
+
+#[test]
+fn results_are_shown_after_they_are_stored_and_none_is_lost_during_an_outage() {
+    let mut catalog = modules("gate", 20);
+    catalog.extend(modules("miss", 5));
+    let (bench, journal) = bench_on_a_switch(&catalog, config());
+    let run = bench.start("alice");
+    journal.down.store(true, Ordering::SeqCst);
+    assert!(
+        matches!(bench.runs.starter.start(bench.order("bob")), Err(StartError::Storage(error)) if error.is_unavailable())
+    );
+    bench.web.open_gate();
+    eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
+    assert_eq!(run.summary().total_results, 0, "nobody sees what is not stored");
+    assert_eq!(run.summary().status, Status::Running);
+    journal.down.store(false, Ordering::SeqCst);
+    let summary = bench.finish(&run);
+    assert_eq!((summary.status, summary.total_results), (Status::Completed, 20));
+    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
+    assert_eq!(stored.total_results, 20);
+}
+
+#[test]
+fn an_instance_with_an_expired_lease_continues_its_own_run() {
+    let mut catalog = modules("ok", 3);
+    catalog.extend(modules("gate", 1));
+    // The lease expires as soon as it is taken, so that the run looks abandoned to its own process too.
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let bench = bench(&catalog, RunsConfig { limits, ..config() });
+    let run = bench.start("alice");
+    eventually("three are found", || run.summary().total_results == 3);
+    bench.runs.maintenance.run_due_tasks();
+    assert!(
+        Arc::ptr_eq(&bench.runs.reader.live(run.id()).unwrap(), &run),
+        "the run was started a second time"
+    );
+    bench.web.open_gate();
+    assert_eq!(bench.finish(&run).total_results, 4);
+    assert_eq!(bench.web.asked("ok-000"), 1);
+}
+
+#[test]
+fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
+    let limits = Limits { store_patience: Duration::ZERO, ..config().limits };
+    let (bench, journal) = bench_on_a_switch(&modules("gate", 5), RunsConfig { limits, ..config() });
+    let order = bench.order("alice");
+    let cycle = order.charge.cycle;
+    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+    journal.down.store(true, Ordering::SeqCst);
+    bench.web.open_gate();
+    let summary = bench.finish(&run);
+    assert_eq!(summary.status, Status::Failed);
+    assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
+    assert_eq!(summary.progress.modules_completed, 5);
+    assert!(!run.is_stored());
+    bench.runs.maintenance.run_due_tasks();
+    assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
+    journal.down.store(false, Ordering::SeqCst);
+    eventually("the store has its end", || run.is_stored());
+    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
+    assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
+    assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);
+}
+
+#[test]
+fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() {
+    let first = bench(&[modules("ok", 1), modules("gate", 2)].concat(), config());
+    let run = first.start("alice");
+    eventually("one is found", || run.summary().total_results == 1);
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+    // The next version of the catalogue has only one of the two remaining modules.
+    let file = PathBuf::from(first.folder.path("catalog.json"));
+    let catalog = [modules("ok", 1), modules("gate", 1)].concat();
+    std::fs::write(&file, Value::Array(catalog).to_string()).unwrap();
+    let web = Arc::new(PlayedWeb::default());
+    web.open_gate();
+    let second = first.another_process(&web);
+    second.maintenance.run_due_tasks();
+    let resumed = second.reader.live(run.id()).unwrap();
+    assert!(resumed.wait_for_end(Instant::now() + PATIENCE));
+    let summary = resumed.summary();
+    assert_eq!((summary.progress.modules_completed, summary.progress.modules_total), (3, 3));
+    assert_eq!(outcome_of(&resumed, "gate-001"), ("skipped".into(), Some("disabled")));
+}
+
+#[test]
+fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_unavailable() {
+    let first = bench(&[modules("ok", 1), modules("gate", 1)].concat(), config());
+    let run = first.start("alice");
+    eventually("one is found", || run.summary().total_results == 1);
+    first.runs.maintenance.shut_down(Instant::now() + PATIENCE);
+    first.web.open_gate();
+
+    // The next process has a list that suppresses the name, and a store in which runs can be taken over but not ended.
+    let journal = Switched::new(Arc::clone(&first.store));
+    journal.refuses_endings.store(true, Ordering::SeqCst);
+    let limits = Limits { lease: Duration::ZERO, ..config().limits };
+    let second = first.another_process_on(Arc::clone(&journal) as _, RunsConfig { limits, ..config() });
+    second.starter.suppress(suppressed("alice"));
+    // The call returns each time without waiting for the store.
+    for tries in 1..=2 {
+        let maintenance = std::thread::spawn({
+            let runs = Arc::clone(&second);
+            move || {
+                runs.maintenance.run_due_tasks();
+            }
+        });
+        eventually("the maintenance thread is done", || maintenance.is_finished());
+        assert_eq!(journal.endings_refused.load(Ordering::SeqCst), tries);
+    }
+    let stored = || first.store.run(run.id(), first.account).unwrap().unwrap();
+    assert_eq!(stored().status, Status::Running);
+    journal.refuses_endings.store(false, Ordering::SeqCst);
+    eventually("it is ended", || {
+        second.maintenance.run_due_tasks();
+        stored().status == Status::Failed
+    });
+    assert_eq!(stored().error.unwrap().code, "suppressed");
+    assert_eq!(stored().credits_charged, 0);
+}

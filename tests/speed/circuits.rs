@@ -1,0 +1,116 @@
+//! Circuit breakers: hosts that give no answer are not asked by each search.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+
+use super::*;
+use crate::support::connections::answer_all;
+use crate::support::databases::databases;
+use crate::support::eventually;
+
+/// The host that refuses connections.
+pub(crate) const DOWN: &str = "127.0.0.9";
+
+/// Returns the modules `up`, which a site answers at once, and `down`, whose host refuses connections at this port.
+pub(crate) fn modules(site: &Site, port: u16) -> [Value; 2] {
+    site.answer_at_once("up", 404);
+    let mut down = site.module("down", 9);
+    down["probes"][0]["url"] = json!(format!("http://{DOWN}:{port}/{{query}}"));
+    [site.module("up", 1), down]
+}
+
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind((DOWN, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// Answers all requests to the host with 404 from now on.
+fn bring_back(port: u16) {
+    let listener = TcpListener::bind((DOWN, port)).unwrap();
+    answer_all(listener, |mut socket| {
+        let lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
+        lines.take_while(|line| !line.is_empty()).for_each(drop);
+        let _ = write!(socket, "HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    });
+}
+
+/// Searches for a name, and returns the report of the module `down`, and the search.
+fn search(server: &Server, name: &str) -> (Value, Value) {
+    let run = server.search("username", name);
+    let ended = server.finished(&run);
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let reports = reports["modules"].as_array().unwrap();
+    (reports.iter().find(|report| report["module"] == "down").unwrap().clone(), ended)
+}
+
+/// Searches until the circuit is open.
+fn open_circuit(server: &Server) {
+    for name in ["first", "second", "third"] {
+        let (report, ended) = search(server, name);
+        assert_eq!((&report["status"], &report["reason"]), (&json!("error"), &json!("connect")), "{name}");
+        assert_eq!(ended["coverage"]["down"], 0, "{ended}");
+    }
+}
+
+fn is_open(report: &Value) -> bool {
+    report["reason"] == "circuit_open"
+}
+
+#[test]
+fn a_dead_host_is_not_asked_and_every_view_says_so() {
+    for database in databases() {
+        let (site, port) = (Site::start(), free_port());
+        let catalog = site.catalog(&modules(&site, port));
+        let flags = ["--no-builtin", "--allow-private-targets", &catalog, "--host-retry=1h"];
+        let start = || {
+            let setup = Setup::real().database(&database.url);
+            flags.iter().fold(setup, |setup, flag| setup.flag(flag)).start()
+        };
+        let server = start();
+        open_circuit(&server);
+
+        let (report, ended) = search(&server, "fourth");
+        assert_eq!((&report["status"], is_open(&report)), (&json!("error"), true), "{report}");
+        assert_eq!((&ended["coverage"]["down"], &ended["coverage"]["miss"]), (&json!(1), &json!(1)));
+        assert_eq!(ended["coverage"]["down_since"], report["circuit"]["open_since"], "{ended}");
+        assert!(report["circuit"]["next_try_at"].as_str() > report["circuit"]["open_since"].as_str());
+        let shown = server.get("/v1/modules").json();
+        let health = |id: &str| {
+            let all = shown["modules"].as_array().unwrap();
+            all.iter().find(|module| module["id"] == id).unwrap()["health"].clone()
+        };
+        assert_eq!(health("down")["circuit"], report["circuit"]);
+        assert_eq!(health("up")["circuit"], Value::Null);
+        let figures = ["sightline_circuits_open", "sightline_checks_cut_total{reason=\"circuit_open\"}"];
+        assert_eq!(figures.map(|name| server.figure(name)), [1.0, 1.0]);
+
+        let named = json!({"type": "username", "query": "fifth", "modules": ["down"], "wait": true});
+        let run = server.post(&named).json();
+        let asked = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
+        assert_eq!(asked["modules"][0]["reason"], "connect", "a named module is asked in any case");
+
+        eventually("the circuit is stored", || server.cli(&["circuit", "list"]).contains(DOWN));
+        let key = server.key.clone();
+        drop(server);
+        let mut server = start();
+        server.key = key;
+        eventually("the stored circuits are read", || server.figure("sightline_circuits_open") == 1.0);
+        let (again, _) = search(&server, "sixth");
+        assert_eq!((is_open(&again), &again["circuit"]), (true, &report["circuit"]));
+        assert_eq!(server.cli(&["circuit", "reset", DOWN]).trim(), DOWN);
+        assert!(!server.cli(&["circuit", "list"]).contains(DOWN));
+        assert!(server.cli(&["audit"]).contains("circuit.reset"));
+        bring_back(port);
+        eventually("the server has read the reset", || search(&server, "seventh").0["status"] == "miss");
+    }
+}
+
+#[test]
+fn a_host_that_is_back_is_found_again() {
+    let (site, port) = (Site::start(), free_port());
+    let server = server_for(&site, &modules(&site, port), &["--host-retry=1s", "--share-answers=0s"]);
+    open_circuit(&server);
+    bring_back(port);
+    eventually("the trial is answered", || search(&server, "fourth").0["status"] == "miss");
+    let (report, ended) = search(&server, "fifth");
+    assert_eq!((&report["status"], &ended["coverage"]["down"]), (&json!("miss"), &json!(0)));
+}

@@ -1,0 +1,66 @@
+//! A search ends in time, with bounded threads and memory, when most sites fail.
+
+use super::*;
+
+const WORKERS: usize = 200;
+/// The threads of a search beside those of its checks.
+const FEW: usize = 8;
+/// The most memory in kilobytes.
+const MOST_MEMORY: usize = 200_000;
+
+/// Searches, and returns the ended search.
+fn search(server: &Server, name: &str) -> Value {
+    server.finished(&server.search("username", name))
+}
+
+#[test]
+fn a_search_with_600_dead_hosts_of_700_ends_with_the_answers_of_the_others_and_later_ones_ask_only_these() {
+    let site = Site::start();
+    // Of three dead hosts two refuse connections, and one is silent.
+    let dead = |n| match n % 3 {
+        0 => site.silent_module(&format!("silent{n}"), n),
+        _ => site.refusing_module(&format!("refusing{n}"), n),
+    };
+    let mut modules: Vec<Value> = (0..600).map(dead).collect();
+    for number in 0..100 {
+        let id = format!("ok{number}");
+        site.answer_at_once(&id, 200);
+        modules.push(site.module(&id, 600 + number));
+    }
+    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=5s", "--host-retry=1h"];
+    let server = server_for(&site, &modules, &flags);
+    let before = server.of_process("Threads");
+    let first = server.search("username", "first");
+    eventually("the workers are busy", || server.figure("sightline_check_workers_busy") == WORKERS as f64);
+    let threads = server.of_process("Threads");
+    assert!(threads <= before + WORKERS + FEW, "{before} before, {threads} now");
+    for ended in [server.finished(&first), search(&server, "second"), search(&server, "third")] {
+        assert_eq!((&ended["status"], &ended["total_results"]), (&json!("completed"), &json!(100)));
+        let of = |outcome: &str| &ended["coverage"][outcome];
+        assert_eq!([of("hit"), of("miss"), of("timeout"), of("error")], [100, 0, 200, 400], "{ended}");
+        assert_eq!(of("down"), 0, "three checks in a row open a circuit");
+    }
+    let ended = search(&server, "fourth");
+    assert_eq!(
+        (&ended["coverage"]["hit"], &ended["coverage"]["down"]),
+        (&json!(100), &json!(600)),
+        "{ended}"
+    );
+    assert_eq!(server.figure("sightline_circuits_open"), 600.0);
+    eventually("no check is left", || server.figure("sightline_check_workers_busy") == 0.0);
+    let memory = server.of_process("VmHWM");
+    assert!(memory <= MOST_MEMORY, "{memory} kB");
+}
+
+#[test]
+fn a_search_whose_hosts_all_answer_429_fails_and_costs_nothing() {
+    let site = Site::start();
+    let ids: Vec<String> = (0..200).map(|number| format!("limited{number}")).collect();
+    let modules: Vec<Value> = ids.iter().enumerate().map(|(host, id)| site.module(id, host)).collect();
+    ids.iter().for_each(|id| site.answer_at_once(id, 429));
+    let server = server_for(&site, &modules, &[&format!("--check-workers={WORKERS}")]);
+    let ended = search(&server, "alice");
+    assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!("no_conclusion")));
+    assert_eq!((&ended["coverage"]["rate_limited"], &ended["credits_charged"]), (&json!(200), &json!(0)));
+    assert_eq!(site.asked().len(), 200, "no host is asked again");
+}

@@ -1,0 +1,48 @@
+//! Many searches of one account do not keep another account waiting.
+
+use super::*;
+
+fn ordered(server: &Server, key: &str, body: &Value) -> Value {
+    let answer = server.request("POST", "/v1/searches").key(key).json(body).send();
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()
+}
+
+#[test]
+fn an_account_with_500_queued_searches_delays_another_one_by_one_search() {
+    let site = Site::start();
+    let server = server_for(&site, &[site.module("m", 1)], &["--max-runs=1"]);
+    let other = server.new_key("unlimited");
+    let body = |query: &str| json!({"type": "username", "query": query});
+    ordered(&server, &server.key, &body("user0"));
+    site.wait_for_held(1);
+    for number in 1..=500 {
+        ordered(&server, &server.key, &body(&format!("user{number}")));
+    }
+    let single = ordered(&server, &other, &body("single"));
+    assert_eq!(single["queue_position"], 2);
+    for _ in 0..3 {
+        site.answer_one(200);
+    }
+    site.wait_for_held(1);
+    let names: Vec<String> = site.asked().into_iter().map(|(_, name)| name).collect();
+    assert_eq!(names, ["user0", "user1", "single", "user2"]);
+}
+
+#[test]
+fn a_stream_shows_its_first_hit_while_50_other_searches_run() {
+    let site = Site::start();
+    let server = server_for(&site, &[site.module("held", 1), site.module("ok", 2)], &[]);
+    site.answer_at_once("ok", 200);
+    for number in 0..50 {
+        let body = json!({"type": "username", "query": format!("user{number}"), "modules": ["held"]});
+        ordered(&server, &server.key, &body);
+    }
+    site.wait_for_held(2);
+    eventually("all of them run", || server.figure("sightline_runs_driven") == 50.0);
+    let body = json!({"type": "username", "query": "single", "stream": true});
+    let mut stream = server.request("POST", "/v1/searches").key(&server.key).json(&body).stream();
+    let first = std::iter::from_fn(|| stream.next()).find(|event| event.event == "result").unwrap();
+    assert_eq!(first.data["source"], "ok", "{:?}", first.data);
+    assert_eq!(server.figure("sightline_runs_driven"), 51.0, "no other search has ended");
+}

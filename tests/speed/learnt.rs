@@ -1,0 +1,89 @@
+//! The deadline of a check is learnt from the earlier answers of its module.
+
+use std::time::Duration;
+
+use super::*;
+use crate::support::databases::{databases, sqlite};
+use crate::support::eventually;
+
+/// The number of answers after which a deadline is learnt.
+const ENOUGH: usize = 5;
+
+fn start(server: &Server, patient: bool) -> String {
+    let body = json!({"type": "username", "query": "alice", "patient": patient});
+    server.post(&body).json()["run_id"].as_str().unwrap().to_owned()
+}
+
+/// Waits for the end of a run. Returns the outcome and the reason of its only module.
+fn end(server: &Server, run: &str) -> (Value, Value) {
+    server.finished(run);
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let report = &reports["modules"][0];
+    (report["status"].clone(), report["reason"].clone())
+}
+
+/// Searches while the site takes this time for its answer. Returns the outcome and the reason of the module.
+fn search(server: &Server, site: &Site, time: Duration, patient: bool) -> (Value, Value) {
+    let run = start(server, patient);
+    site.wait_for_held(1);
+    std::thread::sleep(time);
+    site.answer_one(200);
+    end(server, &run)
+}
+
+/// Returns the learnt deadline in milliseconds.
+fn deadline(server: &Server) -> Option<u64> {
+    let modules = server.get("/v1/modules").json();
+    let health = &modules["modules"][0]["health"];
+    assert!(health.get("deadline_ms").is_some(), "{health}");
+    health["deadline_ms"].as_u64()
+}
+
+fn serve(site: &Site, database: &str) -> Server {
+    let catalog = site.catalog(&[site.module("slow", 1)]);
+    let flags =
+        ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m", &catalog];
+    let setup = flags.iter().fold(Setup::real().database(database), |setup, flag| setup.flag(flag));
+    setup.flag("--share-answers=0s").start()
+}
+
+/// Starts a server that has learnt a deadline from answers that took this time. Returns the deadline as well.
+fn with_learnt_deadline(site: &Site, database: &str, time: Duration) -> (Server, u64) {
+    let server = serve(site, database);
+    for _ in 0..ENOUGH {
+        assert_eq!(deadline(&server), None);
+        assert_eq!(search(&server, site, time, false), (json!("hit"), Value::Null));
+    }
+    let learnt = deadline(&server).expect("a deadline was learnt");
+    assert!(learnt >= 2000 && u128::from(learnt) >= 2 * time.as_millis() + 500, "{learnt}");
+    (server, learnt)
+}
+
+#[test]
+fn a_site_that_became_three_times_slower_is_cut_once_and_found_by_the_second_search() {
+    for database in databases() {
+        let site = Site::start();
+        let usual = Duration::from_secs(2);
+        let (mut first, learnt) = with_learnt_deadline(&site, &database.url, usual);
+        assert!(first.terminate().success());
+        let mut server = serve(&site, &database.url);
+        server.key.clone_from(&first.key);
+        eventually("the stored deadline is read", || deadline(&server) == Some(learnt));
+
+        let run = start(&server, false);
+        assert_eq!(end(&server, &run), (json!("timeout"), json!("learnt_deadline")), "{}", database.name);
+        site.answer_one(200);
+        assert!(deadline(&server) > Some(2 * learnt), "{:?} after {learnt}", deadline(&server));
+
+        let slower = (3 * usual).max(Duration::from_millis(learnt + 100));
+        assert_eq!(search(&server, &site, slower, false), (json!("hit"), Value::Null), "{}", database.name);
+    }
+}
+
+#[test]
+fn a_patient_search_waits_for_longer_than_the_learnt_deadline() {
+    let (site, database) = (Site::start(), sqlite());
+    let (server, learnt) = with_learnt_deadline(&site, &database.url, Duration::ZERO);
+    let slower = Duration::from_millis(learnt + 100);
+    assert_eq!(search(&server, &site, slower, true), (json!("hit"), Value::Null));
+}

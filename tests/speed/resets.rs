@@ -1,0 +1,112 @@
+//! An operator resets circuits and learnt deadlines, and every instance follows.
+
+use super::circuits::{DOWN, free_port, modules};
+use super::*;
+use crate::support::databases::{TestDatabase, databases};
+use crate::web::person::{Person, text};
+
+const OPEN: &str = "sightline_circuits_open";
+
+/// Starts an instance that asks `up`, which answers at once, and `down`, whose host refuses connections.
+fn instance(catalog: &str, database: &TestDatabase) -> Server {
+    let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--host-retry=1h");
+    setup.flag(catalog).database(&database.url).start()
+}
+
+/// Returns the instances that the database allows, the first of which has learnt from searches.
+fn instances(site: &Site, database: &TestDatabase) -> Vec<Server> {
+    let catalog = site.catalog(&modules(site, free_port()));
+    let count = if database.name == "postgres" { 2 } else { 1 };
+    let servers: Vec<Server> = (0..count).map(|_| instance(&catalog, database)).collect();
+    for name in ["first", "second", "third", "fourth", "fifth"] {
+        servers[0].finished(&servers[0].search("username", name));
+    }
+    assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]), "{}", database.name);
+    servers
+}
+
+fn has_learnt_deadline(server: &Server) -> bool {
+    let modules = server.get("/v1/modules").json();
+    let up = modules["modules"].as_array().unwrap().iter().find(|module| module["id"] == "up").unwrap();
+    up["health"]["deadline_ms"].is_u64()
+}
+
+fn has_open_circuit(server: &Server) -> bool {
+    server.figure(OPEN) > 0.0
+}
+
+#[test]
+fn a_reset_from_the_command_line_reaches_every_instance() {
+    for database in databases() {
+        let site = Site::start();
+        let servers = instances(&site, &database);
+        for server in &servers {
+            eventually("every instance knows", || has_learnt_deadline(server) && has_open_circuit(server));
+        }
+        let cli = |arguments: &[&str]| servers[0].cli(arguments);
+        eventually("the deadline is stored", || cli(&["deadline", "list"]).contains("up      real  2.0s"));
+        eventually("the circuit is stored", || cli(&["circuit", "list"]).contains(DOWN));
+        assert_eq!(cli(&["deadline", "reset", "up"]), "up\n");
+        assert!(!cli(&["deadline", "list"]).contains("up"), "{}", cli(&["deadline", "list"]));
+        for server in &servers {
+            eventually("the instance has read the reset", || !has_learnt_deadline(server));
+            assert!(has_open_circuit(server), "{}", database.name);
+        }
+        assert_eq!(cli(&["circuit", "reset", "--all"]).trim(), DOWN);
+        for server in &servers {
+            eventually("the instance has read the reset", || !has_open_circuit(server));
+        }
+        assert_eq!(cli(&["deadline", "reset", "--all"]), "", "nothing was learnt since");
+        let audit = cli(&["audit"]);
+        assert!(audit.contains("deadlines.reset") && audit.contains("circuit.reset"), "{audit}");
+    }
+}
+
+#[test]
+fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
+    const PAGE: &str = "/app/operator";
+    const RESETS: [&str; 2] = ["/app/operator/circuits/reset", "/app/operator/deadlines/reset"];
+    for database in databases() {
+        let site = Site::start();
+        let servers = instances(&site, &database);
+        let [ann, bob] =
+            ["ann@example.org", "bob@example.org"].map(|email| Person::signed_in(&servers[0], email, "pro"));
+        servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
+
+        let page = text(&ann.get(PAGE));
+        assert!(page.contains(&format!("<th scope=\"row\">{DOWN}</th>")), "{page}");
+        assert!(page.contains("1 host, not asked"), "{page}");
+        assert!(page.contains("1 of 2 modules have a deadline"), "{page}");
+        assert!(page.contains("the configured deadline of 10.0 s"), "{page}");
+        assert!(page.contains("<td class=\"num\">2.0 s</td>"), "{page}");
+        for path in RESETS {
+            assert_eq!(bob.post("/app/account", path, &[]).status, 403, "{path}");
+            assert_eq!(ann.post_as(path, &[("csrf", "wrong")], &[]).status, 403, "{path}");
+        }
+        assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
+
+        let reset = |path: &str, notice: &str| {
+            let answer = ann.post(PAGE, path, &[]);
+            assert_eq!((answer.status, answer.header("location")), (303, Some(PAGE)), "{answer}");
+            let page = text(&ann.get(PAGE));
+            assert!(page.contains(notice), "{page}");
+            assert!(!page.contains(path), "nothing is left to reset: {page}");
+        };
+        reset(RESETS[0], "Searches ask all hosts again.");
+        assert!(
+            !has_open_circuit(&servers[0]) && has_learnt_deadline(&servers[0]),
+            "it has an effect at once"
+        );
+        reset(RESETS[1], "The learnt deadlines are forgotten.");
+        assert!(!has_learnt_deadline(&servers[0]), "it has an effect at once");
+        for server in &servers {
+            eventually("the instance has read the resets", || {
+                !has_open_circuit(server) && !has_learnt_deadline(server)
+            });
+        }
+        let page = text(&ann.get(PAGE));
+        assert!(page.contains("No host is down") && page.contains("0 of 2 modules have"), "{page}");
+        let audit = servers[0].cli(&["audit"]);
+        assert!(audit.contains("deadlines.reset") && audit.contains("circuit.reset"), "{audit}");
+    }
+}

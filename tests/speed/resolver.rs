@@ -1,0 +1,69 @@
+//! A resolver that hangs: the server has mounts of its own, in which `/etc/resolv.conf` is a pipe that nobody writes to,
+//! so that `getaddrinfo` never returns.
+
+use super::*;
+use crate::support::folder::Folder;
+use crate::support::small_disk::with_own_mounts;
+
+/// The modules whose hosts have names, and those whose hosts are addresses.
+const NAMED: usize = 150;
+const ADDRESSES: usize = 10;
+const WORKERS: usize = 200;
+/// The most threads for lookups, and the threads of a search beside those of its checks.
+const LOOKUPS: usize = 64;
+const FEW: usize = 8;
+
+/// Returns the words of a command that becomes the program in the added arguments, and that has a resolver that hangs.
+fn with_hanging_resolver(folder: &Folder) -> Vec<String> {
+    const SCRIPT: &str = "mkfifo \"$1\" && mount --bind \"$1\" /etc/resolv.conf && shift && exec \"$@\"";
+    let mut command = with_own_mounts();
+    command.args(["sh", "-c", SCRIPT, "sh", &folder.path("pipe")]);
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_str().unwrap().to_owned()).collect()
+}
+
+/// Returns whether mounts are possible here, and prints a message if not.
+fn can_be_had() -> bool {
+    let folder = Folder::new();
+    let words = with_hanging_resolver(&folder);
+    let output = std::process::Command::new(&words[0]).args(&words[1..]).arg("true").output();
+    let refusal = match output {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    eprintln!("NOT TESTED WITH A RESOLVER THAT HANGS: nothing can be mounted here: {refusal}");
+    false
+}
+
+#[test]
+fn a_search_with_a_hanging_resolver_ends_with_the_answers_of_the_sites_that_need_none() {
+    if !can_be_had() {
+        return;
+    }
+    let (site, folder) = (Site::start(), Folder::new());
+    let mut modules: Vec<Value> = (0..NAMED).map(|n| site.named_module(&format!("named{n}"))).collect();
+    for number in 0..ADDRESSES {
+        let id = format!("ok{number}");
+        site.answer_at_once(&id, 200);
+        modules.push(site.module(&id, number));
+    }
+    let launcher = with_hanging_resolver(&folder);
+    let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
+    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=5s"];
+    let server = setup_for(&site, &modules, &flags).launched_by(&launcher).start();
+    let before = server.of_process("Threads");
+    let run = server.search("username", "alice");
+    let busy = NAMED as f64;
+    eventually("all lookups are awaited", || server.figure("sightline_check_workers_busy") == busy);
+    let threads = server.of_process("Threads");
+    assert!(threads <= before + WORKERS + LOOKUPS + FEW, "{before} before, {threads} now");
+
+    let ended = server.finished(&run);
+    assert_eq!((&ended["status"], &ended["total_results"]), (&json!("completed"), &json!(ADDRESSES)));
+    let of = |outcome: &str| &ended["coverage"][outcome];
+    assert_eq!([of("hit"), of("miss"), of("timeout"), of("down")], [ADDRESSES, 0, NAMED, 0], "{ended}");
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    let reports = reports["modules"].as_array().unwrap().iter();
+    assert_eq!(reports.filter(|report| report["reason"] == "timeout_resolve").count(), NAMED);
+}

@@ -1,0 +1,99 @@
+//! Searches of one account that ask a module the same query share its answer.
+
+use super::*;
+use crate::support::admin;
+
+const SHARED: &str = "sightline_shared_answers_total";
+
+/// Starts a server with the one module `m`, whose answers it shares for this time.
+fn sharing_for(site: &Site, time: &str) -> Server {
+    server_for(site, &[site.module("m", 1)], &[&format!("--share-answers={time}")])
+}
+
+fn outcome(server: &Server, run: &str) -> String {
+    server.finished(run);
+    let reports = server.get(&format!("/v1/searches/{run}/modules")).json();
+    reports["modules"][0]["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn two_searches_at_once_and_a_later_one_ask_a_site_once() {
+    let site = Site::start();
+    let server = sharing_for(&site, "10m");
+    let first = server.search("username", "alice");
+    site.wait_for_held(1);
+    let second = server.search("username", "alice");
+    eventually("the second waits for the first", || server.figure("sightline_check_workers_busy") == 2.0);
+    site.answer_one(200);
+    for run in [first, second] {
+        assert_eq!(outcome(&server, &run), "hit");
+    }
+    let third = server.search("username", "@alice");
+    assert_eq!(server.finished(&third)["total_results"], 1, "the normal form is the same");
+    let report = server.get(&format!("/v1/searches/{third}/modules")).json()["modules"][0].clone();
+    assert_eq!((&report["status"], &report["elapsed_ms"]), (&json!("hit"), &json!(0)));
+    assert_eq!(report["http_status"], 200);
+    assert_eq!((site.asked().len(), server.figure(SHARED)), (1, 2.0));
+    let page = admin::get(admin::admin_of(&server), "/metrics/modules").text;
+    let checks = admin::figure(&page, r#"sightline_module_checks_total{module="m"}"#);
+    assert_eq!(checks, Some(1.0), "its health counts one check: {page}");
+}
+
+#[test]
+fn only_searches_of_one_account_for_one_query_share() {
+    let site = Site::start();
+    let server = sharing_for(&site, "10m");
+    site.answer_at_once("m", 404);
+    let other = server.new_key("unlimited");
+    let alice = server.search("username", "alice");
+    assert_eq!(outcome(&server, &alice), "miss");
+    let bob = server.search("username", "bob");
+    assert_eq!((outcome(&server, &bob), site.asked().len()), ("miss".into(), 2));
+    let body = json!({"type": "username", "query": "alice", "wait": true});
+    let foreign = server.request("POST", "/v1/searches").key(&other).json(&body).send();
+    assert_eq!((&foreign.json()["coverage"]["miss"], site.asked().len()), (&json!(1), 3));
+    // An answer is forgotten with the search that got it.
+    let deleted = server.request("DELETE", &format!("/v1/searches/{alice}")).key(&server.key).send();
+    assert_eq!(deleted.status, 204, "{deleted}");
+    for (query, requests) in [("alice", 4), ("bob", 4)] {
+        let run = server.search("username", query);
+        assert_eq!((outcome(&server, &run), site.asked().len()), ("miss".into(), requests), "{query}");
+    }
+}
+
+#[test]
+fn a_failure_is_not_shared() {
+    let site = Site::start();
+    let server = sharing_for(&site, "10m");
+    let runs = [(); 2].map(|()| server.search("username", "alice"));
+    site.wait_for_held(1);
+    eventually("the second waits for the first", || server.figure("sightline_check_workers_busy") == 2.0);
+    site.answer_one(429);
+    // The one that waited asks the site itself.
+    site.answer_one(503);
+    let mut outcomes = runs.map(|run| outcome(&server, &run));
+    outcomes.sort();
+    assert_eq!((outcomes, site.asked().len()), (["error", "rate_limited"].map(str::to_owned), 2));
+    let later = server.search("username", "alice");
+    site.answer_one(200);
+    assert_eq!((outcome(&server, &later), server.figure(SHARED)), ("hit".into(), 0.0));
+}
+
+#[test]
+fn an_answer_expires_and_with_a_time_of_zero_none_is_shared() {
+    let site = Site::start();
+    site.answer_at_once("m", 404);
+    let server = sharing_for(&site, "1s");
+    eventually("the site is asked again", || {
+        let run = server.search("username", "alice");
+        outcome(&server, &run);
+        site.asked().len() == 2
+    });
+    let asked = site.asked().len();
+    let server = sharing_for(&site, "0s");
+    for more in 1..=2 {
+        let run = server.search("username", "alice");
+        outcome(&server, &run);
+        assert_eq!(site.asked().len(), asked + more);
+    }
+}
