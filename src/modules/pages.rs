@@ -200,7 +200,7 @@ impl PageContext<'_, '_> {
         let is_here = |probe: Option<usize>| {
             probe.map_or_else(|| module.is_last(self.probe), |index| index == self.probe)
         };
-        module.result_fields.lists_on(page, self.check.values().searches, is_here)
+        module.result_fields.lists_on(page, &self.check.values(), is_here)
             || self.check.is_known(self.probe, page) == Some(true)
     }
 }

@@ -185,6 +185,14 @@ fn mistakes_of_results() {
             "f.json: site: results[0]: `group:2`: the regex of `each` has only 1 groups",
         ),
         (
+            list(json!({"each": "regex:({query|lower}):[a-z]{2,3}", "value": "group:2"})),
+            "f.json: site: results[0]: `group:2`: the regex of `each` has only 1 groups",
+        ),
+        (
+            list(json!({"each": "regex:{local}"})),
+            "f.json: site: results[0].each: `{local}` has no value in username modules; use `{query}`",
+        ),
+        (
             list(json!({"each": "lines:", "value": "attr:href"})),
             "f.json: site: results[0]: `attr:` needs `css:` in `each`",
         ),

@@ -163,8 +163,8 @@ pub struct ListResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<usize>,
     /// The elements of the list: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`,
-    /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match), `header:NAME`, `lines:` (every non-empty
-    /// line of the body) or `json_lines:` (one JSON document per line).
+    /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match; a template for regexes), `header:NAME`, `lines:` (every
+    /// non-empty line of the body) or `json_lines:` (one JSON document per line).
     pub each: String,
     /// Conditions that a JSON element must all fulfil to be kept. Their pointers are relative to the element.
     #[serde(default, rename = "where", skip_serializing_if = "Vec::is_empty")]

@@ -16,7 +16,7 @@ use crate::modules::definition::{Entry, Extractor as ExtractorEntry, ListResult,
 use crate::modules::html::Selectors;
 use crate::modules::mistake::Mistakes;
 use crate::modules::outcome::Finding;
-use crate::modules::pattern::{Pattern, Searches};
+use crate::modules::pattern::Pattern;
 use crate::modules::query::SearchType;
 use crate::modules::rule::json::{JsonMatcher, as_text};
 use crate::modules::scope::Scope;
@@ -121,11 +121,11 @@ impl ResultFields {
     pub(crate) fn lists_on(
         &self,
         page: &Answer<'_>,
-        searches: &Searches,
+        values: &Values<'_>,
         is_meant: impl Fn(Option<usize>) -> bool,
     ) -> bool {
         let mut lists = self.lists.iter().filter(|list| is_meant(list.probe));
-        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page, searches).is_empty())
+        lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page, values).is_empty())
     }
 
     /// Returns the generic profile data in these responses, for the metadata of a hit.
@@ -244,7 +244,7 @@ impl List {
     ) -> Option<Self> {
         let before = mistakes.count();
         scope.check_probe(list.probe, mistakes);
-        let each = mistakes.field("each", |mistakes| Each::compile(&list.each, selectors, mistakes));
+        let each = mistakes.field("each", |mistakes| Each::compile(&list.each, selectors, scope, mistakes));
         let value = list.value.as_ref().map(|entry| {
             mistakes.field("value", |mistakes| Extractor::compile(entry, true, selectors, scope, mistakes))
         });
@@ -285,8 +285,8 @@ impl List {
             Some(Err(_)) => return found,
         };
         let pages = answers.pages(self.probe);
-        for (answer, item) in pages
-            .flat_map(|page| self.each.items(page, values.searches).into_iter().map(move |it| (page, it)))
+        for (answer, item) in
+            pages.flat_map(|page| self.each.items(page, &values).into_iter().map(move |it| (page, it)))
         {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;

@@ -8,8 +8,10 @@ use super::attribute::split_attribute;
 use crate::modules::answer::Answer;
 use crate::modules::html::{Element, SelectorId, Selectors};
 use crate::modules::mistake::Mistakes;
-use crate::modules::pattern::{self, SearchRegex, Searches};
+use crate::modules::pattern::Pattern;
 use crate::modules::pointer::{Key, Pointer};
+use crate::modules::scope::Scope;
+use crate::modules::template::Values;
 
 /// The maximum number of elements that are read, before filters.
 const MAX_ITEMS: usize = 5_000;
@@ -43,7 +45,7 @@ pub(crate) enum Each {
     JsonLd(Pointer),
     Script(Pointer),
     Css(SelectorId, Option<String>),
-    Regex(SearchRegex),
+    Regex(Pattern),
     Header(String),
     Lines,
     JsonLines,
@@ -51,7 +53,12 @@ pub(crate) enum Each {
 
 impl Each {
     /// Parses the text of an `each`.
-    pub(crate) fn compile(text: &str, selectors: &mut Selectors, mistakes: &mut Mistakes) -> Option<Self> {
+    pub(crate) fn compile(
+        text: &str,
+        selectors: &mut Selectors,
+        scope: &Scope,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
         let (kind, argument) = text.split_once(':').unwrap_or((text, ""));
         Some(match kind {
             "json" => Self::Json(mistakes.take(Pointer::parse(argument))?),
@@ -61,7 +68,7 @@ impl Each {
                 let (selector, attribute) = split_attribute(argument);
                 Self::Css(mistakes.take(selectors.add(selector, attribute.as_deref()))?, attribute)
             }
-            "regex" => Self::Regex(pattern::read_search(argument, mistakes)?),
+            "regex" => Self::Regex(scope.pattern(argument, mistakes)?),
             "header" if !argument.is_empty() => Self::Header(argument.to_ascii_lowercase()),
             "lines" if argument.is_empty() => Self::Lines,
             "json_lines" if argument.is_empty() => Self::JsonLines,
@@ -77,7 +84,7 @@ impl Each {
     /// Returns the number of capture groups of each element, or `None` if the elements have no groups.
     pub(crate) fn groups(&self) -> Option<usize> {
         match self {
-            Self::Regex(regex) => Some(regex.regex().captures_len()),
+            Self::Regex(pattern) => pattern.groups(),
             _ => None,
         }
     }
@@ -92,8 +99,8 @@ impl Each {
         matches!(self, Self::Css(..))
     }
 
-    /// Returns the elements of a response, at most 5,000.
-    pub(crate) fn items<'a>(&self, answer: &'a Answer<'_>, searches: &Searches) -> Vec<Item<'a>> {
+    /// Returns the elements of a response, at most 5,000. There are none if a variable of the regex has no value.
+    pub(crate) fn items<'a>(&self, answer: &'a Answer<'_>, values: &Values<'_>) -> Vec<Item<'a>> {
         match self {
             Self::Json(pointer) => answer.json().map(|root| select(pointer, root)).unwrap_or_default(),
             Self::JsonLd(pointer) => {
@@ -113,8 +120,9 @@ impl Each {
                 });
                 read.collect()
             }
-            Self::Regex(regex) => {
-                let found = regex.captures(answer.text(), searches).take(MAX_ITEMS).enumerate();
+            Self::Regex(pattern) => {
+                let Ok(regex) = pattern.regex(values) else { return Vec::new() };
+                let found = regex.captures(answer.text(), values.searches).take(MAX_ITEMS).enumerate();
                 let items = found.map(|(index, found)| {
                     let groups: Vec<Option<String>> =
                         found.iter().map(|group| group.map(|group| group.as_str().to_owned())).collect();

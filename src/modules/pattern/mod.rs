@@ -109,6 +109,17 @@ impl Pattern {
         self.regex(values).is_ok_and(|regex| regex.is_found_before_end(text, values.searches))
     }
 
+    /// Returns the number of capture groups, with the whole match as the first, or `None` if the regex is not valid
+    /// with example values.
+    pub(crate) fn groups(&self) -> Option<usize> {
+        match self {
+            Self::Fixed(regex) => Some(regex.regex().captures_len()),
+            Self::Filled(template) => {
+                search(&template.example()).ok().map(|regex| regex.regex().captures_len())
+            }
+        }
+    }
+
     pub(crate) fn template(&self) -> Option<&Template> {
         match self {
             Self::Fixed(_) => None,

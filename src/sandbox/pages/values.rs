@@ -213,7 +213,7 @@ fn for_element(context: &Context<'_>, list: &ListResult, index: usize) -> Option
         "css" => Part::Element(html_element(context, &readings, argument)),
         "regex" => {
             let groups = group_values(context, &readings);
-            Part::Line(context.sampled_with(Pattern::Plain(argument), index, &groups)?)
+            Part::Line(context.sampled_with(Pattern::Template(argument), index, &groups)?)
         }
         "header" => Part::Header(argument.to_owned(), text_element(context, &readings)?),
         "lines" => Part::Row(text_element(context, &readings)?),
