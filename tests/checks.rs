@@ -34,6 +34,7 @@ mod limits;
 mod local;
 mod pages;
 mod pauses;
+mod profiles;
 mod results;
 mod speed;
 mod truncation;

@@ -18,6 +18,7 @@ use super::*;
 
 mod certificates;
 mod dns;
+mod identity;
 mod promises;
 mod registration;
 mod sources;

@@ -44,7 +44,8 @@ impl Said {
 /// Returns the report of a built-in module. Each request gets the first matching answer, or 404.
 fn ask(id: &str, address: &str, answers: Vec<Told>) -> Said {
     let module = Catalog::builtin().unwrap().get(id).unwrap().clone();
-    let keys = ["hibp_key", "intelx_key", "leaklookup_key", "hunter_key"].map(|name| (name, "a-key"));
+    let keys = ["emailrep_key", "hibp_key", "intelx_key", "leaklookup_key", "hunter_key"]
+        .map(|name| (name, "a-key"));
     let bench = Bench::with_keys(&keys, move |request| {
         let body = request.body.as_ref().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned());
         let text = format!("{} {}", request.url, body.unwrap_or_default());
@@ -184,7 +185,10 @@ fn commits_and_papers_of_other_people_are_ignored() {
     assert_eq!(said.metadata("https://github.com/bob/a")["committed_at"], "2024-05-06T05:08:09Z");
     let strangers =
         told("author-email", json!({"total_count": 1, "items": [commit("eve", "eve@example.com", "eve/b")]}));
-    assert_eq!(outcome_of("github_commits", "bob@example.com", vec![strangers]), Outcome::Error);
+    assert_eq!(outcome_of("github_commits", "bob@example.com", vec![strangers]), Outcome::Miss);
+    let many =
+        told("author-email", json!({"total_count": 31, "items": [commit("eve", "e@example.com", "e/b")]}));
+    assert_eq!(outcome_of("github_commits", "bob@example.com", vec![many]), Outcome::Error);
 
     let author = |name: &str, text: &str| {
         json!({"fullName": name,
@@ -219,6 +223,62 @@ fn commits_and_papers_of_other_people_are_ignored() {
     // A phrase that is not in the index is dropped from the search.
     let dropped = found(json!({"phrasesnotfound": ["\"bob@example.com\"[Affiliation]"]}));
     assert_eq!(ask("pubmed", "bob@example.com", vec![dropped]).outcome(), (Outcome::Miss, Some("weak")));
+}
+
+#[test]
+fn only_keys_with_the_address_count() {
+    let uid = |name: &str, address: &str| format!("uid:{name}%20<{address}>:1420070400::\n");
+    let key = |id: &str, uids: &[String]| format!("pub:{id}:1:4096:1420070400::\n{}", uids.concat());
+    let foreign = key("AB01", &[uid("Eve", "eve@example.org"), uid("Jim", "jim-bob@example.com")]);
+    let own = key("CD02", &[uid("Work", "work@example.org"), uid("Bob", "Bob%40example.com")]);
+    for id in ["ubuntu_keyserver", "pgpkeys_eu"] {
+        let list = |keys: &str| ("op=index", 200, "text/plain", format!("info:1:2\n{keys}").into());
+        let said = ask(id, "bob@example.com", vec![list(&format!("{foreign}{own}{foreign}"))]);
+        let found: Vec<(&str, &str)> =
+            said.findings().iter().map(|(kind, value, _)| (*kind, *value)).collect();
+        let want = [
+            ("public_key", "CD02"),
+            ("person_name", "Bob"),
+            ("email", "work@example.org"),
+            ("email", "bob@example.com"),
+        ];
+        assert_eq!(found, want, "{id}");
+        assert_eq!(said.metadata("CD02")["algorithm"], "RSA");
+        assert_eq!(outcome_of(id, "bob@example.com", vec![list(&foreign)]), Outcome::Error, "{id}");
+    }
+}
+
+#[test]
+fn answers_about_another_address_are_no_hits() {
+    const MD5: &str = "4b9bb80620f03eb3719e0a061c14283d";
+    const SHA256: &str = "5ff860bf1190596c7188ab851db691f0f3169c453936e9e1eba2f9a47f7a0018";
+    let legacy = |name: &str, hash: &str| {
+        let mut entry = json!({"hash": "0".repeat(32), "profileUrl": "https://gravatar.com/bob", "preferredUsername": "bob"});
+        entry[name] = hash.into();
+        told(MD5, json!({"entry": [entry]}))
+    };
+    let profile = |hash: &str| told(SHA256, json!({"hash": hash, "profile_url": "https://gravatar.com/bob"}));
+    let domain = |name: &str| told("rdap", json!({"objectClassName": "domain", "ldhName": name}));
+    let reputation = |email: &str, references: u64| {
+        told("emailrep.io", json!({"email": email, "reputation": "high", "references": references}))
+    };
+    for (id, answer, outcome) in [
+        ("gravatar_legacy", legacy("hash", MD5), Outcome::Hit),
+        ("gravatar_legacy", legacy("requestHash", MD5), Outcome::Hit),
+        ("gravatar_legacy", legacy("requestHash", &"1".repeat(32)), Outcome::Error),
+        ("gravatar_profile", profile(SHA256), Outcome::Hit),
+        ("gravatar_profile", profile(&"0".repeat(64)), Outcome::Error),
+        ("mail_domain_rdap", domain("EXAMPLE.COM."), Outcome::Hit),
+        ("mail_domain_rdap", domain("example.net"), Outcome::Error),
+        ("mail_domain_rdap", told("rdap", json!({"objectClassName": "domain"})), Outcome::Error),
+        ("emailrep", reputation("Bob@example.com", 3), Outcome::Hit),
+        ("emailrep", reputation("bob@example.com", 0), Outcome::Miss),
+        ("emailrep", reputation("eve@example.com", 3), Outcome::Error),
+        ("emailrep", reputation("eve@example.com", 0), Outcome::Error),
+    ] {
+        let said = ask(id, "bob@example.com", vec![answer]);
+        assert_eq!(said.report.outcome, outcome, "{id}: {:?}", said.report.evidence.matcher);
+    }
 }
 
 #[test]

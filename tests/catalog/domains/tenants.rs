@@ -141,10 +141,19 @@ fn an_organisation_counts_only_with_the_domain_as_its_website() {
         play("github_org", "example.com", organisation(json!(blog)))
             .has("account", &["https://github.com/Example"]);
     }
-    for blog in [json!("https://other.net"), json!(""), Value::Null] {
+    let others = [
+        "https://other.net",
+        "https://example.io",
+        "https://example.community/",
+        "example.com.evil.net",
+        "https://www.notexample.com/",
+        "",
+    ];
+    for blog in others.map(|blog| json!(blog)).into_iter().chain([Value::Null]) {
         play("github_org", "example.com", organisation(blog)).outcome(Outcome::Miss);
     }
-    play("github_org", "example.com", organisation(json!("https://example.community/")))
+    // The website is a page about the domain.
+    play("github_org", "example.com", organisation(json!("https://links.example.net/example.com")))
         .outcome(Outcome::Error);
     let users = |logins: &[&str]| json!({"total_count": 2, "items": logins.iter().map(|it| json!({"login": it, "html_url": format!("https://github.com/{it}"), "type": "User"})).collect::<Vec<_>>()});
     let mut first = doc("search/users", &users(&["a"]));
