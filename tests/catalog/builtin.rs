@@ -17,7 +17,7 @@ fn chosen(search_type: SearchType) -> BTreeSet<String> {
 #[test]
 fn a_default_search_uses_enough_modules() {
     for (search_type, least) in
-        [(SearchType::Username, 475), (SearchType::Email, 84), (SearchType::Domain, 102)]
+        [(SearchType::Username, 540), (SearchType::Email, 84), (SearchType::Domain, 102)]
     {
         let count = chosen(search_type).len();
         assert!(count >= least, "{count} {search_type} modules take part; {least} are promised");
@@ -52,6 +52,23 @@ fn every_disabled_module_has_a_reason() {
     for entry in disabled {
         assert!(entry.off.is_some(), "{}", entry.id);
         assert!(entry.verified.is_none(), "{}: the evidence speaks against it", entry.id);
+    }
+}
+
+#[test]
+fn no_built_in_module_pretends_to_be_a_browser() {
+    let catalog = Catalog::builtin().unwrap();
+    let probes = catalog.modules().iter().flat_map(|module| {
+        let entry = module.entry();
+        entry.probes.iter().map(move |probe| (&entry.id, &probe.headers))
+    });
+    for (id, headers) in probes {
+        for (name, value) in headers {
+            let name = name.to_ascii_lowercase();
+            let is_of_browsers = name.starts_with("sec-") || name == "upgrade-insecure-requests";
+            assert!(!is_of_browsers && name != "cookie", "{id}: {name}");
+            assert!(name != "user-agent" || !value.contains("Mozilla"), "{id}: {value}");
+        }
     }
 }
 
