@@ -164,7 +164,7 @@ fn without_the_sandbox_no_answer_is_marked() {
 #[test]
 fn the_log_holds_no_key_no_query_and_no_result() {
     const SECRET: &str = "zqxjkvwb";
-    let server = Setup::new().realistic().flag("--check-timeout=2s").flag("--log-format=json").start();
+    let server = Setup::new().realistic().flag("--check-timeout=5s").flag("--log-format=json").start();
     let mut values = Vec::new();
     for (search_type, query) in [
         ("username", format!("everybody.{SECRET}")),

@@ -176,6 +176,7 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
         .flag("--rate-limit-search=30")
         .flag("--rate-limit-read=120")
         .flag("--base-url=https://api.example.org/")
+        .flag("--wait-timeout=30s")
         .start();
     let capabilities = documented(&server, "/v1/capabilities");
     let limits = &capabilities["limits"];

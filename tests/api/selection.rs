@@ -161,7 +161,7 @@ fn a_killed_run_is_resumed_with_its_own_choice() {
     let body = json!({"type": "username", "query": "silent", "modules": choice});
     let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
     server.kill();
-    let server = server.restart(&[]);
+    let server = server.restart(&["--check-timeout=10s"]);
     let ended = server.finished(&run);
     assert_eq!(ended["progress"]["modules_total"], 3, "{ended}");
     let reports = server.get(&format!("/v1/searches/{run}/modules")).json();

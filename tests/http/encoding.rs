@@ -76,7 +76,7 @@ fn streams_are_never_compressed() {
 
 #[test]
 fn a_polled_run_has_matching_tags_compressed_and_uncompressed() {
-    let server = Setup::new().flag("--wait-timeout=1m").start();
+    let server = Setup::new().start();
     let run = server.search("username", "everybody");
     server.finished(&run);
     let path = format!("/v1/searches/{run}");
