@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -12,7 +12,7 @@ use super::kit::{Scene, has_no_faults};
 use crate::support::databases::sqlite;
 use crate::support::folder::Folder;
 use crate::support::private_postgres::is_root;
-use crate::support::server::{BINARY, Setup};
+use crate::support::server::{BINARY, PATIENCE, Setup};
 
 /// Starts a server that file permissions apply to: they do not apply to root, so it drops the capabilities that bypass
 /// them.
@@ -49,7 +49,7 @@ fn a_read_only_file_or_folder_is_refused_at_the_start() {
         set_mode(&folder.path("data"), folder_mode);
         let began = Instant::now();
         let output = serve(Path::new(&file));
-        assert!(began.elapsed() < Duration::from_secs(20));
+        assert!(began.elapsed() < PATIENCE);
         set_mode(&folder.path("data"), 0o700);
         set_mode(&file, 0o600);
         let error = String::from_utf8_lossy(&output.stderr);

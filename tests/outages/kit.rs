@@ -13,8 +13,9 @@ pub(super) const BEFORE: usize = 5;
 pub(super) const DURING: usize = 20;
 
 /// The time within which each request is answered: a statement that was under way when the database fell silent (12 s),
-/// and the wait for a connection after that (5 s), on a busy machine.
-pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(25);
+/// and the wait for a connection after that (5 s), on a busy machine. Without these limits, a request would wait for
+/// the end of the failure, which the test does not bring about before the answer.
+pub(super) const LONGEST_ANSWER: Duration = Duration::from_secs(60);
 
 /// A server with a search that is partly done, and its account.
 pub(super) struct Scene {
@@ -191,7 +192,8 @@ pub(super) fn searches_until(
     let mut runs = Vec::new();
     while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
         let name = format!("client{client}.{}", runs.len());
-        let body = json!({"type": "username", "query": name});
+        // Patient: on a busy machine a site must not seem to have become slower than its earlier answers.
+        let body = json!({"type": "username", "query": name, "patient": true});
         eventually("a search is taken", || {
             let request = scene.server.request("POST", "/v1/searches").key(key).json(&body);
             let answer = in_time(|| request.header("Idempotency-Key", &name).send());

@@ -52,7 +52,8 @@ impl Client {
         Self { agent: agent.into(), base, key: key.to_owned(), habit, record: Record::default() }
     }
 
-    /// Runs one search from its start to its last result.
+    /// Runs one search from its start to its last result. It is patient, since an instance that is stopped must not
+    /// look like a site that became slower.
     pub(super) fn search(&mut self, name: &str, expected: usize) {
         let began = Instant::now();
         let results = match self.habit {
@@ -70,7 +71,7 @@ impl Client {
 
     fn order_and_poll(&mut self, name: &str) -> Option<Vec<Value>> {
         let wait = self.habit == Habit::Waiting;
-        let body = json!({"type": "username", "query": name, "wait": wait}).to_string();
+        let body = json!({"type": "username", "query": name, "patient": true, "wait": wait}).to_string();
         let mut answer = self.answered(|| order(name), Some(&body))?;
         let run = answer["run_id"].as_str().unwrap().to_owned();
         while answer["status"] == "running" {
@@ -134,7 +135,7 @@ impl Client {
     }
 
     fn stream_to_the_end(&mut self, name: &str) -> Option<Vec<Value>> {
-        let body = json!({"type": "username", "query": name, "stream": true}).to_string();
+        let body = json!({"type": "username", "query": name, "patient": true, "stream": true}).to_string();
         let end = Instant::now() + PATIENCE * 2;
         let mut run: Option<String> = None;
         let mut results: Vec<Value> = Vec::new();

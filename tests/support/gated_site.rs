@@ -65,7 +65,7 @@ impl GatedSite {
         let modules: Vec<Value> = hosts.map(|host| self.module(&host)).collect();
         let catalog = self.folder.path("catalog.json");
         std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
-        let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--run-timeout=10m"];
+        let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=5m", "--run-timeout=10m"];
         flags.iter().map(|flag| (*flag).to_owned()).chain([format!("--catalog={catalog}")]).collect()
     }
 
@@ -81,6 +81,11 @@ impl GatedSite {
     pub(crate) fn open(&self) {
         self.state.0.lock().is_open = true;
         self.state.1.notify_all();
+    }
+
+    /// Lets gated sites wait again.
+    pub(crate) fn close(&self) {
+        self.state.0.lock().is_open = false;
     }
 
     /// Returns the number of requests for that name.
