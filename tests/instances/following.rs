@@ -81,7 +81,9 @@ fn any_instance_behind_a_load_balancer_may_answer() {
     server.ask_through(&nginx);
     // nginx distributes the requests, so that each run is also read through instances that do not drive it.
     for number in 0..9 {
-        let run = server.search("username", &format!("user{number}"));
+        // Patient: on a busy machine a site must not seem to have become slower than its earlier answers.
+        let body = json!({"type": "username", "query": format!("user{number}"), "patient": true});
+        let run = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
         let events = stream(server, &run).all();
         let mut ids: Vec<u64> = results(&events).iter().map(|(id, _)| *id).collect();
         ids.sort_unstable();
@@ -122,8 +124,9 @@ fn a_remote_reader_gets_a_result_at_once() {
         "from a site's answer to the remote frame: p50 {half:?}, p99 {most:?}, longest {:?}",
         took[MODULES - 1]
     );
-    // Without notifications the store is polled every 3 seconds, which would show in half of the cases.
-    assert!(half < Duration::from_millis(500), "p50 {half:?}, p99 {most:?}");
+    // Without notifications the store is polled every 3 seconds. Each site answers just after a poll, so that most
+    // readers would wait for almost that long.
+    assert!(half < Duration::from_millis(1500), "p50 {half:?}, p99 {most:?}");
     assert_eq!(remote.all().last().unwrap().event, "done");
 }
 

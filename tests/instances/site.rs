@@ -88,6 +88,11 @@ impl Site {
         self.shared.state.lock().asked.iter().filter(|(by, _)| by == agent).count()
     }
 
+    /// Returns the modules of all requests, in their order.
+    pub(crate) fn order(&self) -> Vec<String> {
+        self.shared.state.lock().asked.iter().map(|(_, module)| module.clone()).collect()
+    }
+
     /// Returns how many requests for that module were sent.
     pub(crate) fn asked(&self, module: &str) -> usize {
         self.shared.state.lock().asked.iter().filter(|(_, asked)| asked == module).count()
