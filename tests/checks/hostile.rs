@@ -136,8 +136,8 @@ fn an_interrupted_body_is_an_error() {
 
 #[test]
 fn a_slow_body_ends_at_the_deadline() {
-    // The first bytes have arrived before the deadline.
-    let limit = Duration::from_secs(3);
+    // The first bytes have arrived before the deadline, also on a busy machine.
+    let limit = Duration::from_secs(8);
     let body = Site::start(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nprofile of bob");
         drip(stream, std::iter::repeat(b'a'));

@@ -1,7 +1,7 @@
 //! Methods, bodies, headers, cookies and redirects.
 
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sightline::modules::definition::Method;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request};
@@ -9,6 +9,7 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::site::{Site, ok, to};
 use super::{get, lab, send};
+use crate::support::server::PATIENCE;
 
 #[test]
 fn defaults_are_sent_and_a_module_may_replace_them() {
@@ -177,7 +178,7 @@ fn cookies_and_credentials_are_sent_only_to_their_own_host() {
     let request = Request { headers: headers.to_vec(), max_redirects: 5, ..get(&site.url("/start")) };
     let mut jar = CookieJar::default();
     let prober = lab();
-    let deadline = || Instant::now() + Duration::from_secs(30);
+    let deadline = || Instant::now() + PATIENCE;
     prober.send(&request, &mut jar, deadline()).unwrap();
     // A later probe of the same check has the cookies; another check has none.
     prober.send(&get(&site.url("/later")), &mut jar, deadline()).unwrap();

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::{BINARY, Server, Setup};
@@ -35,21 +36,23 @@ fn a_low_descriptor_limit_reduces_concurrency_but_skips_no_site() {
     let server = limited(Setup::new(), 256).start();
     assert!(server.log().contains("the limit on file descriptors is 256: 26 checks run at once"));
     let run = search(&server, "nobody-at-all-7");
-    let run = server.get(&format!("/v1/searches/{}", run["run_id"].as_str().unwrap())).json();
-    let coverage = &run["coverage"];
+    let coverage = &server.finished(run["run_id"].as_str().unwrap())["coverage"];
     assert_eq!((&coverage["error"], &coverage["timeout"]), (&json!(0), &json!(0)), "{coverage}");
 }
 
 #[test]
 fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
+    const SKIPPED: &str = "this machine cannot make all checks";
     let site = GatedSite::start();
-    let server = Setup::real().flags(&site.flags(SITES, 0)).start();
+    let server = Setup::real().flags(&site.flags(0, SITES)).start();
     let all_hit = |name: &str| {
         let run = search(&server, name);
         assert_eq!(run["status"], "completed", "{run}");
         assert!(modules(&server, &run).iter().all(|(status, _)| status == "hit"));
     };
+    site.open();
     all_hit("alice");
+    site.close();
     let process = server.child.id();
     let checks = || -> i64 {
         let all = server.get("/v1/modules").json();
@@ -69,9 +72,16 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
     let open = || fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
     // Enough for the connection that waits for the search, and for little more.
     limit(open() + 3);
-    let run = search(&server, "bob");
+    let run = std::thread::scope(|scope| {
+        let searching = scope.spawn(|| search(&server, "bob"));
+        // The checks that get a descriptor keep it until another one gets none.
+        eventually("a check is skipped", || server.log().contains(SKIPPED));
+        site.open();
+        searching.join().unwrap()
+    });
     // Idle connections to the site may still hold the descriptors that the next request needs.
     limit(1024);
+    let run = server.finished(run["run_id"].as_str().unwrap());
     let ended = modules(&server, &run);
     let is_skipped = |module: &&(String, Option<String>)| module.1.as_deref() == Some("local_resources");
     let skipped = ended.iter().filter(is_skipped).count();
@@ -82,7 +92,7 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
     assert_eq!(is_charged, skipped < SITES, "{run}");
     assert_eq!(checks() - before, (SITES - skipped) as i64, "nothing was learnt of the others");
     all_hit("carol");
-    assert_eq!(server.log().matches("this machine cannot make all checks").count(), 1);
+    assert_eq!(server.log().matches(SKIPPED).count(), 1);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use sightline::net::{HttpProber, NetConfig};
 
 use super::site::{Site, hold, ok, read_request, with_headers};
 use super::{get, lab, send, within};
+use crate::support::server::PATIENCE;
 
 pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/net/tls").join(name)
@@ -113,9 +114,9 @@ fn a_handshake_can_time_out() {
     let prober = HttpProber::new(config).unwrap();
     let url = format!("https://{}/", silent.addr);
     let started = Instant::now();
-    let error = within(&prober, &get(&url), Duration::from_secs(120)).unwrap_err();
+    let error = within(&prober, &get(&url), 2 * PATIENCE).unwrap_err();
     assert_eq!(error, ProbeError::Timeout(Phase::Connect));
-    assert!(started.elapsed() < Duration::from_secs(60), "the connection's own limit, not the deadline");
+    assert!(started.elapsed() < PATIENCE, "the connection's own limit, not the deadline");
 
     let error = within(&lab(), &get(&url), Duration::from_secs(1)).unwrap_err();
     assert_eq!(error, ProbeError::Timeout(Phase::Connect));

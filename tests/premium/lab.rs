@@ -16,9 +16,10 @@ use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
 use crate::net::site::{Site, ok};
 use crate::support::awaited;
+use crate::support::server::PATIENCE;
 
 /// Longer than any page of a test takes, even on a busy machine.
-pub(super) const LONG: Duration = Duration::from_secs(60);
+pub(super) const LONG: Duration = PATIENCE;
 
 /// Browsers with a chromedriver of their own.
 pub(super) struct Lab {
@@ -65,7 +66,7 @@ impl Lab {
             let began = Instant::now();
             let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
             let took = began.elapsed();
-            assert!(took < limit + Duration::from_secs(10), "{took:?} for a limit of {limit:?}: {seen:?}");
+            assert!(took < limit + LONG / 3, "{took:?} for a limit of {limit:?}: {seen:?}");
             let is_unopened = matches!(seen, Err(ProbeError::Timeout(Phase::Connect)));
             if !is_unopened || begun.elapsed() >= LONG {
                 return seen;

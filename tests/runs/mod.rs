@@ -267,8 +267,8 @@ fn checks_and_runs_end_at_their_deadlines() {
     popular["rank"] = 1.into();
     catalog.push(popular);
     let limits = Limits {
-        check_timeout: Duration::from_secs(1),
-        run_timeout: Duration::from_secs(3),
+        check_timeout: Duration::from_secs(2),
+        run_timeout: Duration::from_secs(8),
         ..config().limits
     };
     // With four checks at a time the last ones do not start before the deadline of the run.

@@ -115,7 +115,7 @@ fn five_hundred_concurrent_checks_are_delayed_in_parallel() {
     assert_eq!(hits + misses, 500, "{outcomes:?}");
     assert!((75..250).contains(&hits), "{hits} hits");
     // Sequentially, the delays alone would take about 200 s.
-    assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
+    assert!(elapsed < Duration::from_secs(150), "{elapsed:?}");
     assert_eq!(lab.sandbox.requests().by_module.len(), 500);
 }
 
@@ -157,7 +157,7 @@ fn the_default_web_has_sites_of_every_behavior() {
 fn outcomes_of(lab: &Lab, query: &Query) -> Vec<Outcome> {
     let outcomes = std::sync::Mutex::new(Vec::new());
     lab.complaints(64, |module| {
-        let report = lab.checker.check(module, query, Instant::now() + Duration::from_secs(8));
+        let report = lab.checker.check(module, query, Instant::now() + Duration::from_secs(20));
         outcomes.lock().unwrap().push(report.outcome);
         None
     });

@@ -5,6 +5,9 @@ use std::process::Command;
 use super::*;
 use crate::support::server::BINARY;
 
+/// A time budget in seconds: long enough for a site that answers at once, also on a busy machine.
+const BUDGET: u64 = 8;
+
 /// Returns a site on which `ok` answers at once, and the modules `silent0`, `silent1`, … never.
 fn with_silent_modules(count: usize) -> (Site, Vec<Value>) {
     let site = Site::start();
@@ -24,7 +27,7 @@ fn cut_reports(server: &Server, run: &str) -> Vec<Value> {
 fn at_the_end_of_its_time_budget_a_search_completes_with_its_hits() {
     let (site, modules) = with_silent_modules(12);
     let server = server_for(&site, &modules, &["--check-workers=8"]);
-    let body = json!({"type": "username", "query": "alice", "time_budget": 2});
+    let body = json!({"type": "username", "query": "alice", "time_budget": BUDGET});
     let start = |body: &Value| {
         server
             .request("POST", "/v1/searches")
@@ -36,17 +39,17 @@ fn at_the_end_of_its_time_budget_a_search_completes_with_its_hits() {
     let run = start(&body).json()["run_id"].as_str().unwrap().to_owned();
     let ended = server.finished(&run);
     assert_eq!((&ended["status"], &ended["total_results"]), (&json!("completed"), &json!(1)));
-    assert_eq!((&ended["time_budget"], &ended["coverage"]["timeout"]), (&json!(2), &json!(12)));
+    assert_eq!((&ended["time_budget"], &ended["coverage"]["timeout"]), (&json!(BUDGET), &json!(12)));
     assert_eq!(ended["coverage"]["cut_by_time_budget"], 12, "{ended}");
     let cut = cut_reports(&server, &run);
     assert_eq!(cut.len(), 12, "those under way, and those that wait for a worker");
-    // The deadline of a check is 60 seconds.
+    // The deadline of a check is ten minutes.
     assert!(
         cut.iter()
-            .all(|report| report["status"] == "timeout" && report["elapsed_ms"].as_u64() < Some(30_000))
+            .all(|report| report["status"] == "timeout" && report["elapsed_ms"].as_u64() < Some(300_000))
     );
     assert_eq!(start(&body).json()["run_id"], json!(run), "the same request");
-    start(&json!({"type": "username", "query": "alice", "time_budget": 3}))
+    start(&json!({"type": "username", "query": "alice", "time_budget": BUDGET + 1}))
         .is_error(422, "idempotency_mismatch");
     for budget in [json!(0), json!(121), json!("6"), json!(1.5)] {
         let error = server.post(&json!({"type": "username", "query": "alice", "time_budget": budget}));
@@ -63,7 +66,7 @@ fn the_time_in_the_queue_is_no_part_of_the_time_budget() {
         server.post(&body).json()["run_id"].as_str().unwrap().to_owned()
     };
     // The first one holds the only driver for longer than the budget of the second one.
-    let (first, second) = (start(&["ok", "silent0"], 3), start(&["ok", "silent0"], 1));
+    let (first, second) = (start(&["ok", "silent0"], BUDGET + 2), start(&["ok", "silent0"], BUDGET));
     for run in [first, second] {
         let ended = server.finished(&run);
         let [hits, cut] = ["hit", "timeout"].map(|outcome| &ended["coverage"][outcome]);
@@ -76,8 +79,15 @@ fn the_time_in_the_queue_is_no_part_of_the_time_budget() {
 fn a_search_in_a_terminal_tells_how_many_modules_its_time_budget_cut() {
     let (site, modules) = with_silent_modules(2);
     let output = Command::new(BINARY)
-        .args(["search", "username", "alice", "--time-budget=1s", "--no-builtin", "--allow-private-targets"])
-        .args(["--check-timeout=60s", &site.catalog(&modules)])
+        .args([
+            "search",
+            "username",
+            "alice",
+            "--no-builtin",
+            "--allow-private-targets",
+            "--check-timeout=60s",
+        ])
+        .args([&format!("--time-budget={BUDGET}s"), &site.catalog(&modules)])
         .output()
         .unwrap();
     let [found, summary] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());

@@ -3,8 +3,8 @@
 use super::*;
 
 const WORKERS: usize = 200;
-/// The threads of a search beside those of its checks.
-const FEW: usize = 8;
+/// The threads of a search beside those of its checks, and those of requests that come meanwhile.
+const FEW: usize = 24;
 /// The most memory in kilobytes.
 const MOST_MEMORY: usize = 200_000;
 
@@ -27,7 +27,8 @@ fn a_search_with_600_dead_hosts_of_700_ends_with_the_answers_of_the_others_and_l
         site.answer_at_once(&id, 200);
         modules.push(site.module(&id, 600 + number));
     }
-    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=5s", "--host-retry=1h"];
+    // Long enough for the sites that answer, while each worker asks one, also on a busy machine.
+    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=15s", "--host-retry=1h"];
     let server = server_for(&site, &modules, &flags);
     let before = server.of_process("Threads");
     let first = server.search("username", "first");

@@ -28,7 +28,7 @@ fn setup_for(site: &Site, modules: &[Value], flags: &[&str]) -> Setup {
     let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(&catalog);
     let is_given = |option: &str| flags.iter().any(|flag| flag.starts_with(option));
-    let deadlines = ["--check-timeout=", "--run-timeout="].into_iter().zip(["60s", "10m"]);
+    let deadlines = ["--check-timeout=", "--run-timeout="].into_iter().zip(["10m", "1h"]);
     let deadlines =
         deadlines.filter(|(option, _)| !is_given(option)).map(|(option, time)| format!("{option}{time}"));
     let deadlines: Vec<String> = deadlines.collect();

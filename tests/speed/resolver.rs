@@ -9,9 +9,10 @@ use crate::support::small_disk::with_own_mounts;
 const NAMED: usize = 150;
 const ADDRESSES: usize = 10;
 const WORKERS: usize = 200;
-/// The most threads for lookups, and the threads of a search beside those of its checks.
+/// The most threads for lookups, and the threads of a search beside those of its checks, and those of requests that
+/// come meanwhile.
 const LOOKUPS: usize = 64;
-const FEW: usize = 8;
+const FEW: usize = 24;
 
 /// Returns the words of a command that becomes the program in the added arguments, and that has a resolver that hangs.
 fn with_hanging_resolver(folder: &Folder) -> Vec<String> {
@@ -50,7 +51,8 @@ fn a_search_with_a_hanging_resolver_ends_with_the_answers_of_the_sites_that_need
     }
     let launcher = with_hanging_resolver(&folder);
     let launcher: Vec<&str> = launcher.iter().map(String::as_str).collect();
-    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=5s"];
+    // Long enough to see all lookups at once, also on a busy machine.
+    let flags = [&format!("--check-workers={WORKERS}"), "--check-timeout=20s"];
     let server = setup_for(&site, &modules, &flags).launched_by(&launcher).start();
     let before = server.of_process("Threads");
     let run = server.search("username", "alice");

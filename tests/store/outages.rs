@@ -9,6 +9,7 @@ use super::{Fixture, charge, checkpoint, completed, once_connected, open, race};
 use crate::support::awaited;
 use crate::support::databases::{admin, postgres, sqlite};
 use crate::support::relay::Relay;
+use crate::support::server::PATIENCE;
 
 const KILL: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -44,7 +45,7 @@ fn a_lost_database_is_unavailable_until_it_returns() {
     let start = Instant::now();
     let error = f.store.ping().unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(30));
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     // The pool reports each cause once: the ping's error may have been the one with it.
     awaited("it says why", || {
         let error = f.store.start(&f.new_run(), &charge(1, None)).unwrap_err();
@@ -60,7 +61,8 @@ fn a_lost_database_is_unavailable_until_it_returns() {
 #[test]
 fn a_statement_that_is_stuck_is_given_up() {
     let f = Fixture::new(postgres());
-    let patient = format!("{}?options=-c%20statement_timeout%3D300ms", f.database.url);
+    // Long enough for statements that are not stuck, also on a busy disk.
+    let patient = format!("{}?options=-c%20statement_timeout%3D5s", f.database.url);
     let store = open(&patient, Options::server()).unwrap();
     let mut blocker = postgres::Client::connect(&f.database.url, postgres::NoTls).unwrap();
     let mut lock = blocker.transaction().unwrap();
@@ -76,7 +78,7 @@ fn a_statement_that_is_stuck_is_given_up() {
 #[test]
 fn a_write_that_timed_out_on_a_lock_does_not_degrade_health() {
     let f = Fixture::new(postgres());
-    let hasty = format!("{}?options=-c%20lock_timeout%3D100ms", f.database.url);
+    let hasty = format!("{}?options=-c%20lock_timeout%3D1s", f.database.url);
     let store = open(&hasty, Options::server()).unwrap();
     let run = f.started();
     let mut blocker = f.database.client();
@@ -123,7 +125,7 @@ fn a_server_that_never_answers_is_unavailable() {
     assert!(store.account(f.account.id).unwrap_err().is_unavailable());
     let error = open(url.as_str(), Options::server()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("no answer within"), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
 
     relay.freeze(false);
     awaited("it comes back", || store.ping());
