@@ -78,10 +78,11 @@ fn in_a_process_of_its_own() {
     assert_eq!((load.refused_total, load.rebuilds_total), (0, 0));
 
     let impatient = TestServer::with(|config| {
-        config.idle_timeout = Duration::from_secs(2);
-        config.head_timeout = Duration::from_secs(3);
-        config.body_timeout = Duration::from_secs(1);
-        config.write_timeout = Duration::from_secs(4);
+        // Long enough that each client has sent what it sends, also on a busy machine.
+        config.idle_timeout = Duration::from_secs(6);
+        config.head_timeout = Duration::from_secs(8);
+        config.body_timeout = Duration::from_secs(5);
+        config.write_timeout = Duration::from_secs(8);
     });
     std::thread::scope(|scope| {
         for case in &slow {

@@ -11,8 +11,10 @@ use sightline::http::{
     Handler, Refusal, Reply, Request, Response, RunningServer, Server, ServerConfig, StreamEnd,
 };
 
+use crate::support::server::PATIENCE;
+
 /// A timeout that only a broken server reaches.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = PATIENCE;
 
 /// Blocks threads until it is opened, and counts them.
 #[derive(Clone, Default)]

@@ -15,6 +15,8 @@ const SECOND: Duration = Duration::from_secs(1);
 fn stalled_bodies_do_not_block_other_requests() {
     let server = TestServer::with(|config| {
         config.request_workers = 2;
+        // The bodies are completed in the end, however slow the machine is.
+        config.body_timeout = LONG * 10;
     });
     let mut stalled: Vec<_> = (0..20).map(|_| server.connect()).collect();
     for client in &mut stalled {
@@ -63,7 +65,7 @@ fn a_body_that_dribbles_is_cut_off_by_its_deadline() {
 fn a_silent_connection_is_closed() {
     let server = TestServer::with(|config| {
         // Long enough that a pause of this test does not count as idle.
-        config.idle_timeout = SECOND * 3;
+        config.idle_timeout = SECOND * 8;
         config.head_timeout = LONG * 10;
     });
     let mut silent = server.connect();
@@ -119,8 +121,10 @@ fn a_head_without_end_is_cut_off_by_its_size() {
             let _ = pieces.send(b"piece".to_vec());
             flood.is_finished()
         });
-        // Some bytes pass between two scans of the sockets. Gigabytes would pass within the head timeout.
-        assert!(flood.join().unwrap() < 500_000_000);
+        // Bytes pass between two scans of the sockets, many of them on a busy machine. A hundred times as many would
+        // pass within the head timeout.
+        let sent = flood.join().unwrap();
+        assert!(sent < 5_000_000_000, "{sent} bytes");
     }
     eventually("both are gone", || server.running().load().connections == 0);
     assert_eq!(server.ask(&get("/")).status, 200);
@@ -162,7 +166,7 @@ fn readers_that_take_nothing_hold_no_request_worker_and_are_cut_off() {
     let server = TestServer::with(|config| {
         config.request_workers = 1;
         // Long enough that all are noticed before the first is disconnected.
-        config.write_timeout = SECOND * 8;
+        config.write_timeout = SECOND * 20;
     });
     let mut deaf: Vec<_> = (0..4).map(|_| server.connect()).collect();
     for client in &mut deaf {
