@@ -110,6 +110,8 @@ pub enum Action {
     RunsSwept,
     /// The open circuit of a host was closed by an operator. The detail is the host.
     CircuitReset,
+    /// The quarantine of a module was ended by an operator. The detail is the module.
+    QuarantineReset,
     /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
     DeadlinesReset,
     /// The schema was migrated. The detail is the new version.
@@ -118,7 +120,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -134,6 +136,7 @@ impl Action {
         Self::RunDeleted,
         Self::RunsSwept,
         Self::CircuitReset,
+        Self::QuarantineReset,
         Self::DeadlinesReset,
         Self::Migrated,
     ];
@@ -156,6 +159,7 @@ impl Action {
             Self::RunDeleted => "run.deleted",
             Self::RunsSwept => "runs.swept",
             Self::CircuitReset => "circuit.reset",
+            Self::QuarantineReset => "quarantine.reset",
             Self::DeadlinesReset => "deadlines.reset",
             Self::Migrated => "schema.migrated",
         }

@@ -87,6 +87,9 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
     let open = parts.runs.activity.module_health().circuits.open().len();
     let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
     page.gauge("sightline_circuits_open", help, open as f64);
+    let quarantined = parts.runs.activity.module_health().quarantines.open().len();
+    let help = "Modules that searches do not ask because they failed their last control checks.";
+    page.gauge("sightline_modules_quarantined", help, quarantined as f64);
     let all = parts.health_of_all();
     let help = "Modules of the catalogue by their current health.";
     let mut modules = page.family(Kind::Gauge, "sightline_modules", help);

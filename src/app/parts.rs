@@ -87,7 +87,8 @@ impl Engine {
                     // periodically.
                     lease: lease * 3 / 4,
                     store_patience: STORE_OUTAGE_LIMIT,
-                    host_retry: Retry::after(config.host_retry),
+                    host_retry: Retry::of_hosts(config.host_retry),
+                    quarantine_retry: Retry::of_modules(config.quarantine_retry),
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,

@@ -69,13 +69,7 @@ fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
             let Some(opening) = record.opening else { continue };
             let times = [opening.since, opening.next_try].map(|at| rfc3339_millis(at).to_string());
             let [since, next_try] = times;
-            rows.push(vec![
-                record.host,
-                web.to_owned(),
-                opening.outcome.as_str().to_owned(),
-                since,
-                next_try,
-            ]);
+            rows.push(vec![record.name, web.to_owned(), opening.cause.as_str().to_owned(), since, next_try]);
         }
     }
     Ok(write_table(out, &["HOST", "WEB", "OUTCOME", "SINCE", "NEXT TRY"], &rows)?)

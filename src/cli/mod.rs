@@ -8,6 +8,7 @@
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
 //! | `circuit` | `circuit list`, `reset` |
+//! | `quarantine` | `quarantine list`, `reset` |
 //! | `deadline` | `deadline list`, `reset` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
@@ -42,6 +43,7 @@ mod manual;
 mod migrate;
 mod openapi;
 mod options;
+mod quarantine;
 mod replace;
 mod search;
 mod serve;
@@ -90,6 +92,7 @@ enum Action {
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
     Circuit(circuit::CircuitArgs),
+    Quarantine(quarantine::QuarantineArgs),
     Deadline(deadline::DeadlineArgs),
     Suppress(suppress::SuppressArgs),
     Migrate(migrate::MigrateArgs),
@@ -144,6 +147,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),
         Action::Circuit(args) => circuit::run(&args, out),
+        Action::Quarantine(args) => quarantine::run(&args, out),
         Action::Deadline(args) => deadline::run(&args, out),
         Action::Suppress(args) => suppress::run(&args, out),
         Action::Migrate(args) => migrate::run(&args, out),

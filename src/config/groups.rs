@@ -199,6 +199,11 @@ pub struct EngineConfig {
     #[arg(long, env = "SIGHTLINE_HOST_RETRY", value_name = "DURATION", default_value = "60s")]
     #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
     pub host_retry: Duration,
+    /// Time after which a module that failed its control checks is tried again; doubles with each failure up
+    /// to 144 times as much
+    #[arg(long, env = "SIGHTLINE_QUARANTINE_RETRY", value_name = "DURATION", default_value = "10m")]
+    #[arg(help_heading = "Searches", value_parser = checked(value::duration("1s", "1h")))]
+    pub quarantine_retry: Duration,
     /// Memory in megabytes for the parsed answers of sites; checks wait for it
     #[arg(long, env = "SIGHTLINE_ANSWER_MEMORY_MB", value_name = "N", default_value = "256")]
     #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 1_048_576)))]

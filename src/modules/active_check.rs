@@ -421,13 +421,13 @@ impl<'c> ActiveCheck<'c> {
         Evidence {
             http_status: last.map(|response| response.status),
             final_host: last.and_then(|response| response.final_url.host_str()).map(str::to_owned),
-            matcher: None,
             bytes_read: received().map(|response| response.body.len()).sum(),
             requests: self.sender.requests(),
             timing: received().fold(Timing::default(), |sum, response| sum + response.timing),
             answered_in: self.answered_in,
             contacts: self.contacts.all().to_vec(),
             circuit: self.stop_reason.as_ref().and_then(StopReason::circuit),
+            ..Evidence::default()
         }
     }
 

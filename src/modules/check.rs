@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::active_check::ActiveCheck;
 use super::checker::Checker;
 use super::confidence::{Control, Strength, confidence};
-use super::control::{ControlResult, ControlVerdict, Direction};
+use super::control::{ControlResult, Key, is_about_module};
+use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
 use super::extract::Answers;
 use super::judge::Verdict;
 use super::module::Module;
@@ -15,7 +16,7 @@ use super::outcome::{Evidence, Outcome, Report};
 use super::pages::FurtherPages;
 use super::query::Query;
 use super::reason::Reason;
-use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
+use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
 
 impl Checker {
     /// Runs one check to its end. If `terms` is only a deadline, the check and its control check end by
@@ -25,6 +26,47 @@ impl Checker {
         if let Some(reason) = module.why_skipped(query, &self.keys) {
             return ended(Outcome::Skipped, reason, Evidence::default());
         }
+        match terms.trial {
+            None => self.check_query(module, query, terms),
+            Some(trial) => self.check_in_trial(trial, module, query, terms),
+        }
+    }
+
+    /// Makes the control check that a module in quarantine failed, and checks the query if it passes.
+    fn check_in_trial(&self, trial: ModuleTrial, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
+        let ModuleTrial { direction, times } = trial;
+        let evidence = Evidence { circuit: Some(times), ..Evidence::default() };
+        let mut trial = ended(Outcome::Unreliable, Reason::Quarantined, evidence);
+        let (key, began) = (direction.key(module, query), Instant::now());
+        let verdict = if direction.is_needed(module) && is_about_module(&key) {
+            let terms = control_terms(module, terms, began);
+            self.controls.forget(&key);
+            let ask = || self.ask_control(&key, module, query, terms, &mut trial);
+            self.controls.verdict(&key, terms.deadline, ask).verdict
+        } else {
+            // The entry has changed since the module failed.
+            let (verdict, answer) = (ControlVerdict::Passed, ControlAnswer::default());
+            trial.evidence.controls.push(ControlCheck { direction, verdict, answer });
+            verdict
+        };
+        match verdict {
+            ControlVerdict::Failed => Report { reason: Some(direction.failure()), ..trial },
+            ControlVerdict::Unclear | ControlVerdict::OutOfTime | ControlVerdict::NotAsked => trial,
+            ControlVerdict::Passed if !self.reserve(terms) => trial,
+            ControlVerdict::Passed => {
+                // The control check is no part of the learnt deadline.
+                let answer_by = terms.deadline.min(terms.answer_by + began.elapsed());
+                let mut report = self.check_query(module, query, Terms { answer_by, ..terms });
+                report.evidence.requests += trial.evidence.requests;
+                report.evidence.contacts.splice(0..0, trial.evidence.contacts);
+                report.evidence.controls.splice(0..0, trial.evidence.controls);
+                report.pauses.splice(0..0, trial.pauses);
+                report
+            }
+        }
+    }
+
+    fn check_query(&self, module: &Module, query: &Query, terms: Terms<'_>) -> Report {
         let mut check = ActiveCheck::new(self, module, query, false, terms);
         check.ask();
         let (mut report, verdict) = match check.read(&[], |answers| concluded(&check, answers)) {
@@ -112,43 +154,68 @@ impl Checker {
             return None;
         }
         if direction.is_disproved_by_miss_of(module, query) {
-            return Some(ControlVerdict::Failed.into());
+            let verdict = ControlVerdict::Failed;
+            let Evidence { http_status, matcher, .. } = report.evidence.clone();
+            let answer = ControlAnswer { http_status, matcher };
+            report.evidence.controls.push(ControlCheck { direction, verdict, answer });
+            return Some(verdict.into());
         }
-        let least = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
-        let terms = terms.of_control(Instant::now(), least);
-        let ask = || self.ask_control(direction, module, query, terms, report);
-        Some(self.controls.verdict(&direction.key(module, query), terms.deadline, ask))
+        let (key, terms) = (direction.key(module, query), control_terms(module, terms, Instant::now()));
+        let ask = || match self.reserve(terms) {
+            true => self.ask_control(&key, module, query, terms, report),
+            false => ControlVerdict::NotAsked.into(),
+        };
+        Some(self.controls.verdict(&key, terms.deadline, ask))
+    }
+
+    /// Reserves a further check within the rate of the module, and waits for it if it is soon.
+    fn reserve(&self, terms: Terms<'_>) -> bool {
+        let now = Instant::now();
+        let at = terms.hosts.reserve(now, terms.deadline.min(now + CONTROL_TIME));
+        at.inspect(|at| thread::sleep(at.saturating_duration_since(now))).is_some()
     }
 
     fn ask_control(
         &self,
-        direction: Direction,
+        key: &Key,
         module: &Module,
         query: &Query,
         terms: Terms<'_>,
         report: &mut Report,
     ) -> ControlResult {
+        let direction = key.0;
         let Some(name) = direction.name(module, query) else {
             return ControlVerdict::Unclear.into();
         };
-        let now = Instant::now();
-        let Some(at) = terms.hosts.reserve(now, terms.deadline.min(now + CONTROL_TIME)) else {
-            return ControlVerdict::NotAsked.into();
-        };
-        thread::sleep(at.saturating_duration_since(now));
         let mut check = ActiveCheck::new(self, module, &name, direction == Direction::MadeUp, terms);
         check.ask();
         report.evidence.requests += check.requests();
         report.evidence.contacts.extend_from_slice(check.contacts.all());
         report.pauses.extend_from_slice(check.pauses());
-        let control_result = check.read(&[], |answers| control_result(direction, &check, answers));
-        control_result.unwrap_or(ControlVerdict::NotAsked.into())
+        let read = check.read(&[], |answers| control_result(direction, &check, answers));
+        let Ok((control_result, answer)) = read else { return ControlVerdict::NotAsked.into() };
+        if is_about_module(key) {
+            let verdict = control_result.verdict;
+            report.evidence.controls.push(ControlCheck { direction, verdict, answer });
+        }
+        control_result
     }
 }
 
-/// Returns the result of a control check from its answers.
-fn control_result(direction: Direction, check: &ActiveCheck<'_>, answers: &Answers<'_>) -> ControlResult {
+/// Returns the terms of a control check that begins at `now`.
+fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'t> {
+    terms.of_control(now, if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME })
+}
+
+/// Returns the result of a control check, and the answer of the site.
+fn control_result(
+    direction: Direction,
+    check: &ActiveCheck<'_>,
+    answers: &Answers<'_>,
+) -> (ControlResult, ControlAnswer) {
     let verdict = check.verdict(answers);
+    let http_status = check.evidence(answers).http_status;
+    let answer = ControlAnswer { http_status, matcher: verdict.matcher.clone() };
     let verdict = match verdict.outcome {
         outcome if outcome == direction.passing() => ControlVerdict::Passed,
         Outcome::Hit | Outcome::Miss => ControlVerdict::Failed,
@@ -157,14 +224,12 @@ fn control_result(direction: Direction, check: &ActiveCheck<'_>, answers: &Answe
         _ => ControlVerdict::Unclear,
     };
     if direction == Direction::Known {
-        return verdict.into();
+        return (verdict.into(), answer);
     }
     let (module, asked) = (check.module(), check.values().name);
     let page_profile = module.result_fields.page_profile(module.platform(), answers, asked);
-    ControlResult {
-        verdict,
-        page_profile: page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked))),
-    }
+    let page_profile = page_profile.map(|page_profile| Arc::new(page_profile.without_name(asked)));
+    (ControlResult { verdict, page_profile }, answer)
 }
 
 /// Judges the answers without reading findings.

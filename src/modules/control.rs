@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::control_check::{ControlVerdict, Direction};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
 use super::outcome::Outcome;
@@ -17,7 +18,8 @@ use crate::base::cache::{Bounds, Cache, Computed};
 
 /// The default time for which a module's verdict is cached.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(3600);
-/// The time for which an unclear verdict is cached. It is short, because another attempt may be conclusive.
+/// The time for which an unclear verdict is cached. It is short, because another attempt may be conclusive. That a
+/// module failed is cached for the same time, because another attempt decides whether the module is put in quarantine.
 const UNCLEAR_TTL: Duration = Duration::from_secs(60);
 /// The most verdicts in the cache.
 const MAX_ENTRIES: usize = 20_000;
@@ -25,30 +27,6 @@ const MAX_ENTRIES: usize = 20_000;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The least length of a made-up name: a shorter one may belong to a real user.
 const MIN_NAME_CHARS: usize = 6;
-
-/// The direction of a control check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Direction {
-    /// A made-up name, which must be a miss, confirms hits.
-    MadeUp,
-    /// A known account, which must be a hit, confirms bare misses.
-    Known,
-}
-
-/// The verdict of a control check on a module.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ControlVerdict {
-    /// The made-up name was a miss, or the known account a hit, as it should be.
-    Passed,
-    /// The made-up name was a hit, or the known account a miss, so the module is unreliable.
-    Failed,
-    /// The control check came to no conclusion, or there is no name for it.
-    Unclear,
-    /// The control check came to no conclusion before its deadline.
-    OutOfTime,
-    /// The control check was not made because of a fault of this machine or the rate of the module.
-    NotAsked,
-}
 
 /// A verdict, with the profile data that the page of a made-up name shows.
 #[derive(Debug, Clone)]
@@ -66,6 +44,11 @@ impl From<ControlVerdict> for ControlResult {
 
 /// The key of a verdict: the direction, the module's id, and the queried domain if the verdict depends on that domain.
 pub(crate) type Key = (Direction, Arc<str>, Option<String>);
+
+/// Returns whether a verdict is about the module with every query, and not only about the queried domain.
+pub(crate) fn is_about_module(key: &Key) -> bool {
+    key.2.is_none()
+}
 
 impl Direction {
     /// Returns whether a check of `module` needs a control check of this direction.
@@ -133,6 +116,11 @@ impl Controls {
         Self { ttl, cache: Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
+    /// Removes the verdict for `key`, so that the next control check sends a request.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.cache.remove(key);
+    }
+
     /// Removes the verdicts that have expired at `now`.
     pub(crate) fn sweep(&self, now: Instant) {
         self.cache.sweep(now);
@@ -153,6 +141,7 @@ impl Controls {
                 ControlVerdict::OutOfTime if began.elapsed() < FAIR_TRY => Duration::ZERO,
                 ControlVerdict::NotAsked => Duration::ZERO,
                 ControlVerdict::Unclear | ControlVerdict::OutOfTime => self.ttl.min(UNCLEAR_TTL),
+                ControlVerdict::Failed if is_about_module(key) => self.ttl.min(UNCLEAR_TTL),
                 ControlVerdict::Passed | ControlVerdict::Failed => self.ttl,
             };
             let weight = value.page_profile.as_ref().map_or(0, |page_profile| page_profile.bytes());

@@ -18,6 +18,7 @@
 //! | [`reason`] | the reason of an outcome, one word each |
 //! | [`confidence`] | the confidence of a hit |
 //! | [`control`] | the control check: a made-up name that the module must miss, and a known account that it must hit |
+//! | [`control_check`] | a control check that was made, as part of the evidence of a check |
 //! | [`terms`] | the deadline of a check, and the hosts that it may contact |
 //! | [`sample`](mod@sample) | a random text that a regex matches |
 //! | [`import`] | conversion of other projects' site lists to entries |
@@ -70,6 +71,7 @@ mod compile;
 pub mod confidence;
 mod contacts;
 pub mod control;
+pub mod control_check;
 pub mod definition;
 pub(crate) mod digest;
 mod document;

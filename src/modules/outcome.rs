@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::control_check::ControlCheck;
 use super::definition::ResultType;
 use super::probe::{Contact, Timing};
 use super::reason::Reason;
@@ -183,18 +184,22 @@ pub struct Evidence {
     pub answered_in: Duration,
     /// The hosts that were contacted, control checks included. A host may be listed several times.
     pub contacts: Vec<Contact>,
-    /// The open circuit of the host that was not contacted, if that is the reason of the outcome.
+    /// The control checks that were made and whose verdict is about the module with every query.
+    pub controls: Vec<ControlCheck>,
+    /// The open circuit of the host that was not contacted, or of the module in quarantine, if that is the reason of the
+    /// outcome.
     pub circuit: Option<OpenCircuit>,
 }
 
-/// A host to which no request is sent at present, because it gave no answer to the last checks.
+/// A host or a module that is not asked at present: a host because it gave no answer to the last checks, a module
+/// because it failed its last control checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OpenCircuit {
-    /// The time since which the host is not asked: RFC 3339, UTC, milliseconds.
+    /// The time since which it is not asked: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub open_since: Timestamp,
-    /// The time from which one check may ask the host again: RFC 3339, UTC, milliseconds.
+    /// The time from which one check may ask it again: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:09:09.010Z"))]
     pub next_try_at: Timestamp,
@@ -233,12 +238,12 @@ pub struct Report {
 
 impl Report {
     /// Returns whether a host was not contacted because it had asked earlier checks for a pause, or had given them no
-    /// answer. A pause that this check itself was asked for is in [`Self::pauses`].
+    /// answer, or whether the module stays in quarantine. A pause that this check itself was asked for is in [`Self::pauses`].
     pub fn was_refused(&self) -> bool {
         let was_paused = self.outcome == Outcome::RateLimited
             && self.reason == Some(Reason::RetryAfter)
             && self.pauses.is_empty();
-        was_paused || self.reason == Some(Reason::CircuitOpen)
+        was_paused || self.reason.is_some_and(Reason::has_circuit)
     }
 }
 

@@ -59,6 +59,8 @@ reasons! {
     RetryAfter = "retry_after",
     /// The host was not contacted because it gave no answer to the last checks.
     CircuitOpen = "circuit_open",
+    /// The module was not asked because it failed its last control checks.
+    Quarantined = "quarantined",
     /// The deadline of the whole run passed.
     RunDeadline = "run_deadline",
     /// The time budget of the search ended.
@@ -202,6 +204,11 @@ impl Reason {
     /// Returns whether the check was cut by the end of the run's time, so that the site had less time than configured.
     pub fn is_end_of_run(self) -> bool {
         matches!(self, Self::RunDeadline | Self::TimeBudget)
+    }
+
+    /// Returns whether the check was not made because the circuit of the host or the module is open.
+    pub fn has_circuit(self) -> bool {
+        matches!(self, Self::CircuitOpen | Self::Quarantined)
     }
 
     /// Returns the word with spaces in place of underscores, for display.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::control_check::Direction;
 use super::outcome::{OpenCircuit, Outcome};
 use super::reason::Reason;
 
@@ -27,13 +28,15 @@ pub enum Access {
     Denied(Denial),
 }
 
-/// The reason for which a host must not be contacted now.
+/// The reason for which a host must not be contacted now, or a module not be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denial {
     /// The host asked for a pause with `Retry-After`.
     Pause,
     /// The host gave no answer to the last checks, which ended with this outcome.
     Circuit(Outcome, OpenCircuit),
+    /// The module failed its last control checks.
+    Quarantine(OpenCircuit),
 }
 
 impl Denial {
@@ -42,6 +45,7 @@ impl Denial {
         match self {
             Self::Pause => Outcome::RateLimited,
             Self::Circuit(outcome, _) => outcome,
+            Self::Quarantine(_) => Outcome::Unreliable,
         }
     }
 
@@ -50,6 +54,7 @@ impl Denial {
         match self {
             Self::Pause => Reason::RetryAfter,
             Self::Circuit(..) => Reason::CircuitOpen,
+            Self::Quarantine(_) => Reason::Quarantined,
         }
     }
 
@@ -57,9 +62,18 @@ impl Denial {
     pub fn circuit(self) -> Option<OpenCircuit> {
         match self {
             Self::Pause => None,
-            Self::Circuit(_, circuit) => Some(circuit),
+            Self::Circuit(_, circuit) | Self::Quarantine(circuit) => Some(circuit),
         }
     }
+}
+
+/// The trial of a module in quarantine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModuleTrial {
+    /// The direction of the control check that the module failed.
+    pub direction: Direction,
+    /// The times of the quarantine if the trial does not end it.
+    pub times: OpenCircuit,
 }
 
 /// The hosts that a check may contact.
@@ -96,6 +110,9 @@ pub struct Terms<'t> {
     pub ceiling: Instant,
     /// The hosts that the check may contact.
     pub hosts: &'t dyn HostAccess,
+    /// The trial of a module in quarantine. The control check that the module failed comes first, and the query is
+    /// only asked for if that passes.
+    pub trial: Option<ModuleTrial>,
 }
 
 impl Terms<'_> {
@@ -109,7 +126,7 @@ impl Terms<'_> {
 impl From<Instant> for Terms<'_> {
     /// Creates terms with this deadline for the check and its control check, with access to every host.
     fn from(deadline: Instant) -> Self {
-        Self { answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost }
+        Self { answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost, trial: None }
     }
 }
 

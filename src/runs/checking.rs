@@ -39,7 +39,7 @@ pub(super) fn check_guarded(
     let check = AssertUnwindSafe(|| {
         // The wait for another run is no part of the learnt deadline.
         let answer_by = learnt.map_or(deadline, |learnt| deadline.min(Instant::now() + learnt));
-        let terms = Terms { answer_by, deadline, ceiling, hosts: permit };
+        let terms = Terms { answer_by, deadline, ceiling, hosts: permit, trial: permit.module_trial() };
         context.checker.check(module, query, terms)
     });
     let had_full_time = deadline == own_deadline;
@@ -62,7 +62,7 @@ pub(super) fn check_guarded(
     checked
 }
 
-/// Creates the report of a check that was not made because of a host.
+/// Creates the report of a check that was not made because of a host or a quarantine.
 pub(super) fn denied_report(denial: Denial) -> Report {
     let mut report = bare_report(denial.outcome(), denial.reason());
     report.evidence.circuit = denial.circuit();

@@ -33,6 +33,8 @@ pub struct Limits {
     pub store_patience: Duration,
     /// The times of retries of hosts that give no answer.
     pub host_retry: Retry,
+    /// The times of retries of modules in quarantine.
+    pub quarantine_retry: Retry,
 }
 
 /// The parts that all drivers share. There is one value for each process.

@@ -20,6 +20,8 @@ use crate::modules::reason::Reason;
 pub enum Cut {
     /// The host gave no answer to the last checks.
     Down,
+    /// The module failed its last control checks.
+    Quarantine,
     /// The deadline passed that was learnt from the module's earlier answers.
     LearntDeadline,
     /// The time budget of the search ended.
@@ -28,7 +30,7 @@ pub enum Cut {
 
 impl Cut {
     /// All of them, in the order in which coverage lists them.
-    pub const ALL: [Self; 3] = [Self::Down, Self::LearntDeadline, Self::TimeBudget];
+    pub const ALL: [Self; 4] = [Self::Down, Self::Quarantine, Self::LearntDeadline, Self::TimeBudget];
 
     /// Returns the cut that a module's reason tells of.
     pub fn of(reason: Reason) -> Option<Self> {
@@ -39,6 +41,7 @@ impl Cut {
     pub fn reason(self) -> Reason {
         match self {
             Self::Down => Reason::CircuitOpen,
+            Self::Quarantine => Reason::Quarantined,
             Self::LearntDeadline => Reason::LearntDeadline,
             Self::TimeBudget => Reason::TimeBudget,
         }
@@ -48,6 +51,7 @@ impl Cut {
     fn member(self) -> &'static str {
         match self {
             Self::Down => "down",
+            Self::Quarantine => "quarantined",
             Self::LearntDeadline => "cut_by_learnt_deadline",
             Self::TimeBudget => "cut_by_time_budget",
         }
@@ -59,6 +63,9 @@ impl Cut {
             Self::Down => {
                 "Modules that were not asked because their host gave no answer to the last checks: a part of \
                  `timeout` and `error`."
+            }
+            Self::Quarantine => {
+                "Modules that were not asked because they failed their last control checks: a part of `unreliable`."
             }
             Self::LearntDeadline => {
                 "Modules without an answer by the deadline that was learnt from their earlier answers: a part of \
@@ -93,12 +100,15 @@ impl Coverage {
         coverage
     }
 
-    /// Counts one more module that has ended. `circuit` is that of its host, if it was not asked for that reason.
+    /// Counts one more module that has ended. `circuit` is its own or that of its host, if it was not asked for that
+    /// reason.
     pub fn add(&mut self, outcome: Outcome, reason: Option<Reason>, circuit: Option<OpenCircuit>) {
         self.outcomes[outcome] += 1;
         if let Some(cut) = reason.and_then(Cut::of) {
             self.cuts[cut as usize] += 1;
         }
+        let is_down = reason == Some(Cut::Down.reason());
+        let circuit = circuit.filter(|_| is_down);
         self.down_since = self.down_since.max(circuit.map(|circuit| circuit.open_since));
     }
 
@@ -121,6 +131,7 @@ impl Coverage {
             (Cut::Down, Some(since)) => {
                 format!("{count} not asked: down since {}", since.strftime("%Y-%m-%d %H:%M UTC"))
             }
+            (Cut::Quarantine, _) => format!("{count} not asked: in quarantine"),
             (Cut::LearntDeadline | Cut::TimeBudget, _) => {
                 format!("{count} cut short: {}", cut.reason().as_phrase())
             }
@@ -210,7 +221,7 @@ impl PartialSchema for Coverage {
         for (outcome, count) in Outcome::ALL.into_iter().zip([17, 192, 9, 2, 4, 3, 1, 3]) {
             example.outcomes[outcome] = count;
         }
-        example.cuts = [1, 2, 0];
+        example.cuts = [1, 1, 2, 0];
         example.down_since = "2026-05-06T07:08:09.010Z".parse().ok();
         let mut members = vec![
             ("checked", count("Modules that ended: the sum of all outcomes.", example.checked())),
@@ -292,7 +303,7 @@ mod tests {
             text,
             r#"{"checked":2,"conclusive":1,"hit":1,"miss":0,"blocked":0,"rate_limited":0,"timeout":1,"error":0,"#
                 .to_owned()
-                + r#""unreliable":0,"skipped":0,"down":0,"cut_by_learnt_deadline":0,"cut_by_time_budget":0,"#
+                + r#""unreliable":0,"skipped":0,"down":0,"quarantined":0,"cut_by_learnt_deadline":0,"cut_by_time_budget":0,"#
                 + r#""down_since":null,"ratio":0.5}"#
         );
         assert_eq!(serde_json::from_str::<Coverage>(&text).unwrap(), coverage);
@@ -318,12 +329,18 @@ mod tests {
         for reason in reasons.into_iter().flat_map(|(reason, count)| vec![reason; count]) {
             coverage.add(Outcome::Timeout, Some(reason), None);
         }
-        let text = format!("{text}; 1 cut short: learnt deadline; 3 cut short: time budget");
+        // It began after the others, and is not down.
+        let quarantine = circuit("2026-05-06T14:30:00Z");
+        coverage.add(Outcome::Unreliable, Some(Reason::Quarantined), Some(quarantine));
+        let text = format!(
+            "{text}; 1 not asked: in quarantine; 1 cut short: learnt deadline; 3 cut short: time budget"
+        );
         assert_eq!(coverage.cuts_text(), Some(text));
         let json = serde_json::to_value(coverage).unwrap();
         let counts =
-            ["down", "cut_by_learnt_deadline", "cut_by_time_budget", "timeout"].map(|name| &json[name]);
-        assert_eq!(counts, [2, 1, 3, 7]);
+            ["down", "quarantined", "cut_by_learnt_deadline", "cut_by_time_budget", "timeout", "unreliable"]
+                .map(|name| &json[name]);
+        assert_eq!(counts, [2, 1, 1, 3, 7, 1]);
         assert_eq!(serde_json::from_value::<Coverage>(json).unwrap(), coverage);
     }
 }

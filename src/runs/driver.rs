@@ -271,7 +271,7 @@ impl<'a> Driver<'a> {
             let Checked { report, is_shared } =
                 check_guarded(&context, &run, &module, &query, &permit, limit);
             if !is_shared {
-                permit.note_contacts(&report.evidence.contacts);
+                permit.note_evidence(&module, &report.evidence);
             }
             if !context.simulated {
                 context.host_limiter.pause(&report.pauses, Instant::now());
@@ -320,7 +320,7 @@ impl<'a> Driver<'a> {
         if let Some(check) = self.end_of(place) {
             match is_shared {
                 true => self.note_shared(&check.module, &report),
-                false => self.health_updates.take(&self.context.health, check.module.id(), &report, took, at),
+                false => self.health_updates.take(&self.context.health, &check.module, &report, took, at),
             }
             self.note(&check.module, *report, took);
         }
@@ -363,7 +363,7 @@ impl<'a> Driver<'a> {
             reason: report.reason,
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            circuit: report.evidence.circuit.filter(|_| report.reason == Some(Reason::CircuitOpen)),
+            circuit: report.evidence.circuit.filter(|_| report.reason.is_some_and(Reason::has_circuit)),
         });
         if let Some(cut) = report.reason.and_then(Cut::of) {
             self.context.figures.note_cut(cut);

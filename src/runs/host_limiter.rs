@@ -1,25 +1,28 @@
 //! [`HostLimiter`]: limits the checks of each host and each module. Each host has a few concurrent checks, over all
 //! runs, whose number follows its answers. A module can have a rate of its own (`every_ms`, `per_day`), which applies
-//! in any case. A host that asked for a pause, or whose circuit is open, is not contacted.
+//! in any case. A host that asked for a pause, or whose circuit is open, is not contacted. A module in quarantine is not
+//! asked.
 //!
 //! A check that is not admitted yet uses no worker: its driver requests a [`Permit`] before it submits the check to
 //! the pool, and is woken when a host may be free.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::adaptive_limit::{AdaptiveLimit, Feedback};
 use super::health::circuits::{Circuits, OnOpenCircuit};
+use super::health::quarantines::{ModuleAccess, Quarantines};
 use super::pace::{Pace, Paces, Refusal};
 use crate::modules::checker::Checker;
+use crate::modules::control_check::ControlCheck;
 use crate::modules::module::Module;
-use crate::modules::outcome::Pause;
-use crate::modules::probe::Contact;
+use crate::modules::outcome::{Evidence, Pause};
 use crate::modules::query::Query;
-use crate::modules::terms::{Access, Denial, HostAccess};
+use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 
 /// The time without a check after which the limit of a host is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
@@ -40,7 +43,8 @@ pub enum Admission {
     NotBefore(Instant),
     /// The module has used all its checks of the day.
     DailyLimit,
-    /// Each source of the module has a host that must not be contacted now. Contains the reason of the first source.
+    /// The module is in quarantine, or each source of the module has a host that must not be contacted now. Contains the
+    /// reason, that of the first source.
     Denied(Denial),
 }
 
@@ -51,6 +55,7 @@ pub struct HostLimiter {
     hosts: Arc<Mutex<HashMap<String, Host>>>,
     paces: Arc<Paces>,
     circuits: Arc<Circuits>,
+    quarantines: Arc<Quarantines>,
 }
 
 struct Host {
@@ -88,20 +93,43 @@ pub struct Permit {
     trials: Mutex<HashMap<String, bool>>,
     table: Arc<Mutex<HashMap<String, Host>>>,
     circuits: Arc<Circuits>,
+    quarantines: Arc<Quarantines>,
+    /// The module in quarantine that this check tries.
+    module_trial: Option<RunningTrial>,
     /// The module and its rate.
     paced: Option<(Arc<Paces>, String, Pace)>,
     feedback: Option<Feedback>,
 }
 
+/// The trial of a module in quarantine that a check makes.
+struct RunningTrial {
+    module: Arc<str>,
+    trial: ModuleTrial,
+    /// Whether the control check was made.
+    was_made: AtomicBool,
+}
+
 impl Permit {
+    /// Returns the trial of the module, if it is in quarantine.
+    pub fn module_trial(&self) -> Option<ModuleTrial> {
+        self.module_trial.as_ref().map(|running| running.trial)
+    }
+
     /// Releases the hosts and adapts their limits to the end of the check.
     pub fn end(mut self, feedback: Feedback) {
         self.feedback = Some(feedback);
     }
 
-    /// Records the hosts that the check has contacted. Answers close their circuits.
-    pub fn note_contacts(&self, contacts: &[Contact]) {
+    /// Records the hosts that a check of the module has contacted, and its control checks. Answers close the circuits of
+    /// hosts, and passed control checks that of the module.
+    pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
+        let Evidence { contacts, controls, .. } = evidence;
         self.circuits.note_answers(contacts);
+        self.quarantines.note_passed(module.id(), controls);
+        if let Some(RunningTrial { trial, was_made, .. }) = &self.module_trial {
+            let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
+            was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
+        }
         let mut trials = self.trials.lock();
         for contact in contacts {
             if let Some(was_contacted) = trials.get_mut(&contact.host) {
@@ -142,6 +170,9 @@ impl Drop for Permit {
         for (host, was_contacted) in self.trials.get_mut().drain() {
             self.circuits.end_trial(&host, was_contacted);
         }
+        if let Some(RunningTrial { module, was_made, .. }) = &mut self.module_trial {
+            self.quarantines.end_trial(module, *was_made.get_mut());
+        }
         let now = Instant::now();
         let mut woken: Vec<Waker> = Vec::new();
         {
@@ -165,9 +196,9 @@ impl Drop for Permit {
 
 impl HostLimiter {
     /// Creates a limiter that never allows more than `most` concurrent checks of one host, but at least one, and that
-    /// does not contact hosts whose circuit is open.
-    pub fn new(most: usize, circuits: Arc<Circuits>) -> Self {
-        Self { most, hosts: Arc::default(), paces: Arc::default(), circuits }
+    /// does not contact hosts whose circuit is open, or ask modules in quarantine.
+    pub fn new(most: usize, circuits: Arc<Circuits>, quarantines: Arc<Quarantines>) -> Self {
+        Self { most, hosts: Arc::default(), paces: Arc::default(), circuits, quarantines }
     }
 
     /// Requests permission to start a check, within the limits of the hosts that it queries first and the rate of the
@@ -180,13 +211,31 @@ impl HostLimiter {
         on_open_circuit: OnOpenCircuit,
         waker: &Waker,
     ) -> Admission {
+        if on_open_circuit == OnOpenCircuit::Skip
+            && let Some(denial) = self.quarantines.denial(module)
+        {
+            return Admission::Denied(denial);
+        }
         let entry = module.entry();
         // Reading a local list again costs nothing, so no rate applies.
         let pace = match checker.sends_no_request(module, query) {
             true => Pace::default(),
             false => Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
         };
-        self.admit(module.id(), pace, checker.hosts(module, query), on_open_circuit, waker, Instant::now())
+        let hosts = checker.hosts(module, query);
+        let mut admission = self.admit(module.id(), pace, hosts, on_open_circuit, waker, Instant::now());
+        if let (Admission::Granted(permit), OnOpenCircuit::Skip) = (&mut admission, on_open_circuit) {
+            match self.quarantines.access(module) {
+                ModuleAccess::Granted => {}
+                ModuleAccess::Trial(trial) => {
+                    let (module, was_made) = (Arc::clone(module.id()), AtomicBool::new(false));
+                    permit.module_trial = Some(RunningTrial { module, trial, was_made });
+                }
+                // Another check has begun the trial since.
+                ModuleAccess::Denied(denial) => return Admission::Denied(denial),
+            }
+        }
+        admission
     }
 
     /// Requests a reservation at all hosts of the first source without a host that must not be contacted, within the
@@ -237,7 +286,18 @@ impl HostLimiter {
         let (table, circuits) = (Arc::clone(&self.hosts), Arc::clone(&self.circuits));
         let trials = Mutex::new(trials);
         let paced = Some((Arc::clone(&self.paces), module.to_owned(), pace));
-        Admission::Granted(Permit { hosts, on_open_circuit, trials, table, circuits, paced, feedback: None })
+        let quarantines = Arc::clone(&self.quarantines);
+        Admission::Granted(Permit {
+            hosts,
+            on_open_circuit,
+            trials,
+            table,
+            circuits,
+            quarantines,
+            module_trial: None,
+            paced,
+            feedback: None,
+        })
     }
 
     /// Begins the trials that the circuits of these hosts allow.
@@ -266,149 +326,4 @@ impl HostLimiter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    fn counting() -> (Waker, Arc<AtomicUsize>) {
-        let count = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&count);
-        let waker = move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-        };
-        (Arc::new(waker), count)
-    }
-
-    fn ask(host_limiter: &HostLimiter, hosts: &[&str], waker: &Waker) -> Option<Permit> {
-        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        match host_limiter.admit(
-            "m",
-            Pace::default(),
-            vec![hosts],
-            OnOpenCircuit::Skip,
-            waker,
-            Instant::now(),
-        ) {
-            Admission::Granted(permit) => Some(permit),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn two_checks_of_a_host_run_at_once_and_the_third_is_woken_once() {
-        let (host_limiter, (waker, woken)) = (HostLimiter::new(6, Arc::default()), counting());
-        let first = ask(&host_limiter, &["a"], &waker).unwrap();
-        let second = ask(&host_limiter, &["a", "b"], &waker).unwrap();
-        assert!(ask(&host_limiter, &["a"], &waker).is_none());
-        assert!(ask(&host_limiter, &["b", "a"], &waker).is_none(), "all hosts or none");
-        drop(second);
-        assert_eq!(woken.load(Ordering::SeqCst), 1);
-        let third = ask(&host_limiter, &["a"], &waker).unwrap();
-        drop((first, third));
-        assert!(host_limiter.hosts.lock().is_empty(), "nothing is kept of hosts that nobody asks");
-    }
-
-    #[test]
-    fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() {
-        let (host_limiter, (waker, _)) = (HostLimiter::new(3, Arc::default()), counting());
-        let most = || {
-            let permits: Vec<Permit> = std::iter::from_fn(|| ask(&host_limiter, &["a"], &waker)).collect();
-            let count = permits.len();
-            (count, permits)
-        };
-        let end_all = |permits: Vec<Permit>, feedback| permits.into_iter().for_each(|one| one.end(feedback));
-        let (two, permits) = most();
-        end_all(permits, Feedback::Conclusive);
-        let (three, permits) = most();
-        end_all(permits, Feedback::Overloaded);
-        let (one, permits) = most();
-        assert_eq!((two, three, one), (2, 3, 1));
-        assert!(ask(&host_limiter, &["b"], &waker).is_some(), "each host has its own limit");
-        drop(permits);
-        let used = Instant::now();
-        host_limiter.sweep(used + FORGET_AFTER - Duration::from_secs(60));
-        assert_eq!(most().0, 1);
-        host_limiter.sweep(used + FORGET_AFTER + Duration::from_secs(60));
-        assert!(host_limiter.hosts.lock().is_empty());
-        assert_eq!(most().0, 2);
-    }
-
-    #[test]
-    fn the_pace_of_a_module_holds_whatever_its_host_may_take() {
-        let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default()), counting());
-        let start = Instant::now();
-        for _ in 0..6 {
-            let permits: Vec<Permit> = std::iter::from_fn(|| ask(&host_limiter, &["a"], &waker)).collect();
-            permits.into_iter().for_each(|permit| permit.end(Feedback::Conclusive));
-        }
-        let pace = Pace { every: Some(Duration::from_secs(2)), per_day: Some(2) };
-        let admit = |secs| {
-            let at = start + Duration::from_secs(secs);
-            host_limiter.admit("paced", pace, vec![vec!["a".to_owned()]], OnOpenCircuit::Skip, &waker, at)
-        };
-        let Admission::Granted(_first) = admit(0) else { panic!("refused") };
-        assert!(matches!(admit(1), Admission::NotBefore(_)));
-        let Admission::Granted(_second) = admit(2) else { panic!("refused") };
-        assert!(matches!(admit(60), Admission::DailyLimit));
-        assert!(ask(&host_limiter, &["a"], &waker).is_some(), "the host may have more");
-    }
-
-    #[test]
-    fn a_refused_check_reserves_none_of_its_hosts() {
-        let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default()), counting());
-        let _both = (ask(&host_limiter, &["a"], &waker), ask(&host_limiter, &["a"], &waker));
-        for _ in 0..5 {
-            assert!(ask(&host_limiter, &["b", "a"], &waker).is_none());
-        }
-        assert!(ask(&host_limiter, &["b"], &waker).is_some());
-    }
-
-    #[test]
-    fn a_host_that_asked_for_a_pause_gets_one() {
-        let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default()), counting());
-        let start = Instant::now();
-        let running = ask(&host_limiter, &["a"], &waker).unwrap();
-        let pause = |host: &str, secs| Pause { host: host.to_owned(), secs };
-        host_limiter.pause(&[pause("a", 60), pause("b", 60)], start);
-        host_limiter.pause(&[pause("b", 1_000_000)], start);
-        assert_eq!(running.access("a"), Access::Denied(Denial::Pause), "of another check");
-        assert_eq!(running.access("c"), Access::Granted);
-        drop(running);
-        let admit = |host: &str, secs| {
-            let at = start + Duration::from_secs(secs);
-            host_limiter.admit(
-                "m",
-                Pace::default(),
-                vec![vec![host.to_owned()]],
-                OnOpenCircuit::Skip,
-                &waker,
-                at,
-            )
-        };
-        assert!(matches!(admit("a", 59), Admission::Denied(Denial::Pause)));
-        assert!(matches!(admit("a", 60), Admission::Granted(_)));
-        assert!(matches!(admit("b", 599), Admission::Denied(Denial::Pause)));
-        assert!(matches!(admit("b", 600), Admission::Granted(_)), "the wish is followed for ten minutes");
-        assert!(matches!(admit("c", 0), Admission::Granted(_)));
-        host_limiter.sweep(start + Duration::from_secs(600));
-        assert!(host_limiter.hosts.lock().is_empty());
-    }
-
-    #[test]
-    fn a_check_uses_the_first_source_without_a_paused_host() {
-        let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default()), counting());
-        let now = Instant::now();
-        host_limiter.pause(&[Pause { host: "a".to_owned(), secs: 60 }], now);
-        let admit = |sources: &[&[&str]]| {
-            let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
-            let sources = sources.iter().map(owned).collect();
-            host_limiter.admit("m", Pace::default(), sources, OnOpenCircuit::Skip, &waker, now)
-        };
-        let Admission::Granted(permit) = admit(&[&["b", "a"], &["c"], &["d"]]) else { panic!("refused") };
-        assert_eq!(permit.hosts, ["c"]);
-        assert!(matches!(admit(&[&["a"], &["c", "a"]]), Admission::Denied(Denial::Pause)));
-        let Admission::Granted(permit) = admit(&[&["a"], &[]]) else { panic!("refused") };
-        assert_eq!(permit.hosts, [""; 0], "its host is known later");
-        assert!(matches!(admit(&[]), Admission::Granted(_)));
-    }
-}
+mod tests;

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::coverage::Coverage;
 use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
+use super::health::quarantines::FailedControl;
 use super::notification::Subscriber;
 use super::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, count};
 use super::run_options::RunOptions;
@@ -22,6 +23,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
 /// The identifier of a process. It has a new value at every start.
@@ -348,19 +350,36 @@ pub trait Journal: Send + Sync {
     /// of the simulated or the real web.
     fn share_health(&self, simulated: bool, learnt: &Tallies) -> Result<Tallies, StorageError>;
 
-    /// Stores changes of circuits unless the store has newer ones, in one transaction. Returns the circuits of the
-    /// simulated or the real web.
+    /// Stores changes of hosts' circuits unless the store has newer ones, in one transaction. Returns the circuits of
+    /// the simulated or the real web.
     fn share_circuits(
         &self,
         simulated: bool,
-        changed: &[CircuitRecord],
-    ) -> Result<Vec<CircuitRecord>, StorageError>;
+        changed: &[CircuitRecord<Outcome>],
+    ) -> Result<Vec<CircuitRecord<Outcome>>, StorageError>;
+
+    /// Stores changes of modules' quarantines unless the store has newer ones, in one transaction. Returns those of the
+    /// simulated or the real web.
+    fn share_quarantines(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord<FailedControl>],
+    ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError>;
 
     /// Closes the open circuit of a host, or of all hosts, on the real and the simulated web. Running processes learn of
     /// it within seconds. Returns the hosts, sorted.
     fn reset_circuits(
         &self,
         host: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError>;
+
+    /// Ends the quarantine of a module, or of all modules, on the real and the simulated web. Running processes learn of
+    /// it within seconds. Returns the modules, sorted.
+    fn reset_quarantines(
+        &self,
+        module: Option<&str>,
         at: Timestamp,
         by: &Origin,
     ) -> Result<Vec<String>, StorageError>;

@@ -20,8 +20,7 @@ use crate::base::storage::StorageError;
 const DISPATCH_EVERY: Duration = Duration::from_secs(5);
 /// The interval at which old idempotency keys are removed.
 const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
-/// The interval at which the health of modules and the circuits of hosts are written, and those of other processes are
-/// read.
+/// The interval at which the health of modules and all circuits are written, and those of other processes are read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 /// The times at which the tasks are due.
 struct Schedule {
@@ -83,6 +82,7 @@ impl Maintenance {
         self.dispatcher.registry.sweep();
         self.context().host_limiter.sweep(Instant::now());
         self.context().health.circuits.sweep();
+        self.context().health.quarantines.sweep();
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
         let mut schedule = self.schedule.lock();
@@ -104,7 +104,7 @@ impl Maintenance {
         }
     }
 
-    /// Writes the health of modules and the circuits of hosts, and reads those of all processes. Only one thread at a
+    /// Writes the health of modules and all circuits, and reads those of all processes. Only one thread at a
     /// time calls this: at the start, then under the lock of the schedule.
     fn share_health(&self) {
         let health = &self.context().health;
@@ -120,6 +120,11 @@ impl Maintenance {
             Ok(stored) => health.circuits.written(&changed, &stored),
             Err(error) => log!(error.log_level(), "cannot write the circuits of hosts: {error}"),
         }
+        let changed = health.quarantines.to_write();
+        match self.context().journal.share_quarantines(self.context().simulated, &changed) {
+            Ok(stored) => health.quarantines.written(&changed, &stored),
+            Err(error) => log!(error.log_level(), "cannot write the quarantines of modules: {error}"),
+        }
     }
 
     /// Closes the open circuits of all hosts, in this process at once and in others within seconds.
@@ -128,6 +133,14 @@ impl Maintenance {
     /// Returns an error if the store fails.
     pub fn reset_circuits(&self, by: &Origin) -> Result<(), StorageError> {
         self.reset(|journal, at| journal.reset_circuits(None, at, by))
+    }
+
+    /// Ends the quarantines of all modules, in this process at once and in others within seconds.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn reset_quarantines(&self, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_quarantines(None, at, by))
     }
 
     /// Forgets the learnt deadlines of all modules, in this process at once and in others within seconds.

@@ -124,8 +124,8 @@ pub struct ModuleReport {
     /// Milliseconds from the start of the check to its end, without the time in the queue.
     #[schema(examples(412))]
     pub elapsed_ms: u64,
-    /// Present only with the reason `circuit_open`: the site was not asked, because it gave no answer to the last
-    /// checks.
+    /// Present only with the reasons `circuit_open` (the site was not asked, because it gave no answer to the last
+    /// checks) and `quarantined` (the module was not asked, because it failed its last control checks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub circuit: Option<OpenCircuit>,

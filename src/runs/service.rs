@@ -14,6 +14,7 @@ use super::drivers::Drivers;
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::health::circuits::Circuits;
+use super::health::quarantines::Quarantines;
 use super::host_limiter::HostLimiter;
 use super::journal::{InstanceId, Journal};
 use super::lifecycle::Lifecycle;
@@ -90,14 +91,19 @@ impl Runs {
         on_deletion: OnDeletion,
     ) -> Arc<Self> {
         let circuits = Arc::new(Circuits::new(Arc::clone(&clock), config.limits.host_retry));
+        let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
         let context = Arc::new(RunContext {
             journal,
             checker,
             pool: CheckPool::new(config.check_workers),
             browsing: Browsing::new(browsers),
-            host_limiter: HostLimiter::new(config.host_concurrency, Arc::clone(&circuits)),
+            host_limiter: HostLimiter::new(
+                config.host_concurrency,
+                Arc::clone(&circuits),
+                Arc::clone(&quarantines),
+            ),
             shared_answers: SharedAnswers::new(config.share_answers),
-            health: Arc::new(HealthTable::new(config.limits.check_timeout, circuits)),
+            health: Arc::new(HealthTable::new(config.limits.check_timeout, circuits, quarantines)),
             figures: Figures::default(),
             clock,
             instance: InstanceId(Uuid::new_v4()),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
+use super::health::quarantines::FailedControl;
 use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, Write,
@@ -18,6 +19,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::modules::outcome::Outcome;
 
 /// A journal that accepts everything and stores nothing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,7 +90,28 @@ impl Journal for Unrecorded {
         Ok(Tallies::new())
     }
 
-    fn share_circuits(&self, _: bool, _: &[CircuitRecord]) -> Result<Vec<CircuitRecord>, StorageError> {
+    fn share_circuits(
+        &self,
+        _: bool,
+        _: &[CircuitRecord<Outcome>],
+    ) -> Result<Vec<CircuitRecord<Outcome>>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn share_quarantines(
+        &self,
+        _: bool,
+        _: &[CircuitRecord<FailedControl>],
+    ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn reset_quarantines(
+        &self,
+        _: Option<&str>,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
         Ok(Vec::new())
     }
 

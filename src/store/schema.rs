@@ -62,6 +62,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0010_running"),
     migration!("0011_deadlines"),
     migration!("0012_host_circuits"),
+    migration!("0013_module_quarantines"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

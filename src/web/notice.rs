@@ -21,13 +21,15 @@ pub enum Notice {
     AccountDeleted,
     /// The circuits of all hosts are closed.
     CircuitsReset,
+    /// The quarantines of all modules have ended.
+    QuarantinesReset,
     /// The learnt deadlines of all modules are forgotten.
     DeadlinesReset,
 }
 
 impl Notice {
     /// All notices, for look-ups by name.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
@@ -37,6 +39,7 @@ impl Notice {
         Self::SearchDeleted,
         Self::AccountDeleted,
         Self::CircuitsReset,
+        Self::QuarantinesReset,
         Self::DeadlinesReset,
     ];
 
@@ -52,6 +55,7 @@ impl Notice {
             Self::SearchDeleted => "search-deleted",
             Self::AccountDeleted => "account-deleted",
             Self::CircuitsReset => "circuits-reset",
+            Self::QuarantinesReset => "quarantines-reset",
             Self::DeadlinesReset => "deadlines-reset",
         }
     }
@@ -75,6 +79,7 @@ impl Notice {
             Self::SearchDeleted => "The search and its results are deleted.",
             Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
             Self::CircuitsReset => "Searches ask all hosts again.",
+            Self::QuarantinesReset => "Searches ask all modules again.",
             Self::DeadlinesReset => {
                 "The learnt deadlines are forgotten. Checks have the configured deadline until new ones are learnt."
             }

@@ -88,6 +88,7 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/operator", Access::Operator, operator::service),
     route("GET", "/app/operator/load", Access::Operator, operator::load).unattended(),
     route("POST", "/app/operator/circuits/reset", Access::Operator, operator::reset_circuits),
+    route("POST", "/app/operator/quarantines/reset", Access::Operator, operator::reset_quarantines),
     route("POST", "/app/operator/deadlines/reset", Access::Operator, operator::reset_deadlines),
     route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
     route("GET", "/app/assets/{file}", Access::File, asset::asset),

@@ -49,6 +49,8 @@ fn the_help_of_every_command_has_an_example() {
             "audit",
             "circuit list",
             "circuit reset",
+            "quarantine list",
+            "quarantine reset",
             "deadline list",
             "deadline reset",
             "suppress hash",

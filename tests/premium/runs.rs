@@ -182,6 +182,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
         lease: Duration::from_secs(30),
         store_patience: Duration::from_secs(30),
         host_retry: Retry::default(),
+        quarantine_retry: Retry::default(),
     };
     let config = RunsConfig {
         check_workers: 8,

@@ -83,6 +83,7 @@ fn config() -> RunsConfig {
             lease: Duration::from_secs(30),
             store_patience: Duration::from_secs(30),
             host_retry: Retry::default(),
+            quarantine_retry: Retry::default(),
         },
         keep_ended: Duration::from_secs(60),
         discovery: false,

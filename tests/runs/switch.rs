@@ -9,8 +9,10 @@ use sightline::account::audit::Origin;
 use sightline::account::credits::Charge;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
+use sightline::modules::outcome::Outcome;
 use sightline::runs::health::Tallies;
 use sightline::runs::health::circuit::CircuitRecord;
+use sightline::runs::health::quarantines::FailedControl;
 use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, Write,
@@ -154,10 +156,26 @@ impl Journal for Switched {
     fn share_circuits(
         &self,
         simulated: bool,
-        changed: &[CircuitRecord],
-    ) -> Result<Vec<CircuitRecord>, StorageError> {
+        changed: &[CircuitRecord<Outcome>],
+    ) -> Result<Vec<CircuitRecord<Outcome>>, StorageError> {
         self.up()?;
         self.inner.share_circuits(simulated, changed)
+    }
+    fn share_quarantines(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord<FailedControl>],
+    ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError> {
+        self.up()?;
+        self.inner.share_quarantines(simulated, changed)
+    }
+    fn reset_quarantines(
+        &self,
+        module: Option<&str>,
+        at: jiff::Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        self.inner.reset_quarantines(module, at, by)
     }
     fn reset_circuits(
         &self,

@@ -8,6 +8,7 @@ mod failures;
 mod fairness;
 mod hosts;
 mod learnt;
+mod quarantine;
 mod resets;
 mod resolver;
 mod sharing;

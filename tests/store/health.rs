@@ -8,9 +8,12 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::json;
 use sightline::account::audit::{AuditFilter, Origin};
+use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
 use sightline::runs::health::Tallies;
+use sightline::runs::health::circuit::{CircuitRecord, Opening};
 use sightline::runs::health::latencies::Latencies;
+use sightline::runs::health::quarantines::FailedControl;
 use sightline::runs::health::tally::Tally;
 
 use super::{at, once_connected, race};
@@ -119,6 +122,44 @@ on_both! {
         assert_eq!(deadlines(false)[0].1, None, "five new answers are needed");
         f.store.share_health(false, &of(vec![("a", checks(Outcome::Hit, 1, 11))])).unwrap();
         assert!(deadlines(false)[0].1.is_some());
+    }
+
+    fn the_latest_change_of_a_quarantine_is_valid(f) {
+        let record = |name: &str, second, failures| CircuitRecord {
+            name: name.to_owned(),
+            changed_at: moment(second),
+            opening: (failures > 0).then(|| Opening {
+                cause: FailedControl {
+                    direction: Direction::MadeUp,
+                    failures,
+                    after: ControlAnswer { http_status: Some(200), matcher: Some("hit[0]: \"é\"".to_owned()) },
+                    before: Some(ControlAnswer::default()),
+                    entry: "0123456789abcdef".to_owned(),
+                },
+                since: moment(1),
+                wait: Duration::from_millis(600_001),
+                next_try: moment(601),
+            }),
+        };
+        let share = |simulated, changed: &[_]| f.store.share_quarantines(simulated, changed).unwrap();
+        let all = [record("a", 1, 2), record("b", 2, 3)];
+        assert_eq!(share(false, &all), all);
+        assert_eq!(share(false, &[record("a", 0, 9), record("b", 3, 0)]), [record("a", 1, 2), record("b", 3, 0)]);
+        assert_eq!(share(true, &[record("a", 5, 4)]), [record("a", 5, 4)], "the simulated web has its own");
+        assert_eq!(f.another().share_quarantines(false, &[]).unwrap()[0], record("a", 1, 2));
+
+        let reset = |module| f.store.reset_quarantines(module, moment(9), &Origin::CLI).unwrap();
+        assert_eq!(reset(Some("b")), [""; 0]);
+        assert_eq!(reset(Some("a")), ["a"]);
+        assert_eq!(share(false, &[])[0], record("a", 9, 0));
+        assert_eq!(share(true, &[])[0], record("a", 9, 0));
+        let noted = f.store.audit(&AuditFilter::default(), 1000).unwrap();
+        let noted: Vec<_> = noted.iter().filter(|entry| entry.action == "quarantine.reset").collect();
+        let details: Vec<String> = noted.iter().map(|entry| json!(entry.detail).to_string()).collect();
+        assert_eq!(details, [r#"{"module":"a"}"#]);
+
+        let week = 7 * 24 * 60 * 60;
+        assert_eq!(share(false, &[record("c", 10 + week, 2)]), [record("c", 10 + week, 2)], "old ones are forgotten");
     }
 
     fn the_simulated_web_and_the_real_one_are_kept_apart(f) {

@@ -1,8 +1,11 @@
-//! [`Circuit`]: the circuit breaker of one host, as a state machine without a clock.
+//! [`Circuit`]: the circuit breaker of one host or one module, as a state machine without a clock.
 //!
-//! A circuit is closed until three checks in a row, of at least two runs, get no answer from the host. Then it opens,
-//! and no check contacts the host. After a wait, one check is let through as a trial. An answer closes the circuit. A
-//! failure doubles the wait.
+//! A circuit is closed until several checks in a row, of at least two runs, fail. Then it opens, and no check contacts
+//! the host or the module. After a wait, one check is let through as a trial. A success closes the circuit. A failure
+//! doubles the wait.
+//!
+//! The circuit of a host fails if the host gives no answer, and any answer is a success (see [`super::circuits`]). The
+//! circuit of a module fails if its control check fails (see [`super::quarantines`]).
 
 use std::time::Duration;
 
@@ -12,12 +15,11 @@ use crate::base::ids::RunId;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::terms::{Access, Denial};
 
-/// The number of checks in a row without an answer after which a circuit opens.
-const FAILURES: u32 = 3;
-
-/// The times of retries.
+/// The rules for the opening of circuits and for retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
+    /// The number of failures in a row after which a circuit opens.
+    pub failures: u32,
     /// The wait from the opening of a circuit to the first trial. Each failed trial doubles the wait.
     pub first: Duration,
     /// The longest wait.
@@ -28,24 +30,44 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Returns the times for a first wait. The longest wait is thirty times as long.
-    pub const fn after(first: Duration) -> Self {
-        Self { first, longest: first.saturating_mul(30), trial: Duration::from_secs(3) }
+    /// Returns the rules for hosts, with this first wait. The longest wait is thirty times as long.
+    pub const fn of_hosts(first: Duration) -> Self {
+        Self { failures: 3, first, longest: first.saturating_mul(30), trial: Duration::from_secs(3) }
+    }
+
+    /// Returns the rules for modules, with this first wait. The longest wait is 144 times as long: a day, if the first
+    /// one is ten minutes.
+    pub const fn of_modules(first: Duration) -> Self {
+        Self { failures: 2, longest: first.saturating_mul(144), ..Self::of_hosts(first) }
     }
 }
 
 impl Default for Retry {
-    /// Returns a first wait of a minute, a longest wait of half an hour, and a first trial of three seconds.
+    /// Returns the rules for hosts with a first wait of a minute, a longest wait of half an hour, and a first trial of
+    /// three seconds.
     fn default() -> Self {
-        Self::after(Duration::from_secs(60))
+        Self::of_hosts(Duration::from_secs(60))
+    }
+}
+
+/// The cause of failures: the outcome of the failed checks (`timeout` or `error`) for a host, the failed control check
+/// for a module.
+pub trait Cause: Clone {
+    /// Returns the reason for which a check is not made while the circuit is open.
+    fn denial(&self, times: OpenCircuit) -> Denial;
+}
+
+impl Cause for Outcome {
+    fn denial(&self, times: OpenCircuit) -> Denial {
+        Denial::Circuit(*self, times)
     }
 }
 
 /// The state of an open circuit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Opening {
-    /// The outcome of the failed checks: `timeout` or `error`.
-    pub outcome: Outcome,
+pub struct Opening<C> {
+    /// The cause of the last failure that counted.
+    pub cause: C,
     /// The time at which the circuit opened.
     pub since: Timestamp,
     /// The wait before the next trial.
@@ -54,33 +76,35 @@ pub struct Opening {
     pub next_try: Timestamp,
 }
 
-impl Opening {
+impl<C> Opening<C> {
     /// Returns the times of the opening.
     pub fn times(&self) -> OpenCircuit {
         OpenCircuit { open_since: self.since, next_try_at: self.next_try }
     }
 }
 
-/// The last change of a host's circuit, as processes share it.
+/// The last change of a circuit, as processes share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CircuitRecord {
-    /// The host, by the name under which its checks are counted.
-    pub host: String,
+pub struct CircuitRecord<C> {
+    /// The host, by the name under which its checks are counted, or the id of the module.
+    pub name: String,
     /// The time of the observation that changed the circuit. Of two records, the later one is valid.
     pub changed_at: Timestamp,
     /// The state if the circuit is open, or `None` if it was closed.
-    pub opening: Option<Opening>,
+    pub opening: Option<Opening<C>>,
 }
 
-/// The circuit breaker of one host. The default is closed.
-#[derive(Debug, Clone, Default)]
-pub struct Circuit {
+/// The circuit breaker of one host or one module. The default is closed.
+#[derive(Debug, Clone)]
+pub struct Circuit<C> {
     failures: u32,
+    /// The cause of the last failure.
+    cause: Option<C>,
     /// The run of the first failure.
     first_run: Option<RunId>,
     /// Whether the failures are of at least two runs.
     is_of_several_runs: bool,
-    opening: Option<Opening>,
+    opening: Option<Opening<C>>,
     /// Whether a trial is in progress.
     in_trial: bool,
     /// The time from which the last trial was allowed, as long as its failure has not been counted.
@@ -90,7 +114,24 @@ pub struct Circuit {
     is_unwritten: bool,
 }
 
-impl Circuit {
+impl<C> Default for Circuit<C> {
+    fn default() -> Self {
+        Self {
+            failures: 0,
+            cause: None,
+            first_run: None,
+            is_of_several_runs: false,
+            opening: None,
+            in_trial: false,
+            tried: None,
+            answered: None,
+            changed: None,
+            is_unwritten: false,
+        }
+    }
+}
+
+impl<C: Cause> Circuit<C> {
     /// Returns the access that a check would get at `now`.
     pub fn access(&self, now: Timestamp, retry: Retry) -> Access {
         match &self.opening {
@@ -98,11 +139,11 @@ impl Circuit {
             Some(opening) if !self.in_trial && is_due(opening, now, retry) => {
                 Access::Trial(self.trial_time(retry))
             }
-            Some(opening) => Access::Denied(Denial::Circuit(opening.outcome, opening.times())),
+            Some(opening) => Access::Denied(opening.cause.denial(opening.times())),
         }
     }
 
-    /// Returns the time that the host has for its answer in a trial. A closed circuit does not limit it.
+    /// Returns the time that a host has for its answer in a trial. A closed circuit does not limit it.
     pub fn trial_time(&self, retry: Retry) -> Duration {
         match &self.opening {
             Some(opening) => retry.trial.mul_f64(opening.wait.div_duration_f64(retry.first)),
@@ -119,7 +160,7 @@ impl Circuit {
         }
     }
 
-    /// Ends the trial. If the host was not contacted, the next trial is allowed at once.
+    /// Ends the trial. If nothing was asked, the next trial is allowed at once.
     pub fn end_trial(&mut self, was_contacted: bool) {
         let was_in_trial = std::mem::replace(&mut self.in_trial, false);
         if was_in_trial
@@ -130,29 +171,30 @@ impl Circuit {
         }
     }
 
-    /// Counts a check of `run` that got no answer from the host.
-    pub fn note_failure(&mut self, run: RunId, outcome: Outcome, now: Timestamp, retry: Retry) {
+    /// Counts a failed check of `run`.
+    pub fn note_failure(&mut self, run: RunId, cause: C, now: Timestamp, retry: Retry) {
         if let Some(opening) = &mut self.opening {
             // Only one failure counts for each trial. Others are of checks that began earlier or that ask anyway.
             if self.tried.take().is_some() {
                 let wait = (opening.wait * 2).min(retry.longest);
-                *opening = Opening { outcome, wait, next_try: after(now, wait), ..*opening };
+                *opening = Opening { cause, since: opening.since, wait, next_try: after(now, wait) };
                 self.change(now);
             }
             return;
         }
         self.failures += 1;
         self.is_of_several_runs |= *self.first_run.get_or_insert(run) != run;
-        if self.failures >= FAILURES && self.is_of_several_runs {
+        self.cause = Some(cause.clone());
+        if self.failures >= retry.failures && self.is_of_several_runs {
             let next_try = after(now, retry.first);
-            self.opening = Some(Opening { outcome, since: now, wait: retry.first, next_try });
+            self.opening = Some(Opening { cause, since: now, wait: retry.first, next_try });
             self.tried = None;
             self.change(now);
         }
     }
 
-    /// Counts an answer of the host, which closes the circuit.
-    pub fn note_answer(&mut self, now: Timestamp) {
+    /// Counts a success, which closes the circuit.
+    pub fn note_success(&mut self, now: Timestamp) {
         self.answered = self.answered.max(Some(now));
         let was_open = self.close();
         if was_open {
@@ -160,9 +202,9 @@ impl Circuit {
         }
     }
 
-    /// Takes over a record of the store if it is newer. A record that is older than an answer seen here does not open
+    /// Takes over a record of the store if it is newer. A record that is older than a success seen here does not open
     /// the circuit.
-    pub fn merge(&mut self, record: &CircuitRecord) {
+    pub fn merge(&mut self, record: &CircuitRecord<C>) {
         if self.changed.is_some_and(|changed| changed >= record.changed_at) {
             return;
         }
@@ -170,27 +212,32 @@ impl Circuit {
         (self.changed, self.is_unwritten) = (Some(record.changed_at), false);
         match self.answered {
             Some(at) if at >= record.changed_at && record.opening.is_some() => self.change(at),
-            _ => self.opening = record.opening,
+            _ => self.opening.clone_from(&record.opening),
         }
     }
 
     /// Returns the state if the circuit is open.
-    pub fn opening(&self) -> Option<&Opening> {
+    pub fn opening(&self) -> Option<&Opening<C>> {
         self.opening.as_ref()
     }
 
+    /// Returns the cause of the circuit's opening, or of the last failure if it is closed.
+    pub fn cause(&self) -> Option<&C> {
+        self.opening.as_ref().map(|opening| &opening.cause).or(self.cause.as_ref())
+    }
+
     /// Returns the last change if it is not stored yet.
-    pub fn unwritten(&self, host: &str) -> Option<CircuitRecord> {
+    pub fn unwritten(&self, name: &str) -> Option<CircuitRecord<C>> {
         let changed_at = self.changed.filter(|_| self.is_unwritten)?;
-        Some(CircuitRecord { host: host.to_owned(), changed_at, opening: self.opening })
+        Some(CircuitRecord { name: name.to_owned(), changed_at, opening: self.opening.clone() })
     }
 
     /// Records that a change is stored.
-    pub fn written(&mut self, record: &CircuitRecord) {
+    pub fn written(&mut self, record: &CircuitRecord<C>) {
         self.is_unwritten &= self.changed != Some(record.changed_at);
     }
 
-    /// Returns whether the circuit contains nothing that a later check needs. Answers and stored changes before `old`
+    /// Returns whether the circuit contains nothing that a later check needs. Successes and stored changes before `old`
     /// are not needed.
     pub fn is_idle(&self, old: Timestamp) -> bool {
         let is_recent = |at: Option<Timestamp>| at.is_some_and(|at| at >= old);
@@ -205,6 +252,7 @@ impl Circuit {
     /// Closes the circuit and forgets its failures. Returns whether it was open.
     fn close(&mut self) -> bool {
         (self.failures, self.first_run, self.is_of_several_runs, self.tried) = (0, None, false, None);
+        self.cause = None;
         self.opening.take().is_some()
     }
 
@@ -216,7 +264,7 @@ impl Circuit {
 }
 
 /// Returns whether a trial is allowed. A time that is too far ahead is that of a clock that was set back.
-fn is_due(opening: &Opening, now: Timestamp, retry: Retry) -> bool {
+fn is_due<C>(opening: &Opening<C>, now: Timestamp, retry: Retry) -> bool {
     let left = opening.next_try.duration_since(now);
     left <= SignedDuration::ZERO || left.unsigned_abs() > opening.wait.max(retry.longest)
 }

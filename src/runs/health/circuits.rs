@@ -7,33 +7,31 @@
 //! Only hosts that the catalogue names have circuits. Hosts that a query names have none, because they would tell what
 //! was searched.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::circuit::{Circuit, CircuitRecord, Opening, Retry};
+use super::circuit::{CircuitRecord, Opening, Retry};
+use super::circuit_table::CircuitTable;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::RunId;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::probe::{Answered, Contact};
 use crate::modules::terms::{Access, Denial};
 
-/// The time for which answers and stored closings are kept, so that records of other processes are compared with them.
-const KEEP_CLOSED: Duration = Duration::from_secs(60 * 60);
 /// The longest time between an answer of some host and the begin of a check whose failure counts. Without such an
 /// answer, the local network may be the cause.
 const NETWORK_SEEN: Duration = Duration::from_secs(1);
 
-/// What a check does about hosts whose circuit is open.
+/// What a check does about hosts and modules whose circuit is open.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnOpenCircuit {
-    /// Such hosts are not contacted, except for trials.
+    /// They are not asked, except for trials.
     #[default]
     Skip,
-    /// They are contacted, because the caller has named the module.
+    /// They are asked, because the caller has named the module.
     Ask,
 }
 
@@ -46,7 +44,7 @@ pub struct Circuits {
 
 #[derive(Default)]
 struct State {
-    hosts: HashMap<String, Circuit>,
+    hosts: CircuitTable<Outcome>,
     /// The time of the last answer of any host.
     heard: Option<Timestamp>,
 }
@@ -59,7 +57,7 @@ impl Circuits {
 
     /// Returns the reason for which a host must not be contacted now, if there is one.
     pub fn denial(&self, host: &str) -> Option<Denial> {
-        match self.state.lock().access(host, self.clock.now(), self.retry) {
+        match self.state.lock().hosts.access(host, self.clock.now(), self.retry) {
             Access::Denied(denial) => Some(denial),
             Access::Granted | Access::Trial(_) => None,
         }
@@ -68,7 +66,7 @@ impl Circuits {
     /// Requests access to a host. A trial begins at once, and must be ended with [`Self::end_trial`].
     pub fn access(&self, host: &str) -> Access {
         let (mut state, now) = (self.state.lock(), self.clock.now());
-        let access = state.access(host, now, self.retry);
+        let access = state.hosts.access(host, now, self.retry);
         if let (Access::Trial(_), Some(circuit)) = (access, state.hosts.get_mut(host)) {
             circuit.begin_trial(now);
         }
@@ -93,10 +91,7 @@ impl Circuits {
         let (mut state, now) = (self.state.lock(), self.clock.now());
         for contact in contacts.iter().filter(|contact| contact.answer == Answered::Yes) {
             state.heard = state.heard.max(Some(now));
-            match state.hosts.get_mut(&contact.host) {
-                Some(circuit) => circuit.note_answer(now),
-                None => state.hosts.entry(contact.host.clone()).or_default().note_answer(now),
-            }
+            state.hosts.get_or_add(&contact.host).note_success(now);
         }
     }
 
@@ -112,19 +107,14 @@ impl Circuits {
             let is_last = !contacts[index + 1..].iter().any(|later| later.host == *host);
             if is_last && is_silent(host) {
                 let outcome = if *answer == Answered::TooLate { Outcome::Timeout } else { Outcome::Error };
-                let circuit = state.hosts.entry(host.clone()).or_default();
-                circuit.note_failure(run, outcome, now, self.retry);
+                state.hosts.get_or_add(host).note_failure(run, outcome, now, self.retry);
             }
         }
     }
 
     /// Returns the open circuits, sorted by host.
-    pub fn open(&self) -> Vec<(String, Opening)> {
-        let state = self.state.lock();
-        let open = state.hosts.iter().filter_map(|(host, it)| Some((host.clone(), *it.opening()?)));
-        let mut open: Vec<_> = open.collect();
-        open.sort_by(|one, other| one.0.cmp(&other.0));
-        open
+    pub fn open(&self) -> Vec<(String, Opening<Outcome>)> {
+        self.state.lock().hosts.open()
     }
 
     /// Returns the open circuit of the first of these hosts that has one.
@@ -134,42 +124,23 @@ impl Circuits {
     }
 
     /// Returns the changes that are not stored yet, sorted by host.
-    pub fn to_write(&self) -> Vec<CircuitRecord> {
-        let state = self.state.lock();
-        let mut records: Vec<_> =
-            state.hosts.iter().filter_map(|(host, circuit)| circuit.unwritten(host)).collect();
-        records.sort_by(|one, other| one.host.cmp(&other.host));
-        records
+    pub fn to_write(&self) -> Vec<CircuitRecord<Outcome>> {
+        self.state.lock().hosts.to_write()
     }
 
     /// Records that the changes `written` are stored, and takes over what the store has.
-    pub fn written(&self, written: &[CircuitRecord], stored: &[CircuitRecord]) {
-        let mut state = self.state.lock();
-        for record in written {
-            if let Some(circuit) = state.hosts.get_mut(&record.host) {
-                circuit.written(record);
-            }
-        }
-        for record in stored {
-            state.hosts.entry(record.host.clone()).or_default().merge(record);
-        }
+    pub fn written(&self, written: &[CircuitRecord<Outcome>], stored: &[CircuitRecord<Outcome>]) {
+        self.state.lock().hosts.written(written, stored);
     }
 
     /// Removes the circuits that no later check needs.
     pub fn sweep(&self) {
-        let old = self.clock.now().saturating_sub(KEEP_CLOSED).unwrap_or(Timestamp::MIN);
-        self.state.lock().hosts.retain(|_, circuit| !circuit.is_idle(old));
+        self.state.lock().hosts.sweep(self.clock.now());
     }
 }
 
 impl Default for Circuits {
     fn default() -> Self {
         Self::new(Arc::new(SystemClock), Retry::default())
-    }
-}
-
-impl State {
-    fn access(&self, host: &str, now: Timestamp, retry: Retry) -> Access {
-        self.hosts.get(host).map_or(Access::Granted, |circuit| circuit.access(now, retry))
     }
 }

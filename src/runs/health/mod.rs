@@ -10,11 +10,14 @@
 //! Health that was measured on the simulated web is stored separately from that of the real web, and only processes
 //! that query the simulated web show it.
 //!
-//! Besides, each host has a circuit breaker (see [`circuit`] and [`circuits`]).
+//! Besides, each host has a circuit breaker (see [`circuit`] and [`circuits`]), and each module has one for its control
+//! checks (see [`quarantines`]).
 
 pub mod circuit;
+mod circuit_table;
 pub mod circuits;
 pub mod latencies;
+pub mod quarantines;
 pub mod tally;
 pub mod verdict;
 
@@ -26,13 +29,15 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use crate::base::ids::RunId;
+use crate::modules::control_check::{ControlCheck, ControlVerdict};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Contact;
 use crate::modules::reason::Reason;
 use circuits::Circuits;
+use quarantines::Quarantines;
 use tally::Tally;
-use verdict::ModuleHealth;
+use verdict::{ModuleHealth, Quarantine};
 
 /// The expected latency of a module without earlier checks.
 const UNKNOWN: Duration = Duration::from_millis(800);
@@ -40,13 +45,15 @@ const UNKNOWN: Duration = Duration::from_millis(800);
 /// Tallies by module id.
 pub type Tallies = Vec<(Arc<str>, Tally)>;
 
-/// The health of all modules, and the circuits of their hosts. There is one table for each process.
+/// The health of all modules, their circuits and those of their hosts. There is one table for each process.
 pub struct HealthTable {
     /// The configured deadline of a check, which no learnt deadline exceeds.
     check_timeout: Duration,
     by_module: Mutex<HashMap<Arc<str>, ModuleTallies>>,
     /// The circuit breakers of the hosts.
     pub circuits: Arc<Circuits>,
+    /// The modules in quarantine.
+    pub quarantines: Arc<Quarantines>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -67,8 +74,8 @@ impl ModuleTallies {
 
 impl HealthTable {
     /// Creates a table without any checks. `check_timeout` is the configured deadline of a check.
-    pub fn new(check_timeout: Duration, circuits: Arc<Circuits>) -> Self {
-        Self { check_timeout, by_module: Mutex::default(), circuits }
+    pub fn new(check_timeout: Duration, circuits: Arc<Circuits>, quarantines: Arc<Quarantines>) -> Self {
+        Self { check_timeout, by_module: Mutex::default(), circuits, quarantines }
     }
 
     /// Returns the configured deadline of a check, which applies to a module without a learnt deadline.
@@ -114,7 +121,12 @@ impl HealthTable {
         let health = |module: &Module| {
             let tally = table.get(module.id()).map(ModuleTallies::all).unwrap_or_default();
             let circuit = self.circuits.of(module.first_hosts());
-            ModuleHealth { circuit, ..ModuleHealth::of(&tally, now, self.deadline_of(module, &tally, now)) }
+            let quarantine = self.quarantines.of(module.id()).map(Quarantine::from);
+            ModuleHealth {
+                circuit,
+                quarantine,
+                ..ModuleHealth::of(&tally, now, self.deadline_of(module, &tally, now))
+            }
         };
         modules.iter().map(|module| (&**module, health(module))).collect()
     }
@@ -154,8 +166,9 @@ impl HealthTable {
     }
 }
 
-/// The outcomes of one run that count for the health of modules and for the circuits of hosts. A timeout or an error may be a fault of the local
-/// network, so it counts only after some module of the run has had a conclusion from a site. Answers from local lists
+/// The outcomes of one run that count for the health of modules and for circuits. A timeout or an error may be a fault
+/// of the local network, and so may a failed control check: a hotspot may answer for all sites. Such an outcome counts
+/// only after some module of the run has had a conclusion from a site. Answers from local lists
 /// do not count, nor do pauses that another check caused after this one was admitted.
 #[derive(Debug)]
 pub struct HealthUpdates {
@@ -167,9 +180,10 @@ pub struct HealthUpdates {
 /// A check that ended.
 #[derive(Debug)]
 struct EndedCheck {
-    module: Arc<str>,
+    module: Arc<Module>,
     outcome: Outcome,
     contacts: Vec<Contact>,
+    controls: Vec<ControlCheck>,
     /// The time until its probes had been answered or had failed, to which the learnt deadline applies.
     answered_in: Duration,
     began: Timestamp,
@@ -178,8 +192,9 @@ struct EndedCheck {
 
 impl EndedCheck {
     fn count(&self, run: RunId, table: &HealthTable) {
-        table.note(&self.module, self.outcome, self.answered_in, self.at);
+        table.note(self.module.id(), self.outcome, self.answered_in, self.at);
         table.circuits.note_failures(run, &self.contacts, self.began);
+        table.quarantines.note_failures(run, &self.module, &self.controls);
     }
 }
 
@@ -203,7 +218,7 @@ impl HealthUpdates {
     pub fn take(
         &mut self,
         table: &HealthTable,
-        module: &Arc<str>,
+        module: &Arc<Module>,
         report: &Report,
         took: Duration,
         at: Timestamp,
@@ -218,17 +233,20 @@ impl HealthUpdates {
         if report.outcome == Outcome::Timeout {
             // The next deadline is longer even if no site had a conclusion. Otherwise a search that asks only sites that
             // became slower would never find them again.
-            table.add(module, &Tally::no_answer(report.evidence.answered_in));
+            table.add(module.id(), &Tally::no_answer(report.evidence.answered_in));
         }
         let check = EndedCheck {
             module: Arc::clone(module),
             outcome: report.outcome,
             contacts: report.evidence.contacts.clone(),
+            controls: report.evidence.controls.clone(),
             answered_in: report.evidence.answered_in,
             began: at.saturating_sub(took).unwrap_or(Timestamp::MIN),
             at,
         };
-        let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error);
+        let has_failed = |control: &ControlCheck| control.verdict == ControlVerdict::Failed;
+        let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error)
+            || report.evidence.controls.iter().any(has_failed);
         if may_be_ours && !self.has_conclusion {
             self.held_back.push(check);
             return;
@@ -253,6 +271,20 @@ mod tests {
         "2026-03-01T12:00:00Z".parse().unwrap()
     }
 
+    fn new_table() -> HealthTable {
+        HealthTable::new(CHECK_TIMEOUT, Arc::default(), Arc::default())
+    }
+
+    /// Returns the module `m`.
+    fn module() -> Arc<Module> {
+        let entry = serde_json::json!({
+            "id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://m.example/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        Arc::new(Module::compile(serde_json::from_value(entry).unwrap()).unwrap())
+    }
+
     /// Returns the health of the module `m`.
     fn of(table: &HealthTable) -> ModuleHealth {
         let tally = table.by_module.lock().get("m").map(ModuleTallies::all).unwrap_or_default();
@@ -261,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_module_that_begins_to_be_blocked_becomes_blocked() {
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module): (_, Arc<str>) = (new_table(), "m".into());
         let of = || of(&table);
         assert_eq!(of().status, Verdict::Unknown);
         table.note(&module, Outcome::Skipped, Duration::ZERO, now());
@@ -280,7 +312,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_or_doubled_between_writes() {
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module): (_, Arc<str>) = (new_table(), "m".into());
         let note = || table.note(&module, Outcome::Hit, Duration::from_millis(100), now());
         let checks = || of(&table).checks;
         note();
@@ -314,7 +346,7 @@ mod tests {
             findings: Vec::new(),
             pauses: Vec::new(),
         };
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module) = (new_table(), module());
         let checks = || of(&table).checks;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take_of = |outcome, reason, requests| {
@@ -341,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_deadline_is_learnt_from_conclusive_answers() {
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module) = (new_table(), module());
         let deadline = || of(&table).deadline_ms;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
         let mut take = |outcome, reason, secs| {
@@ -370,9 +402,9 @@ mod tests {
 
     #[test]
     fn a_cut_check_lengthens_the_next_deadline_even_without_a_conclusion() {
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module) = (new_table(), module());
         for _ in 0..5 {
-            table.note(&module, Outcome::Miss, Duration::from_millis(50), now());
+            table.note(module.id(), Outcome::Miss, Duration::from_millis(50), now());
         }
         table.written(table.to_write());
         assert_eq!(of(&table).deadline_ms, Some(2000));
@@ -389,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_pause_counts_only_for_the_check_that_caused_it() {
-        let (table, module): (_, Arc<str>) = (HealthTable::new(CHECK_TIMEOUT, Arc::default()), "m".into());
+        let (table, module) = (new_table(), module());
         let mut health_updates = HealthUpdates::new(RunId::new(), true);
         let mut take = |pauses| {
             let report = Report { pauses, ..bare_report(Outcome::RateLimited, Reason::RetryAfter) };

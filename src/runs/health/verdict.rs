@@ -6,9 +6,12 @@ use jiff::{Timestamp, ToSpan};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::circuit::Opening;
 use super::latencies::FORGOTTEN_HOURS;
+use super::quarantines::FailedControl;
 use super::tally::Tally;
 use crate::base::clock::millis;
+use crate::modules::control_check::ControlAnswer;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 
 /// The minimum number of checks for a verdict.
@@ -100,6 +103,42 @@ pub struct ModuleHealth {
     /// otherwise.
     #[schema(required)]
     pub circuit: Option<OpenCircuit>,
+    /// Present while searches do not ask the module, because it failed its last control checks; null otherwise.
+    #[schema(required)]
+    pub quarantine: Option<Quarantine>,
+}
+
+/// The quarantine of a module that failed its last control checks.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = ModuleQuarantine)]
+pub struct Quarantine {
+    /// The failure: `control_hit` (a made-up name is a hit) or `known_missed` (a known account is a miss).
+    #[schema(pattern = "^(control_hit|known_missed)$", examples("control_hit"))]
+    pub reason: &'static str,
+    /// Number of control checks in a row that failed.
+    #[schema(minimum = 1, examples(3))]
+    pub failures: u32,
+    /// Answer to the last control check that passed before; null where none is known.
+    #[schema(required)]
+    pub before: Option<ControlAnswer>,
+    /// Answer to the last control check that failed.
+    pub after: ControlAnswer,
+    /// The time since which the module is not asked: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub open_since: Timestamp,
+    /// The time from which one check may repeat the control check: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:18:09.010Z"))]
+    pub next_try_at: Timestamp,
+}
+
+impl From<Opening<FailedControl>> for Quarantine {
+    fn from(opening: Opening<FailedControl>) -> Self {
+        let OpenCircuit { open_since, next_try_at } = opening.times();
+        let FailedControl { direction, failures, before, after, .. } = opening.cause;
+        Self { reason: direction.failure().as_str(), failures, before, after, open_since, next_try_at }
+    }
 }
 
 impl ModuleHealth {
@@ -135,6 +174,7 @@ impl ModuleHealth {
             last_hit_at: tally.last_hit,
             last_conclusive_at: tally.last_conclusive,
             circuit: None,
+            quarantine: None,
         }
     }
 }

@@ -113,7 +113,11 @@ impl<'a> Prover<'a> {
             ready,
             running: HashMap::new(),
             failing: 0,
-            host_limiter: Arc::new(HostLimiter::new(options.host_concurrency, Arc::default())),
+            host_limiter: Arc::new(HostLimiter::new(
+                options.host_concurrency,
+                Arc::default(),
+                Arc::default(),
+            )),
             pool: CheckPool::new(options.jobs),
             sender,
             receiver,
@@ -202,8 +206,8 @@ impl<'a> Prover<'a> {
         self.pool.execute(move || {
             let began = Instant::now();
             let deadline = began + timeout;
-            let terms =
-                Terms { answer_by: deadline, deadline, ceiling: deadline + control_time, hosts: &permit };
+            let ceiling = deadline + control_time;
+            let terms = Terms { answer_by: deadline, deadline, ceiling, hosts: &permit, trial: None };
             let checked = catch_unwind(AssertUnwindSafe(|| match asks {
                 QuestionKind::MadeUp => checker.check_made_up(&module, &query, terms),
                 _ => checker.check(&module, &query, terms),

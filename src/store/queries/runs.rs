@@ -20,9 +20,11 @@ use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::health::Tallies;
 use crate::runs::health::circuit::CircuitRecord;
+use crate::runs::health::quarantines::FailedControl;
 use crate::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, Write,
@@ -264,8 +266,16 @@ impl Journal for Sql {
     fn share_circuits(
         &self,
         simulated: bool,
-        changed: &[CircuitRecord],
-    ) -> Result<Vec<CircuitRecord>, StorageError> {
+        changed: &[CircuitRecord<Outcome>],
+    ) -> Result<Vec<CircuitRecord<Outcome>>, StorageError> {
+        share_circuits(self, simulated, changed)
+    }
+
+    fn share_quarantines(
+        &self,
+        simulated: bool,
+        changed: &[CircuitRecord<FailedControl>],
+    ) -> Result<Vec<CircuitRecord<FailedControl>>, StorageError> {
         share_circuits(self, simulated, changed)
     }
 
@@ -275,7 +285,16 @@ impl Journal for Sql {
         at: Timestamp,
         by: &Origin,
     ) -> Result<Vec<String>, StorageError> {
-        reset_circuits(self, host, at, by)
+        reset_circuits::<Outcome>(self, host, at, by)
+    }
+
+    fn reset_quarantines(
+        &self,
+        module: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>, StorageError> {
+        reset_circuits::<FailedControl>(self, module, at, by)
     }
 
     fn reset_deadlines(

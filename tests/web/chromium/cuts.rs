@@ -23,16 +23,20 @@ fn start(desk: &Desk, modules: &[&str], budget: Option<u64>) -> String {
     desk.server.post(&body).json()["run_id"].as_str().unwrap().to_owned()
 }
 
-/// Starts a server on which searches open the circuit of `down` and learn the deadline of `slow`, and signs in.
+/// Starts a server on which searches open the circuit of `down`, put `lies` in quarantine and learn the deadline of
+/// `slow`, and signs in.
 fn prepare(site: &Site) -> Desk {
     let mut all: Vec<Value> = modules(site, free_port()).into();
-    all.extend([site.module("slow", 2), site.module("silent", 3)]);
+    all.extend([site.module("slow", 2), site.module("silent", 3), site.module("lies", 4)]);
+    all[4]["control"] = json!(true);
+    site.answer_at_once("lies", 200);
     let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag("--host-retry=1h");
+    let setup = setup.flag("--quarantine-retry=1h").flag("--control-ttl=0s");
     let mut desk = Desk::new(setup.flag("--check-timeout=60s").flag(&site.catalog(&all)));
     desk.sign_up(EMAIL, "pro");
     desk.server.key = desk.server.cli(&["key", "create", "--account", EMAIL]).trim().to_owned();
     for _ in 0..5 {
-        let run = start(&desk, &["up", "down", "slow"], None);
+        let run = start(&desk, &["up", "down", "slow", "lies"], None);
         site.answer_one(200);
         desk.server.finished(&run);
     }
@@ -48,21 +52,22 @@ fn every_view_says_how_many_modules_were_cut_and_why() {
     let learnt = Duration::from_millis(slow["health"]["deadline_ms"].as_u64().unwrap());
     let run = start(&desk, &[], Some(learnt.as_secs() + 8));
     let coverage = desk.server.finished(&run)["coverage"].clone();
-    let counts = ["checked", "miss", "down", "cut_by_learnt_deadline", "cut_by_time_budget"];
-    assert_eq!(counts.map(|name| &coverage[name]), [4, 1, 1, 1, 1], "{coverage}");
-    for reason in ["circuit_open", "learnt_deadline", "time_budget"] {
+    let counts = ["checked", "miss", "down", "quarantined", "cut_by_learnt_deadline", "cut_by_time_budget"];
+    assert_eq!(counts.map(|name| &coverage[name]), [5, 1, 1, 1, 1, 1], "{coverage}");
+    for reason in ["circuit_open", "quarantined", "learnt_deadline", "time_budget"] {
         let figure = desk.server.figure(&format!("sightline_checks_cut_total{{reason=\"{reason}\"}}"));
         assert_eq!(figure.to_bits(), 1f64.to_bits(), "{reason}: {figure}");
     }
 
     let since = coverage["down_since"].as_str().unwrap()[..16].replace('T', " ");
     let cuts = format!(
-        "1 not asked: down since {since} UTC; 1 cut short: learnt deadline; 1 cut short: time budget."
+        "1 not asked: down since {since} UTC; 1 not asked: in quarantine; 1 cut short: learnt deadline; \
+         1 cut short: time budget."
     );
     let report = desk.server.get(&format!("/v1/searches/{run}/export?format=html"));
     assert!(String::from_utf8_lossy(&report.body).contains(&format!("<p>{cuts}</p>")), "{report}");
     let page = format!("/app/searches/{run}");
-    let answered = format!("1 of 4 sites gave an answer (25%). {cuts}");
+    let answered = format!("1 of 5 sites gave an answer (20%). {cuts}");
     desk.open(&page);
     // The script shows the tools with the first event, and then renders the sentence again.
     desk.browser.wait_until("!document.querySelector('[data-part=tools]').hidden");

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const RETRY: Retry = Retry::after(Duration::from_secs(60));
+const RETRY: Retry = Retry::of_hosts(Duration::from_secs(60));
 
 /// An event of a host's circuit.
 #[derive(Debug, Clone)]
@@ -40,16 +40,16 @@ fn at(secs: u64) -> Timestamp {
     Timestamp::from_second(1_700_000_000 + i64::try_from(secs).unwrap()).unwrap()
 }
 
-fn record(secs: u64, opening: Option<Opening>) -> CircuitRecord {
-    CircuitRecord { host: "a.example".to_owned(), changed_at: at(secs), opening }
+fn record(secs: u64, opening: Option<Opening<Outcome>>) -> CircuitRecord<Outcome> {
+    CircuitRecord { name: "a.example".to_owned(), changed_at: at(secs), opening }
 }
 
-fn opening(secs: u64) -> Opening {
-    Opening { outcome: Outcome::Error, since: at(secs), wait: RETRY.first, next_try: at(secs + 60) }
+fn opening(secs: u64) -> Opening<Outcome> {
+    Opening { cause: Outcome::Error, since: at(secs), wait: RETRY.first, next_try: at(secs + 60) }
 }
 
 /// Returns a circuit that opened at `secs`.
-fn open(secs: u64) -> Circuit {
+fn open(secs: u64) -> Circuit<Outcome> {
     let mut circuit = Circuit::default();
     for number in 0..3 {
         circuit.note_failure(run(number), Outcome::Timeout, at(secs), RETRY);
@@ -78,7 +78,7 @@ proptest! {
                 }
                 Event::Answer => {
                     row.clear();
-                    circuit.note_answer(at(now));
+                    circuit.note_success(at(now));
                     prop_assert!(circuit.opening().is_none(), "any answer closes");
                 }
                 Event::Access => {
@@ -110,7 +110,7 @@ proptest! {
                     }
                 }
                 Event::Answer => {
-                    circuit.note_answer(at(now));
+                    circuit.note_success(at(now));
                     last_trial = None;
                 }
                 Event::Access => match circuit.access(at(now), RETRY) {
@@ -177,8 +177,8 @@ fn the_wait_doubles_with_each_failed_trial_up_to_the_longest() {
         circuit.note_failure(run(9), Outcome::Error, at(now), RETRY);
         circuit.note_failure(run(9), Outcome::Error, at(now), RETRY);
     }
-    assert_eq!(circuit.opening().unwrap().outcome, Outcome::Error, "that of the last failure");
-    circuit.note_answer(at(now));
+    assert_eq!(circuit.opening().unwrap().cause, Outcome::Error, "that of the last failure");
+    circuit.note_success(at(now));
     assert_eq!(circuit.access(at(now), RETRY), Access::Granted);
 }
 
@@ -212,7 +212,7 @@ fn a_clock_that_was_set_back_does_not_lengthen_the_wait() {
 #[test]
 fn an_answer_here_that_is_newer_than_an_opening_elsewhere_closes_it() {
     let mut circuit = Circuit::default();
-    circuit.note_answer(at(10));
+    circuit.note_success(at(10));
     circuit.merge(&record(5, Some(opening(5))));
     assert!(circuit.opening().is_none());
     let written = circuit.unwritten("a.example").unwrap();
@@ -229,7 +229,7 @@ fn an_answer_here_that_is_newer_than_an_opening_elsewhere_closes_it() {
 fn a_change_while_another_one_is_written_is_written_later() {
     let mut circuit = open(0);
     let written = circuit.unwritten("a.example").unwrap();
-    circuit.note_answer(at(0));
+    circuit.note_success(at(0));
     circuit.written(&written);
     let next = circuit.unwritten("a.example").unwrap();
     assert!(next.opening.is_none() && next.changed_at > written.changed_at);
@@ -239,7 +239,7 @@ fn a_change_while_another_one_is_written_is_written_later() {
 fn a_closed_circuit_without_recent_events_is_idle() {
     let mut circuit = open(0);
     assert!(!circuit.is_idle(at(500)));
-    circuit.note_answer(at(100));
+    circuit.note_success(at(100));
     assert!(!circuit.is_idle(at(500)), "the change is not stored");
     circuit.written(&circuit.unwritten("a.example").unwrap());
     assert!(!circuit.is_idle(at(100)) && circuit.is_idle(at(101)));

@@ -179,9 +179,12 @@ function answered(coverage) {
   return cuts ? `${answers} ${cuts}.` : answers;
 }
 
-function cutsText({ down, down_since: since, cut_by_learnt_deadline: learnt, cut_by_time_budget: budget }) {
+function cutsText(coverage) {
+  const { down, down_since: since, quarantined } = coverage;
+  const { cut_by_learnt_deadline: learnt, cut_by_time_budget: budget } = coverage;
   const texts = [];
   if (down) texts.push(`${down} not asked: down since ${since.slice(0, 16).replace("T", " ")} UTC`);
+  if (quarantined) texts.push(`${quarantined} not asked: in quarantine`);
   if (learnt) texts.push(`${learnt} cut short: learnt deadline`);
   if (budget) texts.push(`${budget} cut short: time budget`);
   return texts.join("; ");

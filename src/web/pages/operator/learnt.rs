@@ -1,4 +1,5 @@
-//! What was learnt from searches: the hosts that are down, and the deadlines of modules. Both can be reset.
+//! What was learnt from searches: the hosts that are down, the modules in quarantine, and the deadlines of modules. All
+//! can be reset.
 
 use std::sync::Arc;
 
@@ -6,7 +7,9 @@ use jiff::Timestamp;
 
 use super::paging::shown;
 use crate::http::Reply;
+use crate::modules::outcome::Outcome;
 use crate::runs::health::circuit::Opening;
+use crate::runs::health::quarantines::FailedControl;
 use crate::web::error::WebError;
 use crate::web::notice::Notice;
 use crate::web::service::Web;
@@ -27,17 +30,58 @@ pub(super) struct DownHost {
 }
 
 /// Returns the rows of the open circuits at `now`, and a text such as `1–100 of 640 hosts`.
-pub(super) fn down_hosts(open: Vec<(String, Opening)>, now: Timestamp) -> (Vec<DownHost>, String) {
+pub(super) fn down_hosts(open: Vec<(String, Opening<Outcome>)>, now: Timestamp) -> (Vec<DownHost>, String) {
     let all = open.len();
-    let row = |(host, opening): (String, Opening)| DownHost {
+    let row = |(host, opening): (String, Opening<Outcome>)| DownHost {
         host,
-        outcome: opening.outcome.title(),
+        outcome: opening.cause.title(),
         since: Moment(opening.since),
         next_try: (opening.next_try > now).then_some(Moment(opening.next_try)),
     };
     let rows: Vec<DownHost> = open.into_iter().take(ROWS).map(row).collect();
     let shown = shown(0, rows.len(), all, "host", "hosts");
     (rows, shown)
+}
+
+/// A module in quarantine.
+pub(super) struct QuarantinedModule {
+    pub(super) id: String,
+    /// The number of control checks in a row that failed.
+    pub(super) failures: u32,
+    /// What changed in the answers to control checks.
+    pub(super) change: String,
+    pub(super) since: Moment,
+    /// The time of the next try, or `None` if the next search tries the module.
+    pub(super) next_try: Option<Moment>,
+}
+
+/// Returns the rows of the modules in quarantine at `now`, and a text such as `1–100 of 640 modules`.
+pub(super) fn quarantined_modules(
+    open: Vec<(String, Opening<FailedControl>)>,
+    now: Timestamp,
+) -> (Vec<QuarantinedModule>, String) {
+    let all = open.len();
+    let row = |(id, opening): (String, Opening<FailedControl>)| QuarantinedModule {
+        id,
+        failures: opening.cause.failures,
+        change: opening.cause.change(),
+        since: Moment(opening.since),
+        next_try: (opening.next_try > now).then_some(Moment(opening.next_try)),
+    };
+    let rows: Vec<QuarantinedModule> = open.into_iter().take(ROWS).map(row).collect();
+    let shown = shown(0, rows.len(), all, "module", "modules");
+    (rows, shown)
+}
+
+/// Handles `POST /app/operator/quarantines/reset`: searches ask all modules again.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    Ok(web.later(visit, |web, visit| {
+        web.parts.runs.maintenance.reset_quarantines(&visit.origin()?)?;
+        Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::QuarantinesReset)))
+    }))
 }
 
 /// Handles `POST /app/operator/circuits/reset`: searches ask all hosts again.

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `service` | `/app/operator`: the load, what was learnt, and the health of modules |
-//! | `learnt` | the hosts that are down and the learnt deadlines, and their resets |
+//! | `learnt` | the hosts that are down, the modules in quarantine and the learnt deadlines, and their resets |
 //! | `load` | the load as tiles and as JSON |
 //! | `paging` | tables with several pages |
 //! | `table` | filters and order of the table of modules |
@@ -19,5 +19,5 @@ mod service;
 mod table;
 
 pub(in crate::web) use accounts::accounts;
-pub(in crate::web) use learnt::{reset_circuits, reset_deadlines};
+pub(in crate::web) use learnt::{reset_circuits, reset_deadlines, reset_quarantines};
 pub(in crate::web) use service::{load, service};

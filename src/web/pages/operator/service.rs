@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 
-use super::learnt::{DownHost, down_hosts};
+use super::learnt::{DownHost, QuarantinedModule, down_hosts, quarantined_modules};
 use super::load::{self, Figure};
 use super::paging::{pages, shown};
 use super::rows::{ModuleRow, duration, tone};
@@ -24,6 +24,8 @@ struct Page<'a> {
     load: Vec<Figure>,
     hosts: Vec<DownHost>,
     hosts_shown: String,
+    quarantined: Vec<QuarantinedModule>,
+    quarantined_shown: String,
     modules: usize,
     /// The number of modules with a learnt deadline.
     learnt: usize,
@@ -57,7 +59,7 @@ struct Head {
     order: Option<&'static str>,
 }
 
-/// Handles `GET /app/operator`: shows the load, the hosts that are down and the modules.
+/// Handles `GET /app/operator`: shows the load, what was learnt from searches, and the modules.
 ///
 /// # Errors
 /// Returns no error.
@@ -69,6 +71,7 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
     let (hosts, hosts_shown) = down_hosts(health.circuits.open(), now);
+    let (quarantined, quarantined_shown) = quarantined_modules(health.quarantines.open(), now);
     let mut rows = asked.of_any_health(all);
     let chips = chips(&asked, &rows);
     asked.filter_and_sort(&mut rows);
@@ -82,6 +85,8 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
         load: load::figures(runs, &web.parts.load_reader.load()),
         hosts,
         hosts_shown,
+        quarantined,
+        quarantined_shown,
         modules,
         learnt,
         configured_deadline: duration(health.check_timeout().as_millis() as u64),

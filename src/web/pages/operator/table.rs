@@ -270,7 +270,11 @@ mod tests {
         let text = serde_json::Value::from(entries.to_vec()).to_string();
         let catalog = Catalog::from_text("test", &text).unwrap();
         let (table, now) = (
-            HealthTable::new(std::time::Duration::from_secs(10), std::sync::Arc::default()),
+            HealthTable::new(
+                std::time::Duration::from_secs(10),
+                std::sync::Arc::default(),
+                std::sync::Arc::default(),
+            ),
             jiff::Timestamp::UNIX_EPOCH,
         );
         for (id, outcome) in [("a", Outcome::Hit), ("b", Outcome::Error)] {

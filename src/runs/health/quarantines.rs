@@ -1,0 +1,229 @@
+//! [`Quarantines`]: the modules that failed their last control checks, and are therefore not asked.
+//!
+//! Each module has a circuit like that of a host (see [`super::circuit`]): two control checks in a row that failed, of
+//! two runs, put the module in quarantine. A trial repeats the control check that failed, before it asks for anything
+//! else, and ends the quarantine if the control check passes. Changes are shared with other processes and restarts
+//! through the store.
+//!
+//! A module whose entry differs from the one that failed is tried at once, because the new entry may be a repair.
+//!
+//! Control checks that depend on the queried domain do not count: they say nothing about other domains.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use log::{info, warn};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::circuit::{Cause, Circuit, CircuitRecord, Opening, Retry};
+use super::circuit_table::CircuitTable;
+use crate::base::clock::{Clock, SystemClock};
+use crate::base::ids::RunId;
+use crate::modules::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
+use crate::modules::module::Module;
+use crate::modules::outcome::OpenCircuit;
+use crate::modules::terms::{Access, Denial, ModuleTrial};
+
+/// The default wait from the begin of a quarantine to the first trial.
+const FIRST_WAIT: Duration = Duration::from_secs(10 * 60);
+
+/// The control check that put a module in quarantine, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedControl {
+    /// The direction of the control check.
+    pub direction: Direction,
+    /// The number of control checks in a row that failed.
+    pub failures: u32,
+    /// The answer to the last control check that failed.
+    pub after: ControlAnswer,
+    /// The answer to the last control check that passed before, if this process knows one.
+    pub before: Option<ControlAnswer>,
+    /// The digest of the catalogue entry that failed.
+    pub entry: String,
+}
+
+impl Cause for FailedControl {
+    fn denial(&self, times: OpenCircuit) -> Denial {
+        Denial::Quarantine(times)
+    }
+}
+
+impl FailedControl {
+    /// Returns a text about what changed, such as `a made-up name is a hit: HTTP 200, hit[0]: status 200; before: HTTP
+    /// 404, miss[0]: status 404`.
+    pub fn change(&self) -> String {
+        let what = match self.direction {
+            Direction::MadeUp => "a made-up name is a hit",
+            Direction::Known => "a known account is a miss",
+        };
+        match &self.before {
+            None => format!("{what}: {}", shown(&self.after)),
+            Some(before) => format!("{what}: {}; before: {}", shown(&self.after), shown(before)),
+        }
+    }
+}
+
+fn shown(answer: &ControlAnswer) -> String {
+    let status = answer.http_status.map(|status| format!("HTTP {status}"));
+    let parts: Vec<String> = status.into_iter().chain(answer.matcher.clone()).collect();
+    if parts.is_empty() { "no answer".to_owned() } else { parts.join(", ") }
+}
+
+/// The access of a check to a module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleAccess {
+    /// The module is not in quarantine.
+    Granted,
+    /// The module is in quarantine, and this check tries it. The trial must be ended with [`Quarantines::end_trial`].
+    Trial(ModuleTrial),
+    /// The module must not be asked now.
+    Denied(Denial),
+}
+
+/// The circuits of all modules. There is one value for each process.
+pub struct Quarantines {
+    state: Mutex<State>,
+    clock: Arc<dyn Clock>,
+    retry: Retry,
+}
+
+#[derive(Default)]
+struct State {
+    modules: CircuitTable<FailedControl>,
+    /// The answers to the last control checks that passed.
+    passed: HashMap<(Arc<str>, Direction), ControlAnswer>,
+}
+
+impl Quarantines {
+    /// Creates a table in which no module is in quarantine.
+    pub fn new(clock: Arc<dyn Clock>, retry: Retry) -> Self {
+        Self { state: Mutex::default(), clock, retry }
+    }
+
+    /// Returns the reason for which a module must not be asked now, if it is in quarantine and no trial is due.
+    pub fn denial(&self, module: &Module) -> Option<Denial> {
+        match self.state.lock().access(module, self.clock.now(), self.retry) {
+            Access::Denied(denial) => Some(denial),
+            Access::Granted | Access::Trial(_) => None,
+        }
+    }
+
+    /// Requests access to a module. A trial begins at once.
+    pub fn access(&self, module: &Module) -> ModuleAccess {
+        let (mut state, now) = (self.state.lock(), self.clock.now());
+        match state.access(module, now, self.retry) {
+            Access::Denied(denial) => return ModuleAccess::Denied(denial),
+            Access::Granted => return ModuleAccess::Granted,
+            Access::Trial(_) => {}
+        }
+        let Some(circuit) = state.modules.get_mut(module.id()) else { return ModuleAccess::Granted };
+        circuit.begin_trial(now);
+        circuit.opening().map_or(ModuleAccess::Granted, |opening| {
+            ModuleAccess::Trial(ModuleTrial { direction: opening.cause.direction, times: opening.times() })
+        })
+    }
+
+    /// Ends the trial of a module. If its control check was not made, the next trial is allowed at once.
+    pub fn end_trial(&self, module: &str, was_made: bool) {
+        if let Some(circuit) = self.state.lock().modules.get_mut(module) {
+            circuit.end_trial(was_made);
+        }
+    }
+
+    /// Counts the control checks that passed. Failed ones are counted with [`Self::note_failures`].
+    ///
+    /// A passed control check of the other direction does not end a quarantine.
+    pub fn note_passed(&self, module: &Arc<str>, controls: &[ControlCheck]) {
+        let (mut state, now) = (self.state.lock(), self.clock.now());
+        for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Passed) {
+            state.passed.insert((Arc::clone(module), *direction), answer.clone());
+            let Some(circuit) = state.modules.get_mut(module) else { continue };
+            if circuit.cause().is_some_and(|cause| cause.direction == *direction) {
+                if circuit.opening().is_some() {
+                    info!("module {module} has passed its control check again and is asked by searches");
+                }
+                circuit.note_success(now);
+            }
+        }
+    }
+
+    /// Counts the control checks of a check of `run` that failed.
+    pub fn note_failures(&self, run: RunId, module: &Module, controls: &[ControlCheck]) {
+        let (mut state, now) = (self.state.lock(), self.clock.now());
+        for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Failed) {
+            let before = state.passed.get(&(Arc::clone(module.id()), *direction)).cloned();
+            let circuit = state.modules.get_or_add(module.id());
+            let earlier = circuit.cause();
+            let cause = FailedControl {
+                direction: *direction,
+                failures: earlier.map_or(1, |cause| cause.failures.saturating_add(1)),
+                after: answer.clone(),
+                before: before.or_else(|| earlier.and_then(|cause| cause.before.clone())),
+                entry: digest(module),
+            };
+            let (was_open, change) = (circuit.opening().is_some(), cause.change());
+            circuit.note_failure(run, cause, now, self.retry);
+            if !was_open && circuit.opening().is_some() {
+                warn!("module {} is in quarantine: {change}", module.id());
+            }
+        }
+    }
+
+    /// Returns the modules in quarantine, sorted by id.
+    pub fn open(&self) -> Vec<(String, Opening<FailedControl>)> {
+        self.state.lock().modules.open()
+    }
+
+    /// Returns the quarantine of a module, if it is in one.
+    pub fn of(&self, module: &str) -> Option<Opening<FailedControl>> {
+        self.state.lock().modules.get(module).and_then(Circuit::opening).cloned()
+    }
+
+    /// Returns the changes that are not stored yet, sorted by module.
+    pub fn to_write(&self) -> Vec<CircuitRecord<FailedControl>> {
+        self.state.lock().modules.to_write()
+    }
+
+    /// Records that the changes `written` are stored, and takes over what the store has.
+    pub fn written(&self, written: &[CircuitRecord<FailedControl>], stored: &[CircuitRecord<FailedControl>]) {
+        self.state.lock().modules.written(written, stored);
+    }
+
+    /// Removes the circuits that no later check needs.
+    pub fn sweep(&self) {
+        self.state.lock().modules.sweep(self.clock.now());
+    }
+}
+
+impl Default for Quarantines {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock), Retry::of_modules(FIRST_WAIT))
+    }
+}
+
+impl State {
+    fn access(&self, module: &Module, now: Timestamp, retry: Retry) -> Access {
+        let Some(circuit) = self.modules.get(module.id()) else { return Access::Granted };
+        let Some(opening) = circuit.opening() else { return Access::Granted };
+        let is_changed = opening.cause.entry != digest(module);
+        // A changed entry is due before its time.
+        circuit.access(if is_changed { now.max(opening.next_try) } else { now }, retry)
+    }
+}
+
+fn of_verdict(controls: &[ControlCheck], verdict: ControlVerdict) -> impl Iterator<Item = &ControlCheck> {
+    controls.iter().filter(move |control| control.verdict == verdict)
+}
+
+/// Returns a digest of the module's entry.
+fn digest(module: &Module) -> String {
+    let entry = serde_json::to_vec(module.entry()).unwrap_or_default();
+    Sha256::digest(entry).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

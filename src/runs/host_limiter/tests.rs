@@ -1,0 +1,132 @@
+//! The limits of hosts and modules, without sockets.
+
+use super::*;
+use std::sync::atomic::AtomicUsize;
+
+fn counting() -> (Waker, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let waker = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    (Arc::new(waker), count)
+}
+
+fn ask(host_limiter: &HostLimiter, hosts: &[&str], waker: &Waker) -> Option<Permit> {
+    let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+    match host_limiter.admit("m", Pace::default(), vec![hosts], OnOpenCircuit::Skip, waker, Instant::now()) {
+        Admission::Granted(permit) => Some(permit),
+        _ => None,
+    }
+}
+
+#[test]
+fn two_checks_of_a_host_run_at_once_and_the_third_is_woken_once() {
+    let (host_limiter, (waker, woken)) = (HostLimiter::new(6, Arc::default(), Arc::default()), counting());
+    let first = ask(&host_limiter, &["a"], &waker).unwrap();
+    let second = ask(&host_limiter, &["a", "b"], &waker).unwrap();
+    assert!(ask(&host_limiter, &["a"], &waker).is_none());
+    assert!(ask(&host_limiter, &["b", "a"], &waker).is_none(), "all hosts or none");
+    drop(second);
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+    let third = ask(&host_limiter, &["a"], &waker).unwrap();
+    drop((first, third));
+    assert!(host_limiter.hosts.lock().is_empty(), "nothing is kept of hosts that nobody asks");
+}
+
+#[test]
+fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() {
+    let (host_limiter, (waker, _)) = (HostLimiter::new(3, Arc::default(), Arc::default()), counting());
+    let most = || {
+        let permits: Vec<Permit> = std::iter::from_fn(|| ask(&host_limiter, &["a"], &waker)).collect();
+        let count = permits.len();
+        (count, permits)
+    };
+    let end_all = |permits: Vec<Permit>, feedback| permits.into_iter().for_each(|one| one.end(feedback));
+    let (two, permits) = most();
+    end_all(permits, Feedback::Conclusive);
+    let (three, permits) = most();
+    end_all(permits, Feedback::Overloaded);
+    let (one, permits) = most();
+    assert_eq!((two, three, one), (2, 3, 1));
+    assert!(ask(&host_limiter, &["b"], &waker).is_some(), "each host has its own limit");
+    drop(permits);
+    let used = Instant::now();
+    host_limiter.sweep(used + FORGET_AFTER - Duration::from_secs(60));
+    assert_eq!(most().0, 1);
+    host_limiter.sweep(used + FORGET_AFTER + Duration::from_secs(60));
+    assert!(host_limiter.hosts.lock().is_empty());
+    assert_eq!(most().0, 2);
+}
+
+#[test]
+fn the_pace_of_a_module_holds_whatever_its_host_may_take() {
+    let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default(), Arc::default()), counting());
+    let start = Instant::now();
+    for _ in 0..6 {
+        let permits: Vec<Permit> = std::iter::from_fn(|| ask(&host_limiter, &["a"], &waker)).collect();
+        permits.into_iter().for_each(|permit| permit.end(Feedback::Conclusive));
+    }
+    let pace = Pace { every: Some(Duration::from_secs(2)), per_day: Some(2) };
+    let admit = |secs| {
+        let at = start + Duration::from_secs(secs);
+        host_limiter.admit("paced", pace, vec![vec!["a".to_owned()]], OnOpenCircuit::Skip, &waker, at)
+    };
+    let Admission::Granted(_first) = admit(0) else { panic!("refused") };
+    assert!(matches!(admit(1), Admission::NotBefore(_)));
+    let Admission::Granted(_second) = admit(2) else { panic!("refused") };
+    assert!(matches!(admit(60), Admission::DailyLimit));
+    assert!(ask(&host_limiter, &["a"], &waker).is_some(), "the host may have more");
+}
+
+#[test]
+fn a_refused_check_reserves_none_of_its_hosts() {
+    let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default(), Arc::default()), counting());
+    let _both = (ask(&host_limiter, &["a"], &waker), ask(&host_limiter, &["a"], &waker));
+    for _ in 0..5 {
+        assert!(ask(&host_limiter, &["b", "a"], &waker).is_none());
+    }
+    assert!(ask(&host_limiter, &["b"], &waker).is_some());
+}
+
+#[test]
+fn a_host_that_asked_for_a_pause_gets_one() {
+    let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default(), Arc::default()), counting());
+    let start = Instant::now();
+    let running = ask(&host_limiter, &["a"], &waker).unwrap();
+    let pause = |host: &str, secs| Pause { host: host.to_owned(), secs };
+    host_limiter.pause(&[pause("a", 60), pause("b", 60)], start);
+    host_limiter.pause(&[pause("b", 1_000_000)], start);
+    assert_eq!(running.access("a"), Access::Denied(Denial::Pause), "of another check");
+    assert_eq!(running.access("c"), Access::Granted);
+    drop(running);
+    let admit = |host: &str, secs| {
+        let at = start + Duration::from_secs(secs);
+        host_limiter.admit("m", Pace::default(), vec![vec![host.to_owned()]], OnOpenCircuit::Skip, &waker, at)
+    };
+    assert!(matches!(admit("a", 59), Admission::Denied(Denial::Pause)));
+    assert!(matches!(admit("a", 60), Admission::Granted(_)));
+    assert!(matches!(admit("b", 599), Admission::Denied(Denial::Pause)));
+    assert!(matches!(admit("b", 600), Admission::Granted(_)), "the wish is followed for ten minutes");
+    assert!(matches!(admit("c", 0), Admission::Granted(_)));
+    host_limiter.sweep(start + Duration::from_secs(600));
+    assert!(host_limiter.hosts.lock().is_empty());
+}
+
+#[test]
+fn a_check_uses_the_first_source_without_a_paused_host() {
+    let (host_limiter, (waker, _)) = (HostLimiter::new(6, Arc::default(), Arc::default()), counting());
+    let now = Instant::now();
+    host_limiter.pause(&[Pause { host: "a".to_owned(), secs: 60 }], now);
+    let admit = |sources: &[&[&str]]| {
+        let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
+        let sources = sources.iter().map(owned).collect();
+        host_limiter.admit("m", Pace::default(), sources, OnOpenCircuit::Skip, &waker, now)
+    };
+    let Admission::Granted(permit) = admit(&[&["b", "a"], &["c"], &["d"]]) else { panic!("refused") };
+    assert_eq!(permit.hosts, ["c"]);
+    assert!(matches!(admit(&[&["a"], &["c", "a"]]), Admission::Denied(Denial::Pause)));
+    let Admission::Granted(permit) = admit(&[&["a"], &[]]) else { panic!("refused") };
+    assert_eq!(permit.hosts, [""; 0], "its host is known later");
+    assert!(matches!(admit(&[]), Admission::Granted(_)));
+}
