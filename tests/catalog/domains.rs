@@ -21,6 +21,7 @@ mod dns;
 mod identity;
 mod promises;
 mod registration;
+mod search;
 mod sources;
 mod tenants;
 mod web;

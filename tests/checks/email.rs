@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod lookups;
+
 /// Part of the request (address or body), status, content type, body (a text that is none of JSON is a
 /// string).
 type Told = (&'static str, u16, &'static str, Value);

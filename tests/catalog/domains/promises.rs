@@ -111,6 +111,7 @@ fn only_known_interfaces_get_a_request_body() {
         "slack_workspace",
         "threatfox",
         "urlhaus",
+        "windvane",
     ];
     assert_eq!(asked, known.map(str::to_owned).into());
 }
