@@ -20,6 +20,7 @@ mod net;
 mod operating;
 mod outages;
 mod premium;
+mod recorded;
 mod retention;
 mod runs;
 mod sandbox;

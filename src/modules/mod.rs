@@ -23,6 +23,7 @@
 //! | [`sample`](mod@sample) | a random text that a regex matches |
 //! | [`import`] | conversion of other projects' site lists to entries |
 //! | [`keys`] | the operator's keys for services that need one |
+//! | [`recording`] | recorded answers of a site, and the result that a check must have |
 //! | [`traits`] | the properties of a module that are known without a request |
 //! | [`mistake`] | the mistakes in an entry |
 //! | [`answer_memory`] | the limit on memory for the parsed forms of all answers |
@@ -97,6 +98,7 @@ pub mod probe;
 mod probe_answer;
 pub mod query;
 pub mod reason;
+pub mod recording;
 mod render;
 pub(crate) mod rule;
 pub mod sample;

@@ -20,7 +20,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/net/tls").join(name)
 }
 
-pub(super) fn trusting() -> HttpProber {
+pub(crate) fn trusting() -> HttpProber {
     let config =
         NetConfig { allow_private_targets: true, ca_file: Some(fixture("ca.pem")), ..NetConfig::default() };
     HttpProber::new(config).unwrap()
