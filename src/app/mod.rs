@@ -12,6 +12,7 @@
 //! | `shutdown` | stops a server in bounded time |
 //! | `search` | one search without a server |
 //! | `proof` | tests a catalogue against the real or the simulated web |
+//! | `record` | records the answers of a site to a module |
 //! | `keys` | finds keys that no module uses |
 //! | `first_start` | creates the first account, its key and its set-up link |
 //! | `suppression` | reads and watches the file of identifiers that are never searched |
@@ -33,6 +34,7 @@ mod maintenance;
 mod parts;
 mod proof;
 mod public_handler;
+mod record;
 mod search;
 mod serve;
 mod service_manager;
@@ -43,5 +45,6 @@ mod suppression;
 pub use error::AppError;
 pub use keys::check as check_keys;
 pub use proof::{ProofRequest, prove_modules};
+pub use record::{RecordRequest, record};
 pub use search::{SearchEvent, SearchRequest, search};
 pub use serve::serve;

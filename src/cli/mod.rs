@@ -110,6 +110,7 @@ pub fn command() -> Command {
         "search" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" => catalog::proof_command(command),
+            "record" => catalog::record_command(command),
             _ => command,
         }),
         _ => command,

@@ -65,6 +65,7 @@ fn the_help_of_every_command_has_an_example() {
             "catalog check-syntax",
             "catalog format",
             "catalog convert",
+            "catalog record",
             "openapi",
             "manual",
         ]

@@ -4,6 +4,7 @@ mod accounts;
 mod catalog;
 mod help;
 mod real_web;
+mod record;
 mod refusals;
 mod search;
 mod serve;

@@ -1,4 +1,4 @@
-//! `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert`.
+//! `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert`, `record`.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | `report` | what `check` writes |
 //! | `format` | `format` |
 //! | `convert` | `convert`: converts lists of other tools |
+//! | `record` | `record`: records the answers of a site |
 //! | `load` | loads the catalogue for a command |
 //! | `choice` | selects modules |
 
@@ -16,6 +17,7 @@ mod convert;
 mod format;
 mod list;
 mod load;
+mod record;
 mod report;
 
 use std::io::Write;
@@ -24,6 +26,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 pub(crate) use check::proof_command;
+pub(crate) use record::record_command;
 
 use super::exit::{Exit, Failure};
 use super::unused::UnusedDatabase;
@@ -51,6 +54,7 @@ enum Action {
     CheckSyntax(SyntaxArgs),
     Format(format::FormatArgs),
     Convert(convert::ConvertArgs),
+    Record(Box<record::RecordArgs>),
 }
 
 /// Show one module as a catalogue file with a single entry
@@ -103,6 +107,7 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::CheckSyntax(args) => check_syntax(&args, out),
         Action::Format(args) => format::run(&args, out),
         Action::Convert(args) => convert::run(&args, out),
+        Action::Record(args) => record::run(*args, out),
     }
 }
 
