@@ -106,6 +106,11 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         matches!(state.entries.get(key), Some(Entry::Ready(ready)) if ready.expires_at > now)
     }
 
+    /// Returns whether a thread is computing the value of `key`.
+    pub fn is_pending(&self, key: &K) -> bool {
+        matches!(self.state.lock().entries.get(key), Some(Entry::Pending(_)))
+    }
+
     /// Caches a value of `key`, and replaces the former one.
     pub fn insert(&self, key: &K, computed: Computed<V>) {
         self.put(key, self.entry(computed));

@@ -12,7 +12,7 @@ use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Directio
 use super::extract::Answers;
 use super::judge::Verdict;
 use super::module::Module;
-use super::outcome::{Evidence, Outcome, Report};
+use super::outcome::{Evidence, Outcome, Pause, Report};
 use super::pages::FurtherPages;
 use super::query::Query;
 use super::reason::Reason;
@@ -139,6 +139,30 @@ impl Checker {
         check.ask();
         let concluded = check.read(&[], |answers| concluded(&check, answers).0);
         concluded.unwrap_or_else(|error| check.unread(&error))
+    }
+
+    /// Returns whether a hit of `module` would wait for a control check: its verdict is neither cached nor being
+    /// obtained.
+    pub fn needs_control(&self, module: &Module, query: &Query) -> bool {
+        let direction = Direction::MadeUp;
+        direction.is_needed(module) && !self.controls.contains(&direction.key(module, query))
+    }
+
+    /// Runs the control check that a hit of `module` would wait for, unless another thread runs it or has run it.
+    /// Returns its evidence and the pauses of its hosts.
+    pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
+        let key = Direction::MadeUp.key(module, query);
+        let mut report = ended(Outcome::Skipped, Reason::ControlHit, Evidence::default());
+        let ask = || {
+            let control_result = self.ask_control(&key, module, query, terms, &mut report);
+            match control_result.verdict {
+                // A check with a hit makes the control check again, so that the failure counts for its run.
+                ControlVerdict::Failed => ControlVerdict::NotAsked.into(),
+                _ => control_result,
+            }
+        };
+        self.controls.verdict(&key, Instant::now(), ask);
+        (report.evidence, report.pauses)
     }
 
     /// Runs the control check of a hit or a bare miss. Returns `None` if the module needs none.

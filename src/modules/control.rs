@@ -126,6 +126,11 @@ impl Controls {
         self.cache.sweep(now);
     }
 
+    /// Returns whether the verdict for `key` is cached or is being obtained.
+    pub(crate) fn contains(&self, key: &Key) -> bool {
+        self.cache.contains_key(key) || self.cache.is_pending(key)
+    }
+
     /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
     /// `deadline` at most), or the result of `ask`.
     pub(crate) fn verdict(

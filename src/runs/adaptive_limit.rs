@@ -12,8 +12,10 @@ const START: usize = 2;
 pub enum Feedback {
     /// The site answered, and its answer was conclusive.
     Conclusive,
-    /// The site refused the request, failed, or did not answer in time.
+    /// The site asked for fewer requests, failed, or did not answer in time.
     Overloaded,
+    /// The site refused the request.
+    Refused,
     /// The end of the check does not depend on the load of the site.
     Neutral,
 }
@@ -29,7 +31,8 @@ impl Feedback {
             (Outcome::Timeout, _) if is_ended_by_this_side(report.reason) => Self::Neutral,
             (Outcome::Timeout, _) => Self::Overloaded,
             (Outcome::RateLimited, _) if !report.was_refused() => Self::Overloaded,
-            (_, Some(403 | 429 | 500..=599)) => Self::Overloaded,
+            (_, Some(429 | 500..=599)) => Self::Overloaded,
+            (_, Some(403)) => Self::Refused,
             _ => Self::Neutral,
         }
     }
@@ -44,9 +47,10 @@ fn is_ended_by_this_side(reason: Option<Reason>) -> bool {
 
 /// The maximum number of concurrent checks of a host.
 ///
-/// It is 2 at first and never above the configured maximum. It grows while it is fully used: by one with each
-/// conclusive answer, or, once the host has been overloaded, by one with as many conclusive answers as the limit. Each
-/// check that finds the host overloaded halves it, down to 1.
+/// It is 2 at first and never above the configured maximum. It grows by one with each conclusive answer, or, once the
+/// host has been overloaded, by one with as many conclusive answers as the limit. It also grows while it is not fully
+/// used: if many searches begin at once, what was learnt from earlier ones decides how long they take. Each check that
+/// finds the host overloaded halves it, down to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AdaptiveLimit {
     limit: usize,
@@ -68,14 +72,18 @@ impl AdaptiveLimit {
         self.limit
     }
 
-    /// Takes the end of a check into account. `busy` is the number of checks of the host at that moment, this one
-    /// included.
-    pub(super) fn note(&mut self, feedback: Feedback, busy: usize) {
+    /// Takes the end of a check into account.
+    pub(super) fn note(&mut self, feedback: Feedback) {
+        let halved = |least: usize| Self {
+            limit: (self.limit / 2).max(least.min(self.limit)),
+            answers: 0,
+            was_overloaded: true,
+            ..*self
+        };
         match feedback {
-            Feedback::Overloaded => {
-                *self = Self { limit: (self.limit / 2).max(1), answers: 0, was_overloaded: true, ..*self };
-            }
-            Feedback::Conclusive if busy >= self.limit && self.limit < self.most => {
+            Feedback::Overloaded => *self = halved(1),
+            Feedback::Refused => *self = halved(START),
+            Feedback::Conclusive if self.limit < self.most => {
                 self.answers += 1;
                 if !self.was_overloaded || self.answers >= self.limit {
                     (self.limit, self.answers) = (self.limit + 1, 0);
@@ -105,13 +113,13 @@ mod tests {
 
     #[test]
     fn only_answers_that_depend_on_the_load_change_the_limit() {
-        use Feedback::{Conclusive, Neutral, Overloaded};
+        use Feedback::{Conclusive, Neutral, Overloaded, Refused};
         for (outcome, reason, status, want) in [
             (Outcome::Hit, None, Some(200), Conclusive),
             (Outcome::Miss, None, Some(403), Conclusive),
             (Outcome::RateLimited, Some(Reason::RateLimit), Some(200), Overloaded),
             (Outcome::RateLimited, Some(Reason::RetryAfter), None, Neutral),
-            (Outcome::Blocked, Some(Reason::Forbidden), Some(403), Overloaded),
+            (Outcome::Blocked, Some(Reason::Forbidden), Some(403), Refused),
             (Outcome::Blocked, Some(Reason::LoginWall), Some(200), Neutral),
             (Outcome::Error, Some(Reason::ServerError), Some(503), Overloaded),
             (Outcome::Error, Some(Reason::Dns), None, Neutral),
@@ -135,13 +143,15 @@ mod tests {
     fn the_limit_grows_by_one_each_and_after_an_overload_by_one_for_as_many_answers_as_the_limit() {
         let mut limit = AdaptiveLimit::new(6);
         let mut after = |feedback| {
-            limit.note(feedback, limit.get());
+            limit.note(feedback);
             limit.get()
         };
         assert_eq!([Feedback::Conclusive; 5].map(&mut after), [3, 4, 5, 6, 6]);
         assert_eq!([Feedback::Overloaded; 4].map(&mut after), [3, 1, 1, 1]);
         assert_eq!([Feedback::Conclusive; 7].map(&mut after), [2, 2, 3, 3, 3, 4, 4]);
         assert_eq!([Feedback::Neutral; 2].map(&mut after), [4, 4]);
+        assert_eq!([Feedback::Refused; 2].map(&mut after), [2, 2]);
+        assert_eq!([Feedback::Overloaded, Feedback::Refused].map(&mut after), [1, 1]);
     }
 
     proptest! {
@@ -161,19 +171,12 @@ mod tests {
                 prop_assert!((1..=most).contains(&limit.get()));
                 let is_served = busy.swap_remove(pick % busy.len());
                 let before = limit.get();
-                limit.note(if is_served { Feedback::Conclusive } else { Feedback::Overloaded }, busy.len() + 1);
+                limit.note(if is_served { Feedback::Conclusive } else { Feedback::Overloaded });
                 match is_served {
                     true => prop_assert!(limit.get() == before || limit.get() == before + 1),
                     false => prop_assert_eq!(limit.get(), (before / 2).max(1)),
                 }
             }
-        }
-
-        #[test]
-        fn without_demand_the_limit_does_not_grow(answers in 1..50usize, most in 2..64usize) {
-            let mut limit = AdaptiveLimit::new(most);
-            (0..answers).for_each(|_| limit.note(Feedback::Conclusive, 1));
-            prop_assert!(limit.is_initial());
         }
     }
 }

@@ -62,6 +62,26 @@ pub(super) fn check_guarded(
     checked
 }
 
+/// Makes the control check of a module before it is needed.
+pub(super) fn control_guarded(
+    context: &RunContext,
+    module: &Module,
+    query: &Query,
+    permit: &Permit,
+    ceiling: Instant,
+) {
+    let deadline = ceiling.min(Instant::now() + context.limits.check_timeout);
+    let terms = Terms { answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
+    let control = AssertUnwindSafe(|| context.checker.control_early(module, query, terms));
+    match catch_unwind(control) {
+        Ok((evidence, pauses)) => {
+            permit.note_evidence(module, &evidence);
+            context.note_pauses(&pauses);
+        }
+        Err(_) => error!("module {} panicked in its control check", module.id()),
+    }
+}
+
 /// Creates the report of a check that was not made because of a host or a quarantine.
 pub(super) fn denied_report(denial: Denial) -> Report {
     let mut report = bare_report(denial.outcome(), denial.reason());

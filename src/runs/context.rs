@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::browsing::Browsing;
 use super::figures::Figures;
@@ -14,6 +14,7 @@ use super::pool::CheckPool;
 use super::shared_answers::SharedAnswers;
 use crate::base::clock::Clock;
 use crate::modules::checker::Checker;
+use crate::modules::outcome::Pause;
 
 /// The minimum number of checks that a run may have in progress, independently of the number of runs.
 const LEAST_WINDOW: usize = 8;
@@ -72,5 +73,12 @@ impl RunContext {
     /// Returns the number of checks that a run may have in progress: its fair share of the pool.
     pub fn window(&self) -> usize {
         (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
+    }
+
+    /// Pauses the hosts that asked for it, for all runs.
+    pub fn note_pauses(&self, pauses: &[Pause]) {
+        if !self.simulated {
+            self.host_limiter.pause(pauses, Instant::now());
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The thread that drives a run from start to end: it dispatches checks, receives their outcomes, stores results,
 //! publishes them, writes checkpoints, and ends the run.
 
-use std::collections::HashMap;
+mod dispatch;
+
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,22 +13,20 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use log::{error, log, warn};
 
-use super::adaptive_limit::Feedback;
 use super::browsing::Share;
-use super::checking::{bare_report, check_guarded, denied_report};
+use super::checking::bare_report;
 use super::context::RunContext;
 use super::coverage::Cut;
 use super::ending::{self, Retry};
 use super::findings::Findings;
 use super::health::HealthUpdates;
 use super::health::circuits::OnOpenCircuit;
-use super::host_limiter::{Admission, Permit, Waker};
+use super::host_limiter::Waker;
 use super::job::Job;
 use super::journal::{Batch, Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
 use super::run::{ModuleReport, Status};
-use super::shared_answers::Checked;
 use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
@@ -77,7 +77,12 @@ struct Driver<'a> {
     share: Option<Share<'a>>,
     sender: Sender<Message>,
     receiver: Receiver<Message>,
-    waker: Waker,
+    /// The wakers of the modules that have found a host busy.
+    wakers: HashMap<usize, Waker>,
+    /// The modules that wait for their turn at a host, and are not tried before.
+    waiting: HashSet<usize>,
+    /// The modules whose turn at a host has come.
+    turns: Vec<usize>,
     not_before: Option<Instant>,
     limit: TimeLimit,
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
@@ -107,18 +112,19 @@ enum Message {
         took: Duration,
         at: Timestamp,
     },
-    /// A message that a host may be free, or that the run was stopped.
-    Wake,
+    /// A module's turn at a host has come.
+    Turn(usize),
+    /// The run was stopped.
+    Stop,
 }
 
 impl<'a> Driver<'a> {
     fn new(context: &'a Arc<RunContext>, job: &'a Job) -> Self {
         let run = &job.run;
         let (sender, receiver) = channel();
-        let wake = sender.clone();
+        let stop = sender.clone();
         // A driver that has ended needs no wake-up.
-        let waker: Waker = Arc::new(move || drop(wake.send(Message::Wake)));
-        run.set_driver(Arc::clone(&waker));
+        run.set_driver(Arc::new(move || drop(stop.send(Message::Stop))));
         let now = Instant::now();
         let lanes = Lanes::new(job.modules.clone(), &context.health);
         Self {
@@ -132,7 +138,9 @@ impl<'a> Driver<'a> {
             in_browser: 0,
             sender,
             receiver,
-            waker,
+            wakers: HashMap::new(),
+            waiting: HashSet::new(),
+            turns: Vec::new(),
             not_before: None,
             limit: TimeLimit::of(run, context.limits.run_timeout),
             newest: context.clock.now(),
@@ -176,119 +184,6 @@ impl<'a> Driver<'a> {
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }
 
-    fn dispatch(&mut self) {
-        self.not_before = None;
-        if Instant::now() >= self.limit.at {
-            for module in self.lanes.drain() {
-                self.note(&module, bare_report(Outcome::Timeout, self.limit.reason), Duration::ZERO);
-            }
-            return;
-        }
-        let window = self.context.window();
-        self.fill(Lane::Tail, window, window / 4);
-        self.fill(Lane::Front, window, window);
-        self.fill(Lane::Browser, window, self.context.browsing.window());
-        if self.in_browser == 0 && !self.lanes.has_browser() {
-            self.share = None;
-        }
-    }
-
-    fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
-        let in_window = self.running.len() - self.in_browser;
-        match lane {
-            Lane::Front => in_window >= window,
-            Lane::Tail => in_window >= window || self.in_tail >= share,
-            Lane::Browser => self.in_browser >= share,
-        }
-    }
-
-    fn fill(&mut self, lane: Lane, window: usize, share: usize) {
-        if self.is_full(lane, window, share) || self.lanes.left() == 0 {
-            return;
-        }
-        for (place, module) in self.lanes.waiting(lane) {
-            if let Some(report) = self.context.shared_answers.get(self.run, &module, &self.query) {
-                self.share(place, &module, report);
-                continue;
-            }
-            match self.admit(&module) {
-                Admission::Granted(permit) => self.start(place, module, lane, permit),
-                Admission::HostBusy => {}
-                Admission::NotBefore(at) => {
-                    self.not_before = Some(self.not_before.map_or(at, |known| known.min(at)));
-                }
-                Admission::DailyLimit => {
-                    self.pass_over(place, &module, bare_report(Outcome::Skipped, Reason::DailyLimit));
-                }
-                Admission::Denied(denial) => self.pass_over(place, &module, denied_report(denial)),
-            }
-            if self.is_full(lane, window, share) {
-                return;
-            }
-        }
-    }
-
-    fn pass_over(&mut self, place: usize, module: &Module, report: Report) {
-        self.lanes.take(place);
-        self.note(module, report, Duration::ZERO);
-    }
-
-    /// Ends a module with the answer to an earlier check.
-    fn share(&mut self, place: usize, module: &Module, report: Report) {
-        self.lanes.take(place);
-        self.newest = self.newest.max(self.context.clock.now());
-        self.note_shared(module, &report);
-        self.note(module, report, Duration::ZERO);
-    }
-
-    fn note_shared(&mut self, module: &Module, report: &Report) {
-        if report.outcome.is_conclusive() {
-            self.context.figures.shared_answers.one();
-            if !module.reads_only_feeds() {
-                self.health_updates.note_conclusion();
-            }
-        }
-    }
-
-    fn admit(&self, module: &Module) -> Admission {
-        let Self { context, query, on_open_circuit, waker, .. } = self;
-        context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, waker)
-    }
-
-    fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {
-        self.lanes.take(place);
-        self.in_tail += usize::from(lane == Lane::Tail);
-        self.in_browser += usize::from(lane == Lane::Browser);
-        self.running.insert(place, RunningCheck { module: Arc::clone(&module), lane, since: Instant::now() });
-        let (context, query) = (Arc::clone(self.context), Arc::clone(&self.query));
-        let (sender, limit, run) = (self.sender.clone(), self.limit, Arc::clone(self.run));
-        let job = move || {
-            if run.stopped().is_some() {
-                // The driver has abandoned the check while it waited for a worker.
-                return;
-            }
-            let began = Instant::now();
-            let Checked { report, is_shared } =
-                check_guarded(&context, &run, &module, &query, &permit, limit);
-            if !is_shared {
-                permit.note_evidence(&module, &report.evidence);
-            }
-            if !context.simulated {
-                context.host_limiter.pause(&report.pauses, Instant::now());
-            }
-            // The host becomes free before the driver handles the report.
-            permit.end(if is_shared { Feedback::Neutral } else { Feedback::of(&report) });
-            // The driver may have abandoned the check.
-            let (took, at) = (began.elapsed(), context.clock.now());
-            let report = Box::new(report);
-            let _ = sender.send(Message::Ended { place, report, is_shared, took, at });
-        };
-        match lane {
-            Lane::Browser => self.context.browsing.execute(job),
-            Lane::Front | Lane::Tail => self.context.pool.execute(job),
-        }
-    }
-
     /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
         if self.lanes.left() == 0 && self.running.is_empty() && self.found.is_empty() {
@@ -315,7 +210,11 @@ impl<'a> Driver<'a> {
     }
 
     fn take(&mut self, message: Message) {
-        let Message::Ended { place, report, is_shared, took, at } = message else { return };
+        let (place, report, is_shared, took, at) = match message {
+            Message::Ended { place, report, is_shared, took, at } => (place, report, is_shared, took, at),
+            Message::Turn(place) => return self.turns.push(place),
+            Message::Stop => return,
+        };
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
             match is_shared {
@@ -397,6 +296,8 @@ impl<'a> Driver<'a> {
     fn checkpoint_if_due(&mut self) {
         if Instant::now() >= self.checkpoint_at {
             self.run.announce_changes();
+            // The checks before them in a queue may have ended without taking their turns.
+            self.waiting.clear();
             self.checkpoint();
             self.checkpoint_at = Instant::now() + CHECKPOINT_EVERY;
         }

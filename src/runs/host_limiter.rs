@@ -4,7 +4,9 @@
 //! asked.
 //!
 //! A check that is not admitted yet uses no worker: its driver requests a [`Permit`] before it submits the check to
-//! the pool, and is woken when a host may be free.
+//! the pool. Checks that find a host busy wait in a queue of the host, and the first ones are woken when it is free.
+
+mod host;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::adaptive_limit::{AdaptiveLimit, Feedback};
+use super::adaptive_limit::Feedback;
 use super::health::circuits::{Circuits, OnOpenCircuit};
 use super::health::quarantines::{ModuleAccess, Quarantines};
 use super::pace::{Pace, Paces, Refusal};
@@ -23,21 +25,19 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Evidence, Pause};
 use crate::modules::query::Query;
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
+use host::Host;
+pub use host::Waker;
 
-/// The time without a check after which the limit of a host is forgotten.
-const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10 * 60);
-
-/// A function that wakes a driver that waits for a host.
-pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
 /// The decision whether a check may start.
 pub enum Admission {
     /// The check may start. Dropping the permit frees the hosts.
     Granted(Permit),
-    /// A host has as many checks as it may have now. The waker is called when one of them has ended.
+    /// A host has as many checks as it may have now. The waker is called when it is the check's turn, and the check
+    /// keeps its place in the queue until it is admitted.
     HostBusy,
     /// The module's rate allows the check only from this moment on.
     NotBefore(Instant),
@@ -56,32 +56,6 @@ pub struct HostLimiter {
     paces: Arc<Paces>,
     circuits: Arc<Circuits>,
     quarantines: Arc<Quarantines>,
-}
-
-struct Host {
-    limit: AdaptiveLimit,
-    busy: usize,
-    waiting: Vec<Waker>,
-    paused_until: Option<Instant>,
-    /// The time at which a check last ended.
-    used: Instant,
-}
-
-impl Host {
-    fn new(most: usize, now: Instant) -> Self {
-        let limit = AdaptiveLimit::new(most);
-        Self { limit, busy: 0, waiting: Vec::new(), paused_until: None, used: now }
-    }
-
-    fn is_paused(&self, now: Instant) -> bool {
-        self.paused_until.is_some_and(|end| now < end)
-    }
-
-    /// Returns whether nothing is known about the host that later checks need.
-    fn is_forgettable(&self, now: Instant) -> bool {
-        let is_unlimited = self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
-        self.busy == 0 && self.paused_until.is_none() && is_unlimited
-    }
 }
 
 /// A reservation at some hosts. Dropping it releases them.
@@ -179,10 +153,10 @@ impl Drop for Permit {
             let mut table = self.table.lock();
             for name in &self.hosts {
                 let Some(host) = table.get_mut(name) else { continue };
-                host.limit.note(self.feedback.unwrap_or(Feedback::Neutral), host.busy);
+                host.limit.note(self.feedback.unwrap_or(Feedback::Neutral));
                 host.busy = host.busy.saturating_sub(1);
                 host.used = now;
-                woken.append(&mut host.waiting);
+                woken.append(&mut host.next_turns());
                 if host.is_forgettable(now) {
                     table.remove(name);
                 }
@@ -265,9 +239,7 @@ impl HostLimiter {
         };
         for name in &hosts {
             if let Some(host) = table.get_mut(name).filter(|host| host.busy >= host.limit.get()) {
-                if !host.waiting.iter().any(|known| Arc::ptr_eq(known, waker)) {
-                    host.waiting.push(Arc::clone(waker));
-                }
+                host.wait(waker);
                 return Admission::HostBusy;
             }
         }
@@ -277,7 +249,7 @@ impl HostLimiter {
             Err(Refusal::DailyLimit) => return Admission::DailyLimit,
         }
         for name in &hosts {
-            table.entry(name.clone()).or_insert_with(|| Host::new(self.most, now)).busy += 1;
+            table.entry(name.clone()).or_insert_with(|| Host::new(self.most, now)).begin(waker);
         }
         let trials = match on_open_circuit {
             OnOpenCircuit::Skip => self.begin_trials(&hosts),
@@ -320,6 +292,7 @@ impl HostLimiter {
     pub fn sweep(&self, now: Instant) {
         self.hosts.lock().retain(|_, host| {
             host.paused_until = host.paused_until.filter(|end| now < *end);
+            host.remove_ended();
             !host.is_forgettable(now)
         });
     }

@@ -73,6 +73,11 @@ impl Lanes {
         order.iter().filter(|&&at| self.waiting[at]).map(|&at| (at, Arc::clone(&self.modules[at]))).collect()
     }
 
+    /// Returns a module that has not been started.
+    pub fn get(&self, place: usize) -> Option<Arc<Module>> {
+        self.waiting[place].then(|| Arc::clone(&self.modules[place]))
+    }
+
     /// Removes a module from its lanes.
     pub fn take(&mut self, place: usize) {
         if std::mem::replace(&mut self.waiting[place], false) {

@@ -71,10 +71,12 @@ impl Maintenance {
         self.lifecycle.wait(until)
     }
 
-    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
+    /// Removes cached answers that no later check will use, and ends check workers that have nothing to do. The
+    /// maintenance thread calls this every few seconds.
     pub fn sweep_caches(&self) {
         self.context().checker.evict_expired();
         self.context().shared_answers.sweep(Instant::now());
+        self.context().pool.shrink();
     }
 
     /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.

@@ -1,6 +1,8 @@
 //! The limits of hosts and modules, without sockets.
 
+use super::host::FORGET_AFTER;
 use super::*;
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 
 fn counting() -> (Waker, Arc<AtomicUsize>) {
@@ -35,9 +37,54 @@ fn two_checks_of_a_host_run_at_once_and_the_third_is_woken_once() {
 }
 
 #[test]
+fn checks_that_wait_for_a_host_are_admitted_in_the_order_in_which_they_came() {
+    let host_limiter = HostLimiter::new(6, Arc::default(), Arc::default());
+    let mut busy: VecDeque<Permit> =
+        (0..2).map(|_| ask(&host_limiter, &["a"], &counting().0).unwrap()).collect();
+    let waiting: Vec<_> = (0..30).map(|_| counting()).collect();
+    for (waker, _) in &waiting {
+        assert!(ask(&host_limiter, &["a"], waker).is_none());
+    }
+    let woken = |at: usize| waiting[at].1.load(Ordering::SeqCst);
+    let mut admitted = Vec::new();
+    while admitted.len() < waiting.len() {
+        drop(busy.pop_front());
+        let turn = (0..waiting.len()).find(|at| woken(*at) > 0 && !admitted.contains(at)).unwrap();
+        if admitted.len() % 5 == 4 && busy.len() == 1 {
+            // A newcomer is faster. The check keeps its place, and is woken again before later ones.
+            let newcomer = ask(&host_limiter, &["a"], &counting().0).unwrap();
+            assert!(ask(&host_limiter, &["a"], &waiting[turn].0).is_none());
+            drop(newcomer);
+            assert_eq!(woken(turn), 2);
+        }
+        busy.push_back(ask(&host_limiter, &["a"], &waiting[turn].0).unwrap());
+        admitted.push(turn);
+    }
+    assert_eq!(admitted, Vec::from_iter(0..30));
+    assert!((0..30).all(|at| woken(at) <= 2), "nobody is woken without a turn");
+}
+
+#[test]
+fn a_check_whose_driver_has_ended_gets_no_turn() {
+    let host_limiter = HostLimiter::new(2, Arc::default(), Arc::default());
+    let busy = [(); 2].map(|()| ask(&host_limiter, &["a"], &counting().0).unwrap());
+    let ((gone, never), (next, woken)) = (counting(), counting());
+    assert!(ask(&host_limiter, &["a"], &gone).is_none());
+    assert!(ask(&host_limiter, &["a"], &next).is_none());
+    drop(gone);
+    let [first, second] = busy;
+    drop(first);
+    assert_eq!((never.load(Ordering::SeqCst), woken.load(Ordering::SeqCst)), (0, 1));
+    drop((second, next));
+    host_limiter.sweep(Instant::now());
+    assert!(host_limiter.hosts.lock().is_empty());
+}
+
+#[test]
 fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() {
-    let (host_limiter, (waker, _)) = (HostLimiter::new(3, Arc::default(), Arc::default()), counting());
+    let host_limiter = HostLimiter::new(3, Arc::default(), Arc::default());
     let most = || {
+        let (waker, _) = counting();
         let permits: Vec<Permit> = std::iter::from_fn(|| ask(&host_limiter, &["a"], &waker)).collect();
         let count = permits.len();
         (count, permits)
@@ -49,7 +96,7 @@ fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() 
     end_all(permits, Feedback::Overloaded);
     let (one, permits) = most();
     assert_eq!((two, three, one), (2, 3, 1));
-    assert!(ask(&host_limiter, &["b"], &waker).is_some(), "each host has its own limit");
+    assert!(ask(&host_limiter, &["b"], &counting().0).is_some(), "each host has its own limit");
     drop(permits);
     let used = Instant::now();
     host_limiter.sweep(used + FORGET_AFTER - Duration::from_secs(60));

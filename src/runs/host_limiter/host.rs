@@ -1,0 +1,81 @@
+//! One host: its checks, and the queue of those that wait for it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::runs::adaptive_limit::AdaptiveLimit;
+
+/// The time without a check after which the limit of a host is forgotten.
+pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
+
+/// A function that wakes the driver of a check that waits for a host. The check waits as long as the driver keeps it.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
+/// What is known about a host, and the checks that wait for it.
+pub(super) struct Host {
+    pub(super) limit: AdaptiveLimit,
+    pub(super) busy: usize,
+    /// The checks that wait, in the order in which they came.
+    waiting: VecDeque<Waiter>,
+    pub(super) paused_until: Option<Instant>,
+    /// The time at which a check last ended.
+    pub(super) used: Instant,
+}
+
+/// A check that waits for a host.
+struct Waiter {
+    waker: Waker,
+    /// Whether it was woken and has not asked again since.
+    is_woken: bool,
+}
+
+impl Host {
+    /// Creates a host about which nothing is known.
+    pub(super) fn new(most: usize, now: Instant) -> Self {
+        let limit = AdaptiveLimit::new(most);
+        Self { limit, busy: 0, waiting: VecDeque::new(), paused_until: None, used: now }
+    }
+
+    /// Puts a check into the queue, or keeps its place there.
+    pub(super) fn wait(&mut self, waker: &Waker) {
+        match self.waiting.iter_mut().find(|waiter| Arc::ptr_eq(&waiter.waker, waker)) {
+            Some(waiter) => waiter.is_woken = false,
+            None => self.waiting.push_back(Waiter { waker: Arc::clone(waker), is_woken: false }),
+        }
+    }
+
+    /// Starts a check.
+    pub(super) fn begin(&mut self, waker: &Waker) {
+        self.busy += 1;
+        self.waiting.retain(|waiter| !Arc::ptr_eq(&waiter.waker, waker));
+    }
+
+    /// Removes the checks that no longer wait: no driver keeps their wakers.
+    pub(super) fn remove_ended(&mut self) {
+        self.waiting.retain(|waiter| Arc::strong_count(&waiter.waker) > 1);
+    }
+
+    /// Returns the wakers of as many waiting checks as the host can take.
+    pub(super) fn next_turns(&mut self) -> Vec<Waker> {
+        self.remove_ended();
+        let free = self.limit.get().saturating_sub(self.busy);
+        let next = self.waiting.iter_mut().filter(|waiter| !waiter.is_woken).take(free);
+        next.map(|waiter| {
+            waiter.is_woken = true;
+            Arc::clone(&waiter.waker)
+        })
+        .collect()
+    }
+
+    /// Returns whether the host asked for a pause that has not ended.
+    pub(super) fn is_paused(&self, now: Instant) -> bool {
+        self.paused_until.is_some_and(|end| now < end)
+    }
+
+    /// Returns whether nothing is known about the host that later checks need.
+    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
+        let is_unlimited = self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
+        self.busy == 0 && self.waiting.is_empty() && self.paused_until.is_none() && is_unlimited
+    }
+}
