@@ -24,6 +24,22 @@ fn a_text_body_is_sent_unchanged() {
 }
 
 #[test]
+fn the_headers_of_an_entry_replace_the_usual_ones() {
+    let of = |headers: Value| {
+        let probe = json!({"url": "https://site.example/{query}", "headers": headers});
+        let mut headers = sent(&probe, &[]).headers;
+        headers.retain(|(name, _)| name != "User-Agent");
+        headers
+    };
+    let usual = of(json!({}));
+    assert!(usual.len() == 1 && usual[0].0 == "Accept" && usual[0].1.starts_with("text/html,"), "{usual:?}");
+    let named = json!({"accept": "application/json", "Accept-Language": "pt", "Referer": "https://site.example/{query}"});
+    let want =
+        [("Accept-Language", "pt"), ("Referer", "https://site.example/bob"), ("accept", "application/json")];
+    assert_eq!(of(named), want.map(|(name, value)| (name.to_owned(), value.to_owned())));
+}
+
+#[test]
 fn a_part_of_a_request_with_a_missing_optional_key_is_left_out() {
     let with_url = json!({
         "url": "https://site.example/?k={config.k?}&q={query}", "headers": {"Authorization": "Bearer {config.k?}"},
