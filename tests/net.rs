@@ -10,6 +10,7 @@ mod reuse;
 mod sandbox;
 pub(crate) mod site;
 pub(crate) mod tls;
+mod whois;
 
 use std::time::{Duration, Instant};
 

@@ -16,7 +16,7 @@ pub const MAX_BODY_BYTES: usize = 1024 * 1024;
 pub struct Request {
     /// The HTTP method.
     pub method: Method,
-    /// The client that sends the request: HTTP or a browser.
+    /// The client that sends the request: HTTP, a browser or WHOIS.
     pub via: Via,
     /// The absolute `http` or `https` address.
     pub url: url::Url,

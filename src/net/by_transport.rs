@@ -22,7 +22,7 @@ impl Prober for ByTransport {
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
         match request.via {
-            Via::Http => self.http.send(request, jar, deadline),
+            Via::Http | Via::Whois => self.http.send(request, jar, deadline),
             Via::Browser => self.browser.send(request, jar, deadline),
         }
     }

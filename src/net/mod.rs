@@ -24,6 +24,7 @@
 //! | `failure` | conversion of errors |
 //! | [`browser`] | pages rendered by real browsers, and the egress proxy for their traffic |
 //! | [`by_transport`] | chooses between HTTP and the browser |
+//! | `whois` | WHOIS queries |
 
 mod allowance;
 mod approve;
@@ -44,6 +45,7 @@ mod redirect;
 mod resolver;
 mod tls;
 mod transport;
+mod whois;
 
 pub use browser::{BrowserConfig, BrowserError, BrowserLoad, RealBrowsers};
 pub use by_transport::ByTransport;

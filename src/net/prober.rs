@@ -19,7 +19,7 @@ use super::idle::{IdleConnections, Target};
 use super::progress::Stage;
 use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
-use super::{body, headers, redirect};
+use super::{body, headers, redirect, whois};
 use crate::base::certificates::read_certificates;
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
@@ -213,6 +213,16 @@ impl HttpProber {
         Ok(Target { is_tls: url.scheme() == "https", host: name, port, addresses, proxy })
     }
 
+    /// Sends a WHOIS query to the approved addresses of its host.
+    fn whois(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
+        let started = Instant::now();
+        let target = self.approve(&request.url, deadline)?;
+        let resolve = started.elapsed();
+        let Dialing { proxy, connect_timeout, .. } = &self.dialing;
+        let answer = whois::send(request, &target, proxy.as_deref(), *connect_timeout, deadline)?;
+        Ok(Response { timing: Timing { resolve, ..answer.timing }, ..answer })
+    }
+
     /// Builds the request of a hop for ureq.
     fn message(
         &self,
@@ -270,6 +280,10 @@ impl Prober for HttpProber {
         // The simulated web returns rendered pages, as a browser would.
         if request.via == Via::Browser && self.sandbox.is_none() {
             return Err(ProbeError::Unavailable("no browser is configured".into()));
+        }
+        // The simulated web answers WHOIS queries over HTTP.
+        if request.via == Via::Whois && self.sandbox.is_none() {
+            return self.whois(request, deadline);
         }
         let mut timing = Timing::default();
         let allowance = Allowance::for_body(request.body_limit);

@@ -97,7 +97,7 @@ impl Web {
         let hop = asked.header("x-sightline-hop")?;
         let url = Url::parse(asked.header("x-sightline-url")?).ok()?;
         let page = match (entry.probes.get(probe)?.via, asked.header("x-sightline-via")) {
-            (Via::Http, _) => PageOf::Site,
+            (Via::Http | Via::Whois, _) => PageOf::Site,
             (Via::Browser, Some("browser")) => PageOf::Browser,
             (Via::Browser, _) => PageOf::Script,
         };

@@ -11,6 +11,30 @@ fn probe(more: &Value) -> Value {
 }
 
 #[test]
+fn a_whois_query_is_one_line_to_port_43() {
+    const ADDRESS: &str =
+        "f.json: site: probes[0].url: the address of a WHOIS query is http://SERVER:43/QUERY";
+    const PLAIN: &str =
+        "f.json: site: probes[0]: a WHOIS query has no method, headers, body or redirects: leave them out";
+    let whois = |url: &str| json!([{"url": url, "via": "whois"}]);
+    assert_faults(&[
+        (json!({"probes": whois("https://whois.example:43/{query}")}), ADDRESS),
+        (json!({"probes": whois("http://whois.example/{query}")}), ADDRESS),
+        (json!({"probes": whois("http://whois.example:25/{query}")}), ADDRESS),
+        (json!({"probes": whois("http://whois.example:43/?q={query}")}), ADDRESS),
+        (
+            json!({"probes": [{"url": "http://whois.example:43/{query}", "via": "whois", "headers": {"X-A": "b"}}]}),
+            PLAIN,
+        ),
+        (
+            json!({"probes": [{"url": "http://whois.example:43/{query}", "via": "whois", "follow": true}]}),
+            PLAIN,
+        ),
+    ]);
+    assert_eq!(faults(&json!({"probes": whois("http://whois.example:43/{query}")})), [""; 0]);
+}
+
+#[test]
 fn mistakes_of_optional_keys() {
     assert_faults(&[
         (

@@ -110,7 +110,7 @@ impl Prober for Stage {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         match request.via {
             Via::Browser => self.render(request, deadline),
-            Via::Http => answer(request, "somebody"),
+            Via::Http | Via::Whois => answer(request, "somebody"),
         }
     }
 }

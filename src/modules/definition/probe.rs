@@ -54,6 +54,8 @@ pub enum Via {
     Http,
     /// A page opened in a real browser. Such a module is premium.
     Browser,
+    /// A WHOIS query, whose answer is a text with the status 200.
+    Whois,
 }
 
 impl ProbeEntry {
@@ -84,7 +86,7 @@ pub struct ProbeEntry {
     #[serde(default, skip_serializing_if = "Method::is_default")]
     pub method: Method,
     /// The client that sends the probe. Default: `http`. A browser opens the page with GET, follows
-    /// redirects, and sends none of the entry's headers.
+    /// redirects, and sends none of the entry's headers. For `whois`, `url` is `http://SERVER:43/QUERY`.
     #[serde(default, skip_serializing_if = "Via::is_default")]
     pub via: Via,
     /// Header names, each with a template. `User-Agent` replaces the service's own.

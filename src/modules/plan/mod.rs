@@ -19,7 +19,7 @@ mod body;
 mod headers;
 mod pages;
 
-use address::check_url;
+use address::{check_url, check_whois};
 use body::Body;
 pub(crate) use headers::RESERVED;
 pub(crate) use pages::Pages;
@@ -86,6 +86,7 @@ impl Plan {
             saves.collect()
         });
         let url = url?;
+        check_whois(entry, &url, mistakes);
         let pages = Pages::compile(entry, &url, selectors, (scope, &reading), mistakes);
         let plan = Self {
             host: url.host(),

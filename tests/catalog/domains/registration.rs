@@ -69,3 +69,55 @@ fn an_unknown_registry_is_not_a_miss() {
     play("rdap", "example.com", vec![page("https://rdap.org/", 429, "text/plain", "")])
         .outcome(Outcome::RateLimited);
 }
+
+/// Plays a WHOIS lookup: the root says which server is responsible, which gives this text.
+fn whois(domain: &str, answer: &str) -> Played {
+    let root = text(
+        "http://whois.iana.org:43/",
+        "% IANA WHOIS server\n\ndomain:       TEST\nwhois:        whois.registry.example\n\nstatus:       ACTIVE\n",
+    );
+    play("whois", domain, vec![root, text("http://whois.registry.example:43/", answer)])
+}
+
+#[test]
+fn a_registration_is_read_from_the_texts_of_registries() {
+    let gtld = "   Domain Name: EXAMPLE.COM\r\n   Registrar: Example Registrar, Inc.\r\n   Updated Date: 2025-08-14T07:01:39Z\r\n   Creation Date: 1995-08-14T04:00:00Z\r\n   Registry Expiry Date: 2026-08-13T04:00:00Z\r\n   Domain Status: clientDeleteProhibited https://icann.org/epp#clientDeleteProhibited\r\n   Name Server: A.IANA-SERVERS.NET\r\n   Name Server: B.IANA-SERVERS.NET\r\n";
+    whois("www.example.com", gtld).has("registration", &["example.com"]).tells(
+        "example.com",
+        &json!({
+            "registrar": "Example Registrar, Inc.", "registered_at": "1995-08-14T04:00:00Z", "expires_at": "2026-08-13T04:00:00Z",
+            "changed_at": "2025-08-14T07:01:39Z", "name_servers": ["a.iana-servers.net", "b.iana-servers.net"],
+            "status": ["clientDeleteProhibited"], "whois_server": "whois.registry.example"
+        }),
+    );
+    whois("example.de", "% Terms\n\nDomain: example.de\nNserver: ns1.example.net\nStatus: connect\nChanged: 2020-01-02T03:04:05+01:00\n")
+        .has("registration", &["example.de"])
+        .tells("example.de", &json!({"changed_at": "2020-01-02T02:04:05Z", "name_servers": ["ns1.example.net"]}));
+    whois("example.co.uk", "\n    Domain name:\n        example.co.uk\n\n    Registrar:\n        Example Ltd t/a Example [Tag = EX]\n\n    Relevant dates:\n        Registered on: 01-Jan-2001\n")
+        .has("registration", &["example.co.uk"])
+        .tells("example.co.uk", &json!({"registrar": "Example Ltd t/a Example"}));
+}
+
+#[test]
+fn a_whois_text_about_another_domain_is_no_hit() {
+    for free in [
+        "No match for \"EXAMPLE.COM\".\n",
+        "Domain: example.com\nStatus: free\n",
+        "% No entries found for query \"example.com\".\n",
+        "NOT FOUND\n",
+        "The queried object does not exist: example.com\n",
+    ] {
+        whois("example.com", free).outcome(Outcome::Miss);
+    }
+    for unclear in [
+        "Domain Name: NOTEXAMPLE.COM\nRegistrar: Example\n",
+        "% Query rate exceeded\n",
+        "Please use the web page of the registry.\n",
+    ] {
+        assert_ne!(whois("example.com", unclear).report.outcome, Outcome::Hit, "{unclear}");
+        assert_ne!(whois("example.com", unclear).report.outcome, Outcome::Miss, "{unclear}");
+    }
+    // Some endings have no server.
+    let root = text("whois.iana.org", "domain:       TEST\nwhois:\n\nstatus:       ACTIVE\n");
+    play("whois", "example.com", vec![root]).outcome(Outcome::Error);
+}
