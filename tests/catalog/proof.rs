@@ -176,7 +176,7 @@ fn each_verdict_is_reported_and_hosts_get_two_checks_at_once() {
     ];
     let entries: Vec<Value> = cases.iter().map(|(id, changes, ..)| part(&site, id, changes)).collect();
     let file = folder.file("own.json", &Value::from(entries.clone()).to_string());
-    let flags = ["--allow-private-targets", "--timeout", "6s"];
+    let flags = ["--allow-private-targets", "--timeout", "6s", "--host-concurrency", "2"];
     let report = report_of(&check(&file, &flags).code_is(1));
     assert_eq!(report["finished"], true);
     for (entry, (_, _, verdict, why)) in entries.iter().zip(&cases) {
