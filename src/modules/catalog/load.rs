@@ -47,8 +47,8 @@ impl Catalog {
     }
 
     /// Loads the built-in modules if `builtin` is set, then the modules of the files in the native format,
-    /// and then those of other tools' lists ([`import`]). A module of a list is left out if an earlier
-    /// module already sends the same request.
+    /// and then those of other tools' lists ([`import`]). A module of a file replaces the built-in module with the
+    /// same id. A module of a list is left out if an earlier module already sends the same request.
     ///
     /// # Errors
     /// Returns every mistake in files of the native format. Also returns an error if a file cannot be read,
@@ -180,9 +180,8 @@ fn rank(module: &Module) -> u32 {
 #[derive(Default)]
 struct Loading {
     catalog: Catalog,
-    /// The file and the line of each module, in the order of the modules. The lines of built-in modules are looked up
-    /// when they are needed.
-    places: Vec<(String, Option<usize>)>,
+    /// The file and the line of each module as `FILE:LINE`, in the order of the modules. A built-in module has none.
+    places: Vec<Option<String>>,
     faults: Faults,
 }
 
@@ -200,7 +199,7 @@ impl Loading {
                 Ok(module) => {
                     self.catalog.by_id.insert(id, self.catalog.modules.len());
                     self.catalog.modules.push(Arc::new(module));
-                    self.places.push((file.to_owned(), None));
+                    self.places.push(None);
                 }
                 Err(mistakes) => {
                     let fault = |it: Mistake| Fault::of_entry(file, &id, &it.path, it.message);
@@ -210,34 +209,32 @@ impl Loading {
         }
     }
 
-    /// Returns the position of a module as `FILE:LINE`.
-    fn place(&self, index: usize) -> String {
-        let (file, line) = &self.places[index];
-        let line = line.or_else(|| {
-            let (name, text) = builtin::FILES.iter().find(|(name, _)| name == file)?;
-            let entries = read::entries(name, text, &mut Faults::default());
-            entries.iter().find(|it| it.name == **self.catalog.modules[index].id()).map(|it| it.place.line)
-        });
-        format!("{file}:{}", line.unwrap_or(1))
-    }
-
     fn add(&mut self, file: &str, text: &str) {
         for Placed { name, entry, place, mistakes } in read::entries(file, text, &mut self.faults) {
             let id: Arc<str> = entry.id.as_str().into();
-            if let Some(known) = self.catalog.by_id.get(&id) {
-                let platform = text::truncate(self.catalog.modules[*known].platform(), 80);
+            let replaced = self.catalog.by_id.get(&id).copied();
+            if let Some((known, at)) = replaced.and_then(|index| Some((index, self.places[index].clone()?))) {
+                let platform = text::truncate(self.catalog.modules[known].platform(), 80);
                 let message = format!(
-                    "{} already has an entry with this id ({platform}); ids must be unique over all files",
-                    self.place(*known)
+                    "{at} already has an entry with this id ({platform}); ids must be unique over all files"
                 );
                 self.faults.push(place.fault(&id, Mistake { path: "id".to_owned(), message }));
                 continue;
             }
             match (Module::compile(entry), mistakes) {
                 (Ok(module), wrong) if wrong.is_empty() => {
-                    self.catalog.by_id.insert(id, self.catalog.modules.len());
-                    self.catalog.modules.push(Arc::new(module));
-                    self.places.push((place.file.to_owned(), Some(place.line)));
+                    let at = Some(format!("{}:{}", place.file, place.line));
+                    match replaced {
+                        Some(index) => {
+                            self.catalog.modules[index] = Arc::new(module);
+                            self.places[index] = at;
+                        }
+                        None => {
+                            self.catalog.by_id.insert(id, self.catalog.modules.len());
+                            self.catalog.modules.push(Arc::new(module));
+                            self.places.push(at);
+                        }
+                    }
                 }
                 (compiled, wrong) => {
                     let told = |more: &Mistake| wrong.iter().any(|it| it.path == more.path);
