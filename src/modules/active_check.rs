@@ -39,7 +39,7 @@ pub(super) struct ActiveCheck<'c> {
     sender: Sender<'c>,
     searches: Searches,
     saved: Saved,
-    answers: Vec<Option<AnswerWithBarrier>>,
+    pub(super) answers: Vec<Option<AnswerWithBarrier>>,
     answered_in: Duration,
     stop_reason: Option<StopReason>,
     earlier_barrier: Option<EarlierBarrier>,

@@ -24,6 +24,7 @@
 //! | [`import`] | conversion of other projects' site lists to entries |
 //! | [`keys`] | the operator's keys for services that need one |
 //! | [`recording`] | recorded answers of a site, and the result that a check must have |
+//! | [`learn`] | rules that are learned from the answers of a site |
 //! | [`traits`] | the properties of a module that are known without a request |
 //! | [`mistake`] | the mistakes in an entry |
 //! | [`answer_memory`] | the limit on memory for the parsed forms of all answers |
@@ -84,6 +85,7 @@ pub mod import;
 mod json_size;
 pub mod judge;
 pub mod keys;
+pub mod learn;
 mod lint;
 mod local_faults;
 pub mod mistake;

@@ -11,6 +11,7 @@
 //! | `web` | the reaction to each request |
 //! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
 //! | `browsers`, `script` | premium modules: pages as a browser returns them, or as a real browser gets them |
+//! | `drift` | changes of sites, to which rules must be adapted |
 //! | `faults` | challenge pages, login pages and other misbehaviour |
 //! | `server`, `wire` | the HTTP server |
 //!
@@ -33,6 +34,7 @@ use crate::modules::module::Module;
 
 mod browsers;
 mod draw;
+mod drift;
 mod faults;
 mod options;
 mod pages;
@@ -43,6 +45,7 @@ mod wire;
 mod world;
 
 pub use browsers::SimulatedBrowsers;
+pub use drift::{Drift, DriftKind};
 pub use options::{SandboxOptions, Shares, SiteBehavior};
 pub use pages::Problem;
 pub use web::Requests;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::drift::Drift;
+
 /// The behaviour of a site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SiteBehavior {
@@ -122,11 +124,19 @@ pub struct SandboxOptions {
     pub shares: Shares,
     /// The behaviour of single sites by module id. They take precedence over the shares.
     pub behaviors: BTreeMap<String, SiteBehavior>,
+    /// The changes of single sites by module id.
+    pub drifts: BTreeMap<String, Drift>,
 }
 
 impl Default for SandboxOptions {
     fn default() -> Self {
-        Self { seed: 1, delay_scale: 1.0, shares: Shares::default(), behaviors: BTreeMap::new() }
+        Self {
+            seed: 1,
+            delay_scale: 1.0,
+            shares: Shares::default(),
+            behaviors: BTreeMap::new(),
+            drifts: BTreeMap::new(),
+        }
     }
 }
 
@@ -146,6 +156,13 @@ impl SandboxOptions {
     #[must_use]
     pub fn with_behavior(mut self, module: &str, behavior: SiteBehavior) -> Self {
         self.behaviors.insert(module.to_owned(), behavior);
+        self
+    }
+
+    /// Changes one site, so that the rules of its module may no longer fit.
+    #[must_use]
+    pub fn with_drift(mut self, module: &str, drift: Drift) -> Self {
+        self.drifts.insert(module.to_owned(), drift);
         self
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::draw::draw;
+use super::drift::Place;
 use super::faults;
 use super::options::{SandboxOptions, SiteBehavior};
 use super::pages::{Aim, Site};
@@ -111,17 +112,29 @@ impl Web {
         if let Some(action) = faults::action(behavior, call.is_first_hop(), dice) {
             return action;
         }
+        let drift = self.world.drift(&site.entry().id);
+        let url = match drift.map(|drift| drift.place(&call.url)) {
+            None => call.url.clone(),
+            Some(Place::At(url)) => url,
+            Some(Place::Redirect(answer)) => return Action::Answer(answer),
+        };
         let listed = site.lists(&call.query);
         let exists =
             listed.unwrap_or_else(|| behavior == SiteBehavior::SaysYes || self.world.exists(question));
         let aim = if exists { Aim::Hit } else { Aim::Miss };
-        match site.page(aim, &call.query, call.probe, &call.url) {
-            Some(page) => Action::Answer(match page.moved_to {
+        match site.page(aim, &call.query, call.probe, &url) {
+            Some(mut page) => Action::Answer(match page.moved_to.take() {
                 Some(to) => Answer { status: 302, ..Answer::default() }.with_header("Location", to.as_str()),
                 None if call.page == PageOf::Script => {
                     script::drawn_later(page.answer, self.world.drawing(question, behavior))
                 }
-                None => page.answer,
+                None => match drift {
+                    Some(drift) => {
+                        let request = call.counted.count.load(Ordering::Relaxed);
+                        drift.changed(page.answer, site.entry(), aim, call.query.normal(), request)
+                    }
+                    None => page.answer,
+                },
             }),
             // `Sandbox::problems` reports the cause.
             None => Action::Answer(faults::unplayable()),

@@ -25,6 +25,7 @@
 use std::time::Duration;
 
 use super::draw::fraction;
+use super::drift::Drift;
 use super::options::{SandboxOptions, SiteBehavior};
 use super::pages::decides;
 use crate::modules::definition::Entry;
@@ -82,6 +83,11 @@ impl World {
 
     pub(super) fn seed(&self) -> u64 {
         self.options.seed
+    }
+
+    /// Returns the change of the site of a module, if it has changed.
+    pub(super) fn drift(&self, module: &str) -> Option<Drift> {
+        self.options.drifts.get(module).copied()
     }
 
     /// Returns the behaviour of the site towards this question.

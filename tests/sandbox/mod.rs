@@ -2,6 +2,7 @@
 //! played by `catalog check --sandbox --faults`: see `tests/catalog/proof.rs`.
 
 mod dead;
+mod drifts;
 mod lab;
 mod language;
 mod lists;
