@@ -14,6 +14,7 @@ mod email;
 mod files;
 mod form;
 mod import;
+mod learning;
 mod loading;
 mod proof;
 mod requests;

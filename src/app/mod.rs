@@ -13,6 +13,7 @@
 //! | `search` | one search without a server |
 //! | `proof` | tests a catalogue against the real or the simulated web |
 //! | `record` | records the answers of a site to a module |
+//! | `learning` | learns rules from the answers of sites |
 //! | `keys` | finds keys that no module uses |
 //! | `first_start` | creates the first account, its key and its set-up link |
 //! | `suppression` | reads and watches the file of identifiers that are never searched |
@@ -29,6 +30,7 @@ mod error;
 mod first_start;
 mod instance;
 mod keys;
+mod learning;
 mod listening;
 mod maintenance;
 mod parts;
@@ -44,6 +46,7 @@ mod suppression;
 
 pub use error::AppError;
 pub use keys::check as check_keys;
+pub use learning::learn_entries;
 pub use proof::{ProofRequest, prove_modules};
 pub use record::{RecordRequest, record};
 pub use search::{SearchEvent, SearchRequest, search};

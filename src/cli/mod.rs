@@ -13,7 +13,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
-//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert` |
+//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `database` | opens the database of a command |
@@ -21,6 +21,7 @@
 //! | `options` | value types that several commands share |
 //! | `bar` | the progress bar |
 //! | `replace` | writes files atomically |
+//! | `diff` | compares texts |
 //! | `table` | prints tables for people |
 //! | `unused` | options that a command accepts and does not need |
 //! | `exit` | exit codes and errors |
@@ -36,6 +37,7 @@ mod catalog;
 mod circuit;
 mod database;
 mod deadline;
+mod diff;
 mod exit;
 mod key;
 mod logging;
@@ -109,7 +111,7 @@ pub fn command() -> Command {
     let command = Sightline::command().mut_subcommands(|command| match command.get_name() {
         "search" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
-            "check" => catalog::proof_command(command),
+            "check" | "learn" => catalog::proof_command(command),
             "record" => catalog::record_command(command),
             _ => command,
         }),

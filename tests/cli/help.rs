@@ -62,6 +62,7 @@ fn the_help_of_every_command_has_an_example() {
             "catalog stats",
             "catalog schema",
             "catalog check",
+            "catalog learn",
             "catalog check-syntax",
             "catalog format",
             "catalog convert",

@@ -18,9 +18,11 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 10] = [
+const NOT_RUN: [(&str, &str); 12] = [
     ("cargo build", "builds the project again"),
     ("cargo test", "runs the tests inside a test"),
+    ("--repair", "asks real sites; `tests/catalog` runs it"),
+    ("catalog learn", "asks real sites; `tests/catalog` runs it"),
     ("--admin-listen", "takes a fixed port, and the second line needs a second terminal"),
     ("--listen 0.0.0.0", "listens on all interfaces"),
     ("--webdriver", "needs a browser; `tests/premium` runs it"),

@@ -3,15 +3,14 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 
 use clap::{Args, Command};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::choice::{self, Choice};
+use super::interrupt::Watch;
 use super::load::load;
+use super::repair::RepairArgs;
 use super::report::{Format, Report};
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
@@ -43,6 +42,7 @@ Examples:
   sightline catalog check --type domain --format json --output report.json
   sightline catalog check --no-builtin --catalog my-sites.json
   sightline catalog check --premium --webdriver auto --tag premium
+  sightline catalog check --module github --repair --repaired repaired.json
   sightline catalog check --sandbox --faults     nothing outside is asked")]
 pub(super) struct CheckArgs {
     /// Only the module with this id (repeatable)
@@ -63,6 +63,8 @@ pub(super) struct CheckArgs {
     /// Also test the modules that need a browser: see --webdriver
     #[arg(long)]
     premium: bool,
+    #[command(flatten)]
+    repair: RepairArgs,
     #[command(flatten)]
     engine: EngineConfig,
     #[command(flatten)]
@@ -100,6 +102,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
             "--premium needs a browser: add --webdriver auto or the address of a WebDriver".to_owned(),
         ));
     }
+    args.repair.check(&args.engine)?;
     start_log(&args.log)?;
     let catalog = load(&args.engine.catalog)?;
     check_keys(&args.engine, &catalog)?;
@@ -113,15 +116,23 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     let signals = Watch::start(&stop)?;
     let proofs = prove_modules(&request, &stop, |progress| show(&bar, progress));
     bar.clear();
+    let proofs = proofs?;
+    let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
     drop(signals);
+    let saved = args.repair.save(&request.engine, &repairs)?;
     let is_simulated = request.engine.sandbox != SandboxMode::Off;
-    let report = Report::new(proofs?, is_simulated, !stop.is_set(), left_out, began.elapsed());
+    let report =
+        Report::new(proofs, is_simulated, !stop.is_set(), left_out, began.elapsed()).with_repairs(repairs);
     match &mut file {
         Some(file) => report.write(args.format, file)?,
         None => report.write(args.format, out)?,
     }
     if let (Some(file), Some(path)) = (file, &args.output) {
         file.finish().map_err(|error| unwritable(path, &error))?;
+    }
+    for line in saved {
+        // A closed standard error does not change the files.
+        let _ = writeln!(io::stderr(), "{line}");
     }
     if args.output.is_some() || args.format == Format::Json {
         // A closed standard error does not change the report.
@@ -176,38 +187,4 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
 fn show(bar: &Bar, progress: ProofProgress) {
     let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
     bar.show(number(progress.done), number(progress.total), format!("{} failing", progress.failing));
-}
-
-/// Stops the test on Ctrl-C, and the process on the next one. Ends when it is dropped.
-struct Watch {
-    handle: signal_hook::iterator::Handle,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Watch {
-    fn start(stop: &Stop) -> Result<Self, Failure> {
-        let failed = |error: io::Error| Failure::Failed(format!("signals: {error}"));
-        let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
-        let (handle, stop) = (signals.handle(), stop.clone());
-        let watch = move || {
-            for _ in signals.forever() {
-                if stop.is_set() {
-                    std::process::exit(130);
-                }
-                stop.stop();
-            }
-        };
-        let thread = thread::Builder::new().name("signals".to_owned()).spawn(watch).map_err(failed)?;
-        Ok(Self { handle, thread: Some(thread) })
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.handle.close();
-        if let Some(thread) = self.thread.take() {
-            // The thread only waits for signals.
-            let _ = thread.join();
-        }
-    }
 }

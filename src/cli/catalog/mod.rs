@@ -1,10 +1,13 @@
-//! `catalog list`, `show`, `stats`, `schema`, `check`, `check-syntax`, `format`, `convert`, `record`.
+//! `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `record`.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `list` | `list`, `stats` |
 //! | `check` | `check`: tests modules against their sites |
 //! | `report` | what `check` writes |
+//! | `repair` | `check --repair`: new rules for modules that no longer work |
+//! | `learn` | `learn`: an entry for a new site |
+//! | `interrupt` | stops a test on Ctrl-C |
 //! | `format` | `format` |
 //! | `convert` | `convert`: converts lists of other tools |
 //! | `record` | `record`: records the answers of a site |
@@ -15,9 +18,12 @@ mod check;
 mod choice;
 mod convert;
 mod format;
+mod interrupt;
+mod learn;
 mod list;
 mod load;
 mod record;
+mod repair;
 mod report;
 
 use std::io::Write;
@@ -51,6 +57,7 @@ enum Action {
     Stats(list::StatsArgs),
     Schema(SchemaArgs),
     Check(Box<check::CheckArgs>),
+    Learn(Box<learn::LearnArgs>),
     CheckSyntax(SyntaxArgs),
     Format(format::FormatArgs),
     Convert(convert::ConvertArgs),
@@ -104,6 +111,7 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::Stats(args) => list::stats(&args, out),
         Action::Schema(_) => Ok(write_json(out, &json_schema()).map(|()| Exit::Done)?),
         Action::Check(args) => check::run(*args, out),
+        Action::Learn(mut args) => learn::run(&mut args, out),
         Action::CheckSyntax(args) => check_syntax(&args, out),
         Action::Format(args) => format::run(&args, out),
         Action::Convert(args) => convert::run(&args, out),

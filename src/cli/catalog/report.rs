@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::repair::Repair;
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::table::write_table;
@@ -35,6 +36,9 @@ pub(super) struct Report {
     left_out: usize,
     counts: BTreeMap<&'static str, usize>,
     modules: Vec<ModuleProof>,
+    /// The repairs of modules, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    repairs: Vec<Repair>,
 }
 
 impl Report {
@@ -51,7 +55,21 @@ impl Report {
             *counts.entry(module.verdict.as_str()).or_default() += 1;
         }
         let elapsed_ms = took.as_millis();
-        Self { simulated, finished, elapsed_ms, asked: modules.len(), left_out, counts, modules }
+        Self {
+            simulated,
+            finished,
+            elapsed_ms,
+            asked: modules.len(),
+            left_out,
+            counts,
+            modules,
+            repairs: Vec::new(),
+        }
+    }
+
+    /// Adds the repairs of modules.
+    pub(super) fn with_repairs(self, repairs: Vec<Repair>) -> Self {
+        Self { repairs, ..self }
     }
 
     pub(super) fn write(&self, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
@@ -64,6 +82,9 @@ impl Report {
                 if !failing.is_empty() {
                     let rows: Vec<Vec<String>> = failing.into_iter().map(row).collect();
                     write_table(out, &["VERDICT", "MODULE", "WHY"], &rows)?;
+                }
+                for repair in &self.repairs {
+                    repair.write(out)?;
                 }
                 writeln!(out, "{}", self.summary())?;
             }

@@ -1,0 +1,216 @@
+//! `catalog learn` and `catalog check --repair`, on sites of the test's own.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::cli::{Folder, Ran, ran};
+use crate::net::site::Site;
+
+fn say(stream: &mut TcpStream, status: u16, head: &str, body: &str) {
+    let length = body.len();
+    // The client may have disconnected.
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {status} X\r\n{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    );
+}
+
+const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
+const JSON: &str = "Content-Type: application/json\r\n";
+
+/// A site with a part for each kind of answer: `/PART/NAME`. Only `alice` and `bob` exist.
+fn site() -> Site {
+    let count = Arc::new(AtomicUsize::new(0));
+    Site::start(move |stream, request| {
+        let number = count.fetch_add(1, Ordering::SeqCst);
+        let path = request.path().to_owned();
+        let mut parts = path.trim_start_matches('/').split('/');
+        let (part, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let is_real = matches!(name, "alice" | "bob");
+        match (part, is_real) {
+            // The number makes every page different, and the biography is of one account only.
+            ("page", true) => say(
+                stream,
+                200,
+                HTML,
+                &format!(
+                    "<html><head><title>{name} on Site</title><link rel=canonical href=/page/{name}></head>\
+                 <body class=\"v{number}\"><h1 class=\"profile-name\">{name}</h1><p>Bio of {name}</p>{number}</body></html>"
+                ),
+            ),
+            ("page", false) => say(
+                stream,
+                200,
+                HTML,
+                &format!(
+                    "<html><head><title>Page not found</title></head><body>The page {name} does not exist. {number}</body></html>"
+                ),
+            ),
+            ("api" | "moved_api", true) => {
+                say(
+                    stream,
+                    200,
+                    JSON,
+                    &format!("{{\"user\": {{\"handle\": \"{name}\", \"id\": 7}}, \"at\": {number}}}"),
+                );
+            }
+            ("api" | "moved_api", false) => say(
+                stream,
+                200,
+                JSON,
+                &format!("{{\"error\": {{\"code\": \"user_not_found\"}}, \"at\": {number}}}"),
+            ),
+            ("old_api", _) => say(stream, 301, &format!("Location: /moved_api/{name}\r\n"), ""),
+            ("yes", _) => {
+                say(stream, 200, HTML, &format!("<title>{name}</title><h1>Profile of {name}</h1> {number}"));
+            }
+            ("walled", _) => {
+                say(stream, 403, "Server: cloudflare\r\nCF-Mitigated: challenge\r\n", "Just a moment...");
+            }
+            ("half_walled", true) => say(stream, 200, HTML, &format!("<title>{name}</title><h1>{name}</h1>")),
+            ("half_walled", false) => say(stream, 302, "Location: /login\r\n", ""),
+            ("by_text", true) => say(stream, 200, HTML, "<p>Photographer from Lisbon since 2004</p>"),
+            ("by_text", false) => say(stream, 200, HTML, "<p>Nobody with this name. Not found.</p>"),
+            _ => say(stream, 404, HTML, "<h1>Not found</h1>"),
+        }
+    })
+}
+
+fn learn(site: &Site, path: &str, more: &[&str]) -> Ran {
+    let url = site.url(path);
+    let args = ["catalog", "learn", &url, "--known", "alice", "--allow-private-targets"];
+    ran(&[&args[..], more].concat(), &[])
+}
+
+fn rules(ran: &Ran) -> (Value, Value) {
+    let document: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out));
+    let entry = if document.is_array() { &document[0] } else { &document["entry"] };
+    (entry["hit"].clone(), entry["miss"].clone())
+}
+
+#[test]
+fn an_entry_for_a_page_is_learned_and_works() {
+    let site = site();
+    let folder = Folder::new();
+    let file = folder.path().join("own.json").display().to_string();
+    let (hit, miss) = rules(&learn(&site, "/page/{query}", &[]).code_is(0));
+    assert_eq!(hit, json!([{"status": [200], "shows_query": true}]));
+    assert_eq!(miss, json!([{"status": [200], "title_is": "Page not found"}]));
+
+    // The known name stands for the variable, and the entry goes into a file.
+    let written = learn(&site, "/page/alice", &["--id", "page", "--output", &file]).code_is(0);
+    assert!(written.out.contains("+    \"known\": [\"alice\"]"), "{}", written.out);
+    ran(&["catalog", "check-syntax", &file], &[]).code_is(0);
+    ran(&["catalog", "format", "--check", &file], &[]).code_is(0);
+    let more = learn(&site, "/api/alice", &["--id", "api", "--output", &file]).code_is(0);
+    assert!(!more.out.contains("-    \"id\": \"page\""), "{}", more.out);
+    let args = [
+        "catalog",
+        "check",
+        "--no-builtin",
+        "--catalog",
+        &file,
+        "--allow-private-targets",
+        "--format",
+        "json",
+    ];
+    let report: Value = serde_json::from_str(&ran(&args, &[]).code_is(0).out).unwrap();
+    assert_eq!(report["counts"]["ok"], 2, "{report:#}");
+}
+
+#[test]
+fn an_entry_for_an_api_is_learned_also_behind_a_redirect() {
+    let site = site();
+    let want = (
+        json!([{"status": [200], "json": [{"at": "/user/handle", "equals_query": true}]}]),
+        json!([{"status": [200], "json": [{"at": "/error/code", "equals": "user_not_found"}]}]),
+    );
+    assert_eq!(rules(&learn(&site, "/api/{query}", &[]).code_is(0)), want);
+    let moved = learn(&site, "/old_api/{query}", &["--format", "json"]).code_is(0);
+    assert_eq!(rules(&moved), want);
+    let document: Value = serde_json::from_str(&moved.out).unwrap();
+    assert_eq!(document["entry"]["probes"][0]["url"], json!(site.url("/moved_api/{query}")));
+}
+
+#[test]
+fn nothing_is_learned_from_a_site_that_proves_nothing() {
+    let site = site();
+    for (path, why) in [
+        ("/yes/{query}", "no reliable rule separates the answers"),
+        ("/walled/{query}", "blocked a request (cloudflare_challenge)"),
+        ("/half_walled/{query}", "blocked a request (login_wall)"),
+        // The text is of one account only.
+        ("/by_text/{query}", "no reliable rule separates the answers"),
+        ("/none/{query}", "no reliable rule separates the answers"),
+    ] {
+        let told = learn(&site, path, &[]).code_is(1).out;
+        assert!(told.starts_with("nothing learned: ") && told.contains(why), "{path}: {told}");
+    }
+    let url = site.url("/page/x");
+    ran(&["catalog", "learn", &url, "--known", "alice"], &[]).code_is(2).err_has("write {query}");
+    ran(&["catalog", "learn", "ftp://a/{query}", "--known", "a"], &[])
+        .code_is(2)
+        .err_has("expected one that begins");
+    ran(&["catalog", "learn", &url, "--known", "x", "--sandbox"], &[])
+        .code_is(2)
+        .err_has("leave out --sandbox");
+    let closed = format!("http://127.0.0.1:{}/{{query}}", crate::net::site::closed_port());
+    ran(&["catalog", "learn", &closed, "--known", "a", "--allow-private-targets"], &[]).code_is(3);
+}
+
+#[test]
+fn broken_modules_are_repaired_with_a_diff() {
+    let site = site();
+    let folder = Folder::new();
+    let mut api = entry();
+    api["id"] = json!("api");
+    api["known"] = json!(["alice"]);
+    api["rank"] = json!(7);
+    api["verified"] = json!({"by": "list", "date": "2026-07"});
+    api["probes"][0]["url"] = json!(site.url("/old_api/{query}"));
+    api["hit"] = json!([{"status": [200], "json": [{"at": "/user/login", "equals_query": true}]}]);
+    api["result"] = json!({"type": "profile", "metadata": {"display_name": "json:/user/login"}});
+    let mut yes = entry();
+    yes["id"] = json!("yes");
+    yes["known"] = json!(["alice"]);
+    yes["probes"][0]["url"] = json!(site.url("/yes/{query}"));
+    let file = folder.file("own.json", &json!([api, yes]).to_string());
+    let before = std::fs::read_to_string(&file).unwrap();
+    let repaired = folder.path().join("repaired.json").display().to_string();
+    let check = ["catalog", "check", "--no-builtin", "--catalog", &file, "--allow-private-targets"];
+
+    let shown = ran(&[&check[..], &["--repair", "--repaired", &repaired]].concat(), &[]).code_is(1);
+    for part in [
+        "repaired: api\n",
+        "\"at\": \"/user/handle\", \"equals_query\": true",
+        "-    \"verified\": {\"by\": \"list\", \"date\": \"2026-07\"}",
+        "+++ api (repaired)",
+        "not repaired: yes: no reliable rule",
+    ] {
+        assert!(shown.out.contains(part), "{part}: {}", shown.out);
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before, "only --write changes the file");
+    ran(&["catalog", "format", "--check", &repaired], &[]).code_is(0);
+    let entries: Value = serde_json::from_str(&std::fs::read_to_string(&repaired).unwrap()).unwrap();
+    assert_eq!((entries.as_array().unwrap().len(), &entries[0]["rank"]), (1, &json!(7)));
+    assert_eq!(entries[0]["probes"][0]["url"], json!(site.url("/moved_api/{query}")));
+    assert_eq!(entries[0]["result"]["metadata"]["display_name"], "json:/user/handle");
+    assert_eq!(entries[0]["miss"][0]["json"][0]["equals"], "user_not_found");
+
+    let report = ran(&[&check[..], &["--repair", "--write", "--format", "json"]].concat(), &[]).code_is(1);
+    let report = report.err_has("replaced 1 entries in");
+    let report: Value = serde_json::from_str(&report.out).unwrap();
+    assert_eq!(
+        (&report["repairs"][0]["module"], &report["repairs"][0]["repaired"]),
+        (&json!("api"), &json!(true))
+    );
+    let fixed = ran(&[&check[..], &["--module", "api"]].concat(), &[]).code_is(0);
+    assert_eq!(fixed.out, "1 modules: 1 ok\n");
+
+    ran(&["catalog", "check", "--repair", "--sandbox"], &[]).code_is(2).err_has("leave out --sandbox");
+    ran(&["catalog", "check", "--repair", "--write"], &[]).code_is(2).err_has("--repaired FILE");
+}
