@@ -13,7 +13,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
-//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert` |
+//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `record`, `check-syntax`, `format`, `convert` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `database` | opens the database of a command |

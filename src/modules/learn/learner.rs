@@ -55,7 +55,8 @@ pub struct Lesson {
 pub enum NotLearned {
     /// The entry already judges the answers as it should.
     Works,
-    /// The entry is of a kind that is not learned: it has several probes, a feed, a browser or a HEAD request.
+    /// The entry is of a kind that is not learned: it has several probes, a feed, a browser, a HEAD
+    /// request or a WHOIS query.
     Unsupported(&'static str),
     /// The entry has no known account that it accepts, or no made-up name is possible.
     NoName,
@@ -253,6 +254,7 @@ fn unsupported(entry: &Entry) -> Option<&'static str> {
     match () {
         () if probe.feed.is_some() => Some("feeds are not learned"),
         () if probe.via == Via::Browser => Some("pages in a browser are not learned"),
+        () if probe.via == Via::Whois => Some("answers to WHOIS queries are not learned"),
         () if probe.method == Method::Head => Some("answers to HEAD are not learned"),
         () => None,
     }
