@@ -15,6 +15,8 @@ ROUNDS = 3
 # Searches before the warm ones: enough for deadlines to be learnt and circuits to open.
 WARM_UP = 6
 BUDGET_SECS = 6
+# The time after the last search until the server counts as at rest.
+REST_SECS = 15
 CONCLUSIVE = ("hit", "miss")
 
 
@@ -121,6 +123,8 @@ def bench_server(folder, world, flags):
             f"{sum(search.count('run_deadline') for search in ended)} checks cut by the run's deadline; {summary(world, ended)}",
             flush=True,
         )
+    # Idle connections and check workers end within seconds.
+    time.sleep(REST_SECS)
     print(f"  memory: at rest {server.memory_mib('VmRSS'):.0f} MiB, peak {server.memory_mib('VmHWM'):.0f} MiB")
     server.stop()
 
