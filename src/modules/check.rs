@@ -350,6 +350,31 @@ mod tests {
     }
 
     #[test]
+    fn an_early_control_check_spares_that_of_a_hit_unless_it_failed() {
+        let entry = json!({
+            "id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://site.example/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        let module = Module::compile(serde_json::from_value(entry).unwrap()).unwrap();
+        let query = Query::parse(SearchType::Username, "alice").unwrap();
+        let terms = Terms::from(Instant::now() + Duration::from_secs(60));
+        let sites: [(Arc<dyn Prober>, bool, Outcome, u32); 2] = [
+            (Arc::new(Recorder::default()), false, Outcome::Hit, 1),
+            (Arc::new(Site), true, Outcome::Unreliable, 2),
+        ];
+        for (site, needs_another, outcome, requests) in sites {
+            let checker = Checker::new(site, OperatorKeys::default(), "t", Duration::from_secs(60));
+            assert!(checker.needs_control(&module, &query));
+            let (evidence, pauses) = checker.control_early(&module, &query, terms);
+            assert_eq!((evidence.requests, pauses.len()), (1, 0));
+            assert_eq!(checker.needs_control(&module, &query), needs_another);
+            let report = checker.check(&module, &query, terms);
+            assert_eq!((report.outcome, report.evidence.requests), (outcome, requests));
+        }
+    }
+
+    #[test]
     fn without_memory_for_its_answer_a_check_is_skipped() {
         let entry = json!({
             "id": "m", "platform": "M", "type": "username", "category": "social", "control": false,

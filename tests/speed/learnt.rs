@@ -87,3 +87,30 @@ fn a_patient_search_waits_for_longer_than_the_learnt_deadline() {
     let slower = Duration::from_millis(learnt + 100);
     assert_eq!(search(&server, &site, slower, true), (json!("hit"), Value::Null));
 }
+
+/// The hit of a slow module would otherwise take twice as long as its site.
+#[test]
+fn a_slow_module_is_asked_for_a_made_up_name_before_it_answers() {
+    let site = Site::start();
+    let mut module = site.module("slow", 1);
+    module["control"] = json!(true);
+    let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=60s", "--share-answers=0s"];
+    let setup =
+        flags.iter().fold(Setup::real().flag(&site.catalog(&[module])), |setup, flag| setup.flag(flag));
+    let server = setup.start();
+    let run = server.search("username", "nobody");
+    site.wait_for_held(1);
+    std::thread::sleep(Duration::from_millis(1600));
+    site.answer_one(404);
+    assert_eq!(end(&server, &run).0, "miss");
+
+    let run = server.search("username", "alice");
+    site.wait_for_held(2);
+    let asked = site.asked();
+    assert_eq!(asked.iter().filter(|(_, name)| name == "alice").count(), 1, "{asked:?}");
+    for (_, name) in &asked[1..] {
+        site.answer_one(if name == "alice" { 200 } else { 404 });
+    }
+    assert_eq!(end(&server, &run), (json!("hit"), Value::Null));
+    assert_eq!(site.asked().len(), 3, "the verdict is used again");
+}
