@@ -1,9 +1,12 @@
 //! `catalog learn` and `catalog check --repair`, on sites of the test's own.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
 
 use super::*;
 use crate::cli::{Folder, Ran, ran};
@@ -24,6 +27,7 @@ const JSON: &str = "Content-Type: application/json\r\n";
 /// A site with a part for each kind of answer: `/PART/NAME`. Only `alice` and `bob` exist.
 fn site() -> Site {
     let count = Arc::new(AtomicUsize::new(0));
+    let missing = Mutex::new(BTreeSet::new());
     Site::start(move |stream, request| {
         let number = count.fetch_add(1, Ordering::SeqCst);
         let path = request.path().to_owned();
@@ -74,6 +78,15 @@ fn site() -> Site {
             ("half_walled", false) => say(stream, 302, "Location: /login\r\n", ""),
             ("by_text", true) => say(stream, 200, HTML, "<p>Photographer from Lisbon since 2004</p>"),
             ("by_text", false) => say(stream, 200, HTML, "<p>Nobody with this name. Not found.</p>"),
+            ("soon_yes", _) => {
+                // Only the first three names that do not exist are missing.
+                let is_missing = !is_real && {
+                    let mut missing = missing.lock();
+                    missing.len() < 3 && missing.insert(name.to_owned()) || missing.contains(name)
+                };
+                let (status, title) = if is_missing { (404, "Not found") } else { (200, name) };
+                say(stream, status, HTML, &format!("<title>{title}</title><h1>{title}</h1>"));
+            }
             _ => say(stream, 404, HTML, "<h1>Not found</h1>"),
         }
     })
@@ -141,6 +154,8 @@ fn nothing_is_learned_from_a_site_that_proves_nothing() {
     let site = site();
     for (path, why) in [
         ("/yes/{query}", "no reliable rule separates the answers"),
+        // The rules that separate the first answers do not hold for the names that prove them.
+        ("/soon_yes/{query}", "did not hold for further made-up names"),
         ("/walled/{query}", "blocked a request (cloudflare_challenge)"),
         ("/half_walled/{query}", "blocked a request (login_wall)"),
         // The text is of one account only.
