@@ -152,6 +152,7 @@ impl Checker {
     /// Returns its evidence and the pauses of its hosts.
     pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
         let key = Direction::MadeUp.key(module, query);
+        // Only its evidence and pauses are used: the control check has a verdict instead of an outcome.
         let mut report = ended(Outcome::Skipped, Reason::ControlHit, Evidence::default());
         let ask = || {
             let control_result = self.ask_control(&key, module, query, terms, &mut report);
