@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
@@ -32,6 +32,7 @@ pub mod error_body;
 pub mod export;
 pub mod failure;
 pub mod health;
+pub mod leads;
 pub mod modules;
 pub mod openapi;
 pub mod ping;

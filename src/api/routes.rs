@@ -9,7 +9,9 @@ use utoipa::openapi::path::{HttpMethod, Operation};
 use super::access::{Access, READ, SEARCH, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
-use super::{accounts, capabilities, description, docs, export, health, modules, reading, searches, stream};
+use super::{
+    accounts, capabilities, description, docs, export, health, leads, modules, reading, searches, stream,
+};
 use crate::http;
 
 /// An operation. Its method and path are declared at its handler.
@@ -93,6 +95,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<stream::__path_attach>(STREAM, stream::attach),
         route::<reading::__path_modules>(READ, reading::modules),
         route::<export::__path_export>(READ, export::export),
+        route::<leads::__path_list>(READ, leads::list),
+        route::<leads::__path_graph>(READ, leads::graph),
         route::<modules::__path_modules>(READ, modules::modules),
         route::<description::__path_openapi>(Access::Public, description::openapi),
     ]

@@ -130,6 +130,22 @@ pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> io::Result<()
     writer.flush()
 }
 
+/// Writes XML character data or an attribute value. Characters that XML does not allow are omitted.
+pub(crate) fn xml(value: &str, out: &mut String) {
+    for c in value.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", u32::from(c))),
+            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
+            c => out.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,6 +10,7 @@
 //! | `circuit` | `circuit list`, `reset` |
 //! | `quarantine` | `quarantine list`, `reset` |
 //! | `deadline` | `deadline list`, `reset` |
+//! | `graph` | `graph REPORT.json` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
@@ -21,6 +22,7 @@
 //! | `options` | value types that several commands share |
 //! | `bar` | the progress bar |
 //! | `replace` | writes files atomically |
+//! | `report_file` | reads reports |
 //! | `diff` | compares texts |
 //! | `table` | prints tables for people |
 //! | `unused` | options that a command accepts and does not need |
@@ -39,6 +41,7 @@ mod database;
 mod deadline;
 mod diff;
 mod exit;
+mod graph;
 mod key;
 mod logging;
 mod manual;
@@ -47,6 +50,7 @@ mod openapi;
 mod options;
 mod quarantine;
 mod replace;
+mod report_file;
 mod search;
 mod serve;
 mod suppress;
@@ -90,6 +94,7 @@ struct Sightline {
 enum Action {
     Serve(Box<serve::ServeArgs>),
     Search(Box<search::SearchArgs>),
+    Graph(graph::GraphArgs),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
@@ -146,6 +151,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
         Action::Serve(args) => serve::run(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
+        Action::Graph(args) => graph::run(&args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),

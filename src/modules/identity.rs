@@ -59,7 +59,7 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
 }
 
 /// Returns the host without the prefixes that distinguish versions of one site.
-fn site(url: &Url) -> &str {
+pub(super) fn site(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     ["www.", "m.", "mobile."].iter().find_map(|front| host.strip_prefix(front)).unwrap_or(host)
 }
@@ -164,8 +164,12 @@ fn is_account_name(text: &str, name: &str) -> bool {
         && !is_hex
         && !is_key
         && !text.contains(&name.to_lowercase())
-        && !is_front_name(text)
-        && !OWN_PAGES.contains(&text)
+        && !is_own_page(text)
+}
+
+/// Returns whether a path segment in lower case is a page of the site itself.
+pub(super) fn is_own_page(segment: &str) -> bool {
+    is_front_name(segment) || OWN_PAGES.contains(&segment)
 }
 
 /// The words that sites use for their own pages in the position of a name.

@@ -20,11 +20,13 @@
 //! | [`control`] | the control check: a made-up name that the module must miss, and a known account that it must hit |
 //! | [`control_check`] | a control check that was made, as part of the evidence of a check |
 //! | [`terms`] | the deadline of a check, and the hosts that it may contact |
+//! | [`profile_index`] | the account to which the address of a profile belongs |
 //! | [`sample`](mod@sample) | a random text that a regex matches |
 //! | [`import`] | conversion of other projects' site lists to entries |
 //! | [`keys`] | the operator's keys for services that need one |
 //! | [`recording`] | recorded answers of a site, and the result that a check must have |
 //! | [`learn`] | rules that are learned from the answers of a site |
+//! | [`shared_hosts`] | hosts that belong to no one person or organization |
 //! | [`traits`] | the properties of a module that are known without a request |
 //! | [`mistake`] | the mistakes in an entry |
 //! | [`answer_memory`] | the limit on memory for the parsed forms of all answers |
@@ -98,6 +100,7 @@ mod plan;
 pub(crate) mod pointer;
 pub mod probe;
 mod probe_answer;
+pub mod profile_index;
 pub mod query;
 pub mod reason;
 pub mod recording;
@@ -107,6 +110,7 @@ pub mod sample;
 pub(crate) mod scope;
 mod script_json;
 mod sender;
+pub mod shared_hosts;
 mod stop_reason;
 pub(crate) mod template;
 pub mod terms;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`body`] | the JSON form of a run |
 //! | [`csv`] | one row for each result, for spreadsheets |
+//! | [`graph`] | the entities of runs, and what joins them |
 //! | [`html`] | one page to read, print or keep |
 //! | [`file_name`] | names of report files |
 //! | [`account`], [`audit`] | the export of an account |
@@ -28,6 +29,7 @@ pub mod audit;
 pub mod body;
 pub mod csv;
 pub mod file_name;
+pub mod graph;
 pub mod html;
 
 use std::io::{self, Write};

@@ -22,6 +22,8 @@
 //! | [`adaptive_limit`] | the number of concurrent checks of a host, which follows its answers |
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
+//! | [`leads`] | what results point to, which could be searched next |
+//! | [`graph`] | the entities of runs, and what joins them |
 //! | [`figures`] | the totals of this process |
 //! | [`lanes`] | the order in which a run starts its modules |
 //! | [`browsing`] | checks in browsers, with workers of their own |
@@ -71,11 +73,13 @@ pub mod event;
 pub mod figures;
 mod findings;
 pub mod follow;
+pub mod graph;
 pub mod health;
 pub mod host_limiter;
 mod job;
 pub mod journal;
 pub mod lanes;
+pub mod leads;
 mod lifecycle;
 pub mod live;
 mod maintenance;

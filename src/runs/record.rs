@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
+use crate::base::ids::RunId;
 use crate::modules::outcome::Outcome;
+use crate::modules::query::Query;
 
 /// A run, its results, and the outcomes of its modules at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +20,24 @@ pub struct RunRecord {
     pub as_of: Timestamp,
 }
 
+/// What a run was asked and what it found: all that leads and graphs are made of.
+#[derive(Debug, Clone)]
+pub struct Findings<'a> {
+    /// The id of the run.
+    pub run_id: RunId,
+    /// The query.
+    pub query: Query,
+    /// The results in the order of their ids.
+    pub results: &'a [ResultRecord],
+}
+
 impl RunRecord {
+    /// Returns what the run was asked and what it found. Returns `None` if the query is not valid for this version,
+    /// which a search of an earlier one may have.
+    pub fn findings(&self) -> Option<Findings<'_>> {
+        let query = Query::parse(self.summary.search_type, &self.summary.query).ok()?;
+        Some(Findings { run_id: self.summary.id, query, results: &self.results })
+    }
     /// Combines three reads of the store. A run that another instance drives may have changed in between, so its counts
     /// are computed again.
     pub(super) fn of_reads(

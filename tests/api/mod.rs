@@ -6,6 +6,7 @@ mod docs;
 mod export;
 mod headers;
 mod health;
+mod leads;
 mod limits;
 mod merging;
 mod modes;

@@ -36,6 +36,7 @@ fn the_help_of_every_command_has_an_example() {
         [
             "serve",
             "search",
+            "graph",
             "account create",
             "account list",
             "account set-plan",

@@ -143,3 +143,25 @@ fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
     let results = std::fs::read_to_string(results).unwrap();
     assert!(results.starts_with("CONF ") && !results.contains(['\r', '\u{1b}']), "{results:?}");
 }
+
+#[test]
+fn the_graph_of_a_report_joins_what_was_found() {
+    let folder = Folder::new();
+    let found = search("everybody", &["--format=json"]).code_is(0).out;
+    let report = folder.file("report.json", &found);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let graph: Value = serde_json::from_str(&ran(&["graph", &report], &[]).code_is(0).out).unwrap();
+    let is_account = |node: &&Value| node["kind"] == "account";
+    let accounts = graph["nodes"].as_array().unwrap().iter().filter(is_account).count();
+    assert!(accounts >= found["results"].as_array().unwrap().len() / 2, "{accounts}");
+    let markup = ran(&["graph", &report, "--format", "graphml"], &[]).code_is(0).out;
+    assert!(markup.starts_with("<?xml"), "{markup}");
+
+    let other = folder.file("report.json", "[1, 2]");
+    ran(&["graph", &other], &[])
+        .code_is(2)
+        .err_has("report.json: not a report in JSON")
+        .err_has("is allowed");
+    std::fs::remove_file(&other).unwrap();
+    ran(&["graph", &other], &[]).code_is(2).err_has("cannot read the report");
+}

@@ -54,6 +54,7 @@ use super::failure::Failure;
 use super::routes::{self, ROUTES, Route};
 use crate::account::rate_limit::Policy;
 use crate::report::Format;
+use crate::report::graph::GraphFormat;
 use crate::runs::entity::merge::Source;
 use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
 
@@ -176,6 +177,7 @@ impl Parts {
         named::<Problem<'_>>(&mut shared);
         named::<Source>(&mut shared);
         named::<Format>(&mut shared);
+        named::<GraphFormat>(&mut shared);
         self.add(shared);
         let errors = std::mem::take(&mut self.errors).into_iter();
         let errors: Vec<_> = errors.map(|(name, failed)| (name, failures::response(&failed))).collect();

@@ -13,9 +13,9 @@ use crate::modules::import::report::{ListReport, NoteKind};
 
 /// The options that select the catalogue.
 #[derive(Debug, Args)]
-pub(super) struct CatalogOptions {
+pub(crate) struct CatalogOptions {
     #[command(flatten)]
-    pub(super) catalog: CatalogConfig,
+    pub(crate) catalog: CatalogConfig,
     #[command(flatten)]
     unused: UnusedDatabase,
 }
@@ -24,7 +24,7 @@ pub(super) struct CatalogOptions {
 ///
 /// # Errors
 /// Fails if the catalogue has mistakes. The message contains all of them.
-pub(super) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
+pub(crate) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
     config.check()?;
     let catalog = Catalog::load(!config.no_builtin, &config.files)
         .map_err(|error| Failure::Usage(format!("the catalogue has mistakes\n{}", faults(&error))))?;

@@ -40,7 +40,8 @@ use crate::base::text::{json, write_json};
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::{Catalog, format as form, json_schema};
 use crate::modules::import::report::NoteKind;
-use load::{CatalogOptions, faults, load, write_list_reports};
+pub(super) use load::{CatalogOptions, load};
+use load::{faults, write_list_reports};
 
 /// List and test the modules of the catalogue, check and format its files
 #[derive(Debug, Args)]

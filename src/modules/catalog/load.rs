@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::error::{CatalogError, Fault, Faults};
 use super::read::{self, Placed};
@@ -13,6 +13,7 @@ use crate::modules::import::report::ListReport;
 use crate::modules::import::{self, Imported};
 use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
+use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::SearchType;
 use crate::modules::text;
 
@@ -22,6 +23,7 @@ pub struct Catalog {
     modules: Vec<Arc<Module>>,
     by_id: BTreeMap<Arc<str>, usize>,
     lists: Vec<ListReport>,
+    profiles: OnceLock<Arc<ProfileIndex>>,
 }
 
 /// The criteria for the modules that take part in a search.
@@ -138,6 +140,11 @@ impl Catalog {
     /// Returns the module with the given id.
     pub fn get(&self, id: &str) -> Option<&Arc<Module>> {
         self.modules.get(*self.by_id.get(id)?)
+    }
+
+    /// Returns the accounts of the modules' platforms by the addresses of their profiles.
+    pub fn profiles(&self) -> &ProfileIndex {
+        self.profiles.get_or_init(|| Arc::new(ProfileIndex::new(&self.modules)))
     }
 
     /// Returns the names of all keys that the modules use (`config.NAME`, `config.NAME?`), without

@@ -92,6 +92,12 @@ impl ResultFields {
         Self { profile, main, draws_portraits, lists }
     }
 
+    /// Returns the texts of the profile's address before and after the query, or `None` if it has no address with the
+    /// query in one place.
+    pub(crate) fn profile_parts(&self) -> Option<(&str, &str)> {
+        self.profile.as_ref().and_then(Template::around_query)
+    }
+
     /// Returns every extractor that reads a response, with its probe.
     pub(crate) fn extractors(&self) -> impl Iterator<Item = (Option<usize>, &Extractor)> {
         let main = self

@@ -1,5 +1,6 @@
 //! A compiled template and the functions that fill it.
 
+use super::filter::Filter;
 use super::optional;
 use super::parse;
 use super::place::{FillError, Kind, Place};
@@ -27,6 +28,21 @@ impl Template {
                 Part::Slot(_) => None,
             })
             .collect()
+    }
+
+    /// Returns the texts before and after the query, if that is the only slot and is filled with the name as it is (in
+    /// lower case at most).
+    pub(crate) fn around_query(&self) -> Option<(&str, &str)> {
+        let is_name = |slot: &Slot| {
+            slot.variable == Variable::Query && slot.filters.iter().all(|filter| *filter == Filter::Lower)
+        };
+        match self.parts.as_slice() {
+            [Part::Text(before), Part::Slot(slot)] if is_name(slot) => Some((before, "")),
+            [Part::Text(before), Part::Slot(slot), Part::Text(after)] if is_name(slot) => {
+                Some((before, after))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the texts between the slots, for validation.

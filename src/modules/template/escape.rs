@@ -3,6 +3,7 @@
 use url::Url;
 
 use super::place::{FillError, Place};
+use crate::base::text::xml;
 
 /// Writes `value` so that it remains one value in its place.
 pub(super) fn escape(value: &str, place: Place, out: &mut String) -> Result<(), FillError> {
@@ -41,22 +42,6 @@ fn push_encoded(byte: u8, out: &mut String) {
 fn json(value: &str, out: &mut String) {
     let quoted = serde_json::Value::from(value).to_string();
     out.push_str(&quoted[1..quoted.len() - 1]);
-}
-
-/// Writes XML character data or an attribute value. Characters that XML does not allow are omitted.
-fn xml(value: &str, out: &mut String) {
-    for c in value.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&apos;"),
-            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", u32::from(c))),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
-            c => out.push(c),
-        }
-    }
 }
 
 /// Writes a header value in ASCII. Other letters are percent-encoded, and control characters are refused.

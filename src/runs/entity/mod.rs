@@ -36,6 +36,7 @@
 //! `metadata.sources`, adds missing members, and raises the confidence.
 
 mod canonical;
+pub mod identified;
 pub mod merge;
 #[cfg(test)]
 mod tests;
@@ -151,7 +152,8 @@ fn text_of<'a>(record: &'a ResultRecord, member: &str) -> Option<&'a str> {
     record.metadata.get(member).and_then(Value::as_str)
 }
 
-fn kind(name: &str) -> Option<ResultType> {
+/// Returns the type of that name, or `None` for one of another version.
+pub(super) fn kind(name: &str) -> Option<ResultType> {
     let name: StrDeserializer<'_, Error> = name.into_deserializer();
     ResultType::deserialize(name).ok()
 }

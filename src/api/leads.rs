@@ -1,0 +1,111 @@
+//! What the results of a run point to, and the graph of a run.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::context::{Api, Call, ok_json};
+use super::decode;
+use super::error::ApiError;
+use crate::base::ids::RunId;
+use crate::http::{Reply, Request, Response};
+use crate::report::graph::GraphFormat;
+use crate::runs::graph::Graph;
+use crate::runs::leads::lead::Lead;
+use crate::runs::leads::leads;
+use crate::runs::record::{Findings, RunRecord};
+use crate::runs::run::Status;
+
+/// The leads of a run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeadList {
+    /// Identifies the run.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: RunId,
+    /// State of the run. A run that has not ended may get further leads.
+    pub status: Status,
+    /// Number of leads.
+    #[schema(examples(4))]
+    pub count: usize,
+    /// The leads: verified ones first, then by confidence.
+    pub leads: Vec<Lead>,
+    /// Number of further links in the results, which are left out because one result or the run has too many.
+    #[schema(examples(0))]
+    pub links_omitted: usize,
+}
+
+/// Lists the leads of a run.
+///
+/// A lead is a pointer from a result to something that could be searched next: a link in a profile, a name on another
+/// platform, an email address. The same username on another site is no lead. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}/leads",
+    operation_id = "listSearchLeads",
+    tag = "Searches",
+    responses((status = 200, description = "The leads in the results found so far.", body = LeadList))
+)]
+pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let run = api.runs.reader.record(&api.find(call)?)?;
+    let found = leads(&findings(&run)?, api.runs.starter.catalog().profiles());
+    Ok(ok_json(&LeadList {
+        run_id: run.summary.id,
+        status: run.summary.status,
+        count: found.all.len(),
+        leads: found.all,
+        links_omitted: found.omitted,
+    }))
+}
+
+/// The query parameters of a graph.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct GraphParameters {
+    /// Format of the graph; `json` by default.
+    #[param(required = false)]
+    format: GraphFormat,
+}
+
+impl GraphParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let names = GraphFormat::ALL.map(GraphFormat::as_str);
+        let format = decode::choice_parameter(request, "format", GraphFormat::from_name, &names)?;
+        Ok(Self { format: format.unwrap_or(GraphFormat::Json) })
+    }
+}
+
+/// Gets the graph of a run.
+///
+/// Its nodes are the entities that the run has found or that its results name; its edges say why they are joined. The
+/// same entity has the same id in every graph. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}/graph",
+    operation_id = "getSearchGraph",
+    tag = "Searches",
+    params(GraphParameters),
+    responses(
+        (status = 200, description = "The graph of the results found so far.",
+            content((Graph = "application/json"), (String = "application/xml"),
+                (Object = "application/stix+json;version=2.1")),
+            headers(("X-Run-Id" = String), ("X-Run-Status" = String))),
+    )
+)]
+pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let found = api.find(call)?;
+    let GraphParameters { format } = GraphParameters::read(call.request)?;
+    let run = api.runs.reader.record(&found)?;
+    let graph = Graph::of(&[findings(&run)?], api.runs.starter.catalog().profiles());
+    let mut bytes = Vec::new();
+    // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
+    format.write(&mut bytes, &graph).map_err(|error| ApiError::internal().with_cause(error))?;
+    let response = Response::new(200, format.media_type(), bytes)
+        .with_header("X-Run-Id", run.summary.id.to_string())
+        .with_header("X-Run-Status", run.summary.status.as_str());
+    Ok(Reply::Now(response))
+}
+
+fn findings(run: &RunRecord) -> Result<Findings<'_>, ApiError> {
+    run.findings().ok_or_else(ApiError::internal)
+}

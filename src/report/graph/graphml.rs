@@ -1,0 +1,69 @@
+//! GraphML (<http://graphml.graphdrawing.org/>).
+
+use std::io::{self, Write};
+
+use crate::base::text::xml;
+use crate::runs::graph::{Edge, Graph, Node};
+
+const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
+  <key id="label" for="node" attr.name="label" attr.type="string"/>
+  <key id="kind" for="node" attr.name="kind" attr.type="string"/>
+  <key id="value" for="node" attr.name="value" attr.type="string"/>
+  <key id="platform" for="node" attr.name="platform" attr.type="string"/>
+  <key id="display_name" for="node" attr.name="display_name" attr.type="string"/>
+  <key id="confidence" for="node" attr.name="confidence" attr.type="double"/>
+  <key id="results" for="node" attr.name="results" attr.type="int"/>
+  <key id="class" for="edge" attr.name="class" attr.type="string"/>
+  <key id="field" for="edge" attr.name="field" attr.type="string"/>
+  <key id="run_id" for="edge" attr.name="run_id" attr.type="string"/>
+  <key id="result_id" for="edge" attr.name="result_id" attr.type="int"/>
+  <graph id="sightline" edgedefault="directed">
+"#;
+
+/// Writes the graph. A node is `n` and its id, because an XML id must not begin with a digit.
+pub(super) fn write(out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
+    out.write_all(HEAD.as_bytes())?;
+    graph.nodes.iter().try_for_each(|node| write_node(out, node))?;
+    for (index, edge) in graph.edges.iter().enumerate() {
+        write_edge(out, index, edge)?;
+    }
+    out.write_all(b"  </graph>\n</graphml>\n")
+}
+
+fn write_node(out: &mut dyn Write, node: &Node) -> io::Result<()> {
+    writeln!(out, "    <node id=\"n{}\">", node.id)?;
+    let label = match &node.platform {
+        Some(platform) => format!("{platform}: {}", node.value),
+        None => node.value.clone(),
+    };
+    data(out, "label", &label)?;
+    data(out, "kind", node.kind)?;
+    data(out, "value", &node.value)?;
+    if let Some(platform) = &node.platform {
+        data(out, "platform", platform)?;
+    }
+    if let Some(name) = &node.display_name {
+        data(out, "display_name", name)?;
+    }
+    data(out, "confidence", &node.confidence.to_string())?;
+    data(out, "results", &node.results.len().to_string())?;
+    writeln!(out, "    </node>")
+}
+
+fn write_edge(out: &mut dyn Write, index: usize, edge: &Edge) -> io::Result<()> {
+    writeln!(out, "    <edge id=\"e{index}\" source=\"n{}\" target=\"n{}\">", edge.from, edge.to)?;
+    data(out, "class", edge.class.as_str())?;
+    if let Some(field) = &edge.field {
+        data(out, "field", field)?;
+    }
+    data(out, "run_id", &edge.run_id.to_string())?;
+    data(out, "result_id", &edge.result_id.to_string())?;
+    writeln!(out, "    </edge>")
+}
+
+fn data(out: &mut dyn Write, key: &str, value: &str) -> io::Result<()> {
+    let mut text = String::with_capacity(value.len());
+    xml(value, &mut text);
+    writeln!(out, "      <data key=\"{key}\">{text}</data>")
+}

@@ -1,0 +1,70 @@
+//! A graph as a file.
+//!
+//! | format | content | left out |
+//! |---|---|---|
+//! | `json` | nodes and edges | nothing |
+//! | `graphml` | the same for Gephi, yEd, Neo4j and NetworkX | the numbers of results |
+//! | `stix` | a STIX 2.1 bundle for threat intelligence platforms | kinds that STIX has no object for |
+
+mod graphml;
+mod stix;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::base::text::write_json;
+use crate::runs::graph::Graph;
+
+/// A format of a graph: `json`, `graphml` (for Gephi, yEd and Neo4j) or `stix` (a STIX 2.1 bundle).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GraphFormat {
+    /// Nodes and edges.
+    Json,
+    /// GraphML.
+    Graphml,
+    /// A STIX 2.1 bundle.
+    Stix,
+}
+
+impl GraphFormat {
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Graphml, Self::Stix];
+
+    /// Returns `json`, `graphml` or `stix`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Graphml => "graphml",
+            Self::Stix => "stix",
+        }
+    }
+
+    /// Returns the format with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
+    /// Returns the `Content-Type`: for GraphML the one of XML, since it has none of its own.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Graphml => "application/xml",
+            Self::Stix => "application/stix+json;version=2.1",
+        }
+    }
+
+    /// Writes the graph.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn write(self, out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
+        match self {
+            Self::Json => write_json(out, graph),
+            Self::Graphml => graphml::write(out, graph),
+            Self::Stix => write_json(out, &stix::bundle(graph)),
+        }
+    }
+}

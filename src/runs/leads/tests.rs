@@ -1,0 +1,278 @@
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::base::ids::RunId;
+use crate::modules::catalog::Catalog;
+use crate::modules::query::{Query, SearchType};
+use crate::runs::graph::{EdgeClass, Graph};
+use crate::runs::run::ResultRecord;
+
+fn catalog() -> &'static Catalog {
+    static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();
+    CATALOG.get_or_init(|| Catalog::builtin().unwrap())
+}
+
+/// A result of the main kind of a module, as a search for `name` gives it.
+fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
+    let platform = catalog().get(module).unwrap().platform().to_owned();
+    let mut members = Map::new();
+    members.insert("profile_url".into(), json!(format!("https://{module}.example/{name}")));
+    let Value::Object(more) = metadata else { panic!("not an object") };
+    members.extend(more);
+    ResultRecord {
+        id,
+        result_type: "profile".into(),
+        entity_type: "profile".into(),
+        platform: Some(platform),
+        value: Some(name.into()),
+        confidence: 0.9,
+        source: module.into(),
+        metadata: members,
+        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
+    }
+}
+
+fn listed(id: u32, module: &str, kind: &str, value: &str, metadata: Value) -> ResultRecord {
+    let Value::Object(members) = metadata else { panic!("not an object") };
+    let record = profile(id, module, value, json!({}));
+    ResultRecord { result_type: kind.into(), entity_type: kind.into(), metadata: members, ..record }
+}
+
+fn run_id() -> RunId {
+    "018f4a7e-5c1d-7b3a-9e2f-0123456789ab".parse().unwrap()
+}
+
+fn leads_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> Leads {
+    let query = Query::parse(kind, query).unwrap();
+    leads(&Findings { run_id: run_id(), query, results }, catalog().profiles())
+}
+
+fn shown(leads: &Leads) -> Vec<String> {
+    let line = |lead: &Lead| {
+        let platform = lead.platform.as_deref().map_or(String::new(), |platform| format!("{platform}/"));
+        let reason = lead.reason.map_or("found".into(), |reason| json!(reason).as_str().unwrap().to_owned());
+        format!("{} {} {platform}{} {reason}", lead.class.as_str(), lead.kind.as_str(), lead.value)
+    };
+    leads.all.iter().map(line).collect()
+}
+
+#[test]
+fn members_of_the_metadata_name_leads() {
+    let results = [profile(
+        1,
+        "github",
+        "octocat",
+        json!({
+            "website": "octo.example.com/about", "twitter": "@octo_cat", "email": "cat@octo.example.org",
+            "verified_links": ["https://mastodon.social/@octocat9"],
+            "bio": "Mail me at second@example.net, IG: octo.pics. GitHub Actions fan. https://bit.ly/x https://github.com/octocat/hello",
+            "facebook": "https://www.facebook.com/octofb", "company": "https://ignored.example.com",
+        }),
+    )];
+    let found = leads_of(SearchType::Username, "octocat", &results);
+    let mut lines = shown(&found);
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            "stated account Facebook/octofb not_requested",
+            "stated account Instagram/octo.pics not_requested",
+            "stated account X (Twitter)/octo_cat not_requested",
+            "stated domain octo.example.com not_requested",
+            "stated email cat@octo.example.org not_requested",
+            "stated email second@example.net not_requested",
+            "stated url https://bit.ly/x shortener",
+            "stated url https://github.com/octocat/hello shared_host",
+            "stated username octo.pics not_requested",
+            "stated username octo_cat not_requested",
+            "stated username octofb not_requested",
+            "verified account Mastodon.social/octocat9 not_requested",
+            "verified username octocat9 not_requested",
+        ]
+    );
+    // Verified leads come first.
+    assert_eq!(found.all[0].class, Class::Verified);
+    let twitter = found.all.iter().find(|lead| lead.value == "octo_cat").unwrap();
+    assert_eq!((twitter.module.as_deref(), twitter.sources[0].field.as_str()), (Some("x"), "twitter"));
+}
+
+#[test]
+fn a_lead_to_an_account_that_the_search_has_found_says_so() {
+    let results = [
+        profile(1, "github", "octocat", json!({"links": ["https://gitlab.com/octocat"]})),
+        profile(2, "gitlab", "octocat", json!({"bio": "see https://github.com/octocat"})),
+        profile(3, "dev_to", "octocat", json!({"github": "octocat"})),
+    ];
+    let found = leads_of(SearchType::Username, "octocat", &results);
+    let by_platform =
+        |name: &str| found.all.iter().find(|lead| lead.platform.as_deref() == Some(name)).unwrap();
+    let (gitlab, github) = (by_platform("GitLab"), by_platform("GitHub"));
+    assert_eq!((gitlab.status, gitlab.result_id, gitlab.reason), (LeadStatus::Found, Some(2), None));
+    // Both ends point at each other, so both links are verified. The third profile's link to one of them is not.
+    assert_eq!((gitlab.class, github.class), (Class::Verified, Class::Verified));
+    let of_third = github.sources.iter().find(|source| source.result_id == 3).unwrap();
+    assert_eq!(of_third.class, Class::Stated);
+    // The name itself is what was searched.
+    assert!(found.all.iter().all(|lead| lead.kind == ResultType::Account), "{:?}", shown(&found));
+}
+
+#[test]
+fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
+    let results = [
+        profile(1, "keybase", "octocat", json!({})),
+        listed(
+            2,
+            "keybase",
+            "account",
+            "https://twitter.com/octoproof",
+            json!({"service": "twitter", "verified": true}),
+        ),
+        listed(
+            3,
+            "keybase",
+            "account",
+            "https://octo.example.org/",
+            json!({"service": "generic_web_site", "verified": true}),
+        ),
+        listed(4, "keybase", "account", "octocat", json!({"service": "unknownservice", "username": "oc"})),
+    ];
+    let found = leads_of(SearchType::Username, "octocat", &results[..3]);
+    assert_eq!(
+        shown(&found),
+        [
+            "verified account X (Twitter)/octoproof not_requested",
+            "verified domain octo.example.org not_requested",
+            "verified username octoproof not_requested",
+        ]
+    );
+    let query = Query::parse(SearchType::Username, "octocat").unwrap();
+    let run = Findings { run_id: run_id(), query, results: &results };
+    let links = links(&[run], catalog().profiles());
+    let keybase = Entity::account("Keybase", "octocat");
+    assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
+}
+
+#[test]
+fn verified_links_that_contradict_each_other_are_a_conflict() {
+    let proof = |id, module: &str, name: &str| {
+        profile(id, module, "octocat", json!({"verified_links": [format!("https://github.com/{name}")]}))
+    };
+    let results = [proof(1, "mastodon_social", "octo-one"), proof(2, "fosstodon", "octo-two")];
+    let found = leads_of(SearchType::Username, "octocat", &results);
+    let accounts: Vec<_> = found.all.iter().filter(|lead| lead.kind == ResultType::Account).collect();
+    assert_eq!(accounts.len(), 2);
+    assert!(accounts.iter().all(|lead| lead.reason == Some(LeadReason::Conflict)), "{:?}", shown(&found));
+    // One person may show two accounts.
+    let both = json!({"verified_links": ["https://github.com/octo-one", "https://github.com/octo-two"]});
+    let found = leads_of(SearchType::Username, "octocat", &[profile(1, "fosstodon", "octocat", both)]);
+    assert!(
+        found.all.iter().all(|lead| lead.reason == Some(LeadReason::NotRequested)),
+        "{:?}",
+        shown(&found)
+    );
+}
+
+#[test]
+fn masses_of_links_are_bounded_and_counted() {
+    let many: Vec<String> = (0..100_000).map(|n| format!("https://site{n}.example.com/{n}")).collect();
+    let emails: Vec<String> = (0..10_000).map(|n| format!("mail{n}@example.org")).collect();
+    let results: Vec<ResultRecord> = vec![
+        profile(1, "linktree", "octocat", json!({"links": many})),
+        profile(2, "github", "octocat", json!({"emails": emails, "bio": "a@b.example ".repeat(20_000)})),
+    ];
+    let found = leads_of(SearchType::Username, "octocat", &results);
+    assert!(found.all.len() <= 400, "{}", found.all.len());
+    assert!(found.omitted > 100_000, "{}", found.omitted);
+}
+
+#[test]
+fn email_searches_lead_from_the_accounts_that_a_site_shows() {
+    let results = [
+        listed(
+            1,
+            "gravatar_profile",
+            "profile",
+            "https://gravatar.com/octocat",
+            json!({"display_name": "Octo"}),
+        ),
+        listed(2, "gravatar_profile", "account", "https://github.com/octocat", json!({"verified": true})),
+        listed(3, "gravatar_profile", "url", "https://octo.example.org/blog", json!({})),
+    ];
+    let found = leads_of(SearchType::Email, "cat@example.org", &results);
+    assert_eq!(
+        shown(&found),
+        [
+            "verified account GitHub/octocat not_requested",
+            "verified username octocat not_requested",
+            "stated domain octo.example.org not_requested",
+        ]
+    );
+}
+
+#[test]
+fn graphs_join_what_was_searched_with_what_was_found_and_named() {
+    let results = [
+        profile(
+            1,
+            "github",
+            "octocat",
+            json!({"website": "https://octo.example.org", "display_name": "Octo Cat"}),
+        ),
+        profile(2, "gitlab", "octocat", json!({})),
+    ];
+    let query = Query::parse(SearchType::Username, "octocat").unwrap();
+    let graph = Graph::of(&[Findings { run_id: run_id(), query, results: &results }], catalog().profiles());
+    let shown: Vec<(&str, &str)> = graph.nodes.iter().map(|node| (node.kind, node.value.as_str())).collect();
+    assert_eq!(
+        shown,
+        [
+            ("query", "octocat"),
+            ("account", "octocat"),
+            ("account", "octocat"),
+            ("domain", "octo.example.org")
+        ]
+    );
+    assert_eq!(graph.nodes[1].display_name.as_deref(), Some("Octo Cat"));
+    let classes: Vec<EdgeClass> = graph.edges.iter().map(|edge| edge.class).collect();
+    assert_eq!(classes.iter().filter(|class| **class == EdgeClass::SameName).count(), 2);
+    assert_eq!(classes.iter().filter(|class| **class == EdgeClass::Stated).count(), 1);
+    // The id of an entity never changes, because other programs keep it.
+    assert_eq!(graph.nodes[1].id.to_string(), Entity::account("GitHub", "@OctoCat").id.to_string());
+}
+
+/// Texts that may hold anything.
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,60}",
+        "(https?://)?(www\\.)?(github|twitter|gitlab|example)\\.(com|org)/[@a-z0-9_/?#%.-]{0,20}",
+        "[a-z]{1,8}@[a-z]{1,8}\\.(com|org)",
+        "(twitter|github|IG)[: @]{0,3}[a-z0-9_.-]{0,20}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn leads_do_not_depend_on_the_order_of_results(
+        texts in prop::collection::vec((0usize..6, any_text()), 1..12),
+        seed in any::<u64>(),
+    ) {
+        const FIELDS: [&str; 6] = ["website", "links", "twitter", "email", "bio", "verified_links"];
+        const MODULES: [&str; 4] = ["github", "gitlab", "dev_to", "keybase"];
+        let results: Vec<ResultRecord> = texts
+            .iter()
+            .enumerate()
+            .map(|(n, (field, text))| {
+                profile(u32::try_from(n).unwrap() + 1, MODULES[n % 4], &format!("name{n}"), json!({FIELDS[*field]: text}))
+            })
+            .collect();
+        let mut shuffled = results.clone();
+        let len = shuffled.len();
+        for n in 0..len {
+            shuffled.swap(n, usize::try_from(seed.rotate_left(u32::try_from(n).unwrap()) % (len as u64)).unwrap());
+        }
+        let one = leads_of(SearchType::Username, "octocat", &results);
+        let other = leads_of(SearchType::Username, "octocat", &shuffled);
+        prop_assert_eq!(json!(one.all), json!(other.all));
+    }
+}
