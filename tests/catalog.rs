@@ -11,6 +11,7 @@ use sightline::modules::query::SearchType;
 mod builtin;
 mod domains;
 mod email;
+mod fields;
 mod files;
 mod form;
 mod import;

@@ -43,7 +43,7 @@ fn telegram_pages_tell_users_bots_channels_and_groups_apart() {
         ("chatters", vec!["321 members, 12 online"], "View in Telegram", false, "group"),
     ] {
         let read = profile("telegram", name, page(name, &extra, action, preview));
-        assert_eq!(read["kind"], kind, "{name}: {read}");
+        assert_eq!(read["account_type"], kind, "{name}: {read}");
     }
     let read = profile("telegram", "old_news", page("old_news", &["12 345 members"], "View", true));
     assert_eq!(read["members"], 12345);

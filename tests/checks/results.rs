@@ -75,7 +75,7 @@ fn title_meta_json_ld_and_elements_are_read() {
         "control": false,
         "result": {"type": "profile", "metadata": {
             "title": "title:", "og": "meta:og:title", "nothing": "meta:description", "person": "jsonld:/name",
-            "heading": "css:h1", "first": "css:li a", "links": {"from": ["css:li a@href"], "all": true}, "re": "regex:<h1>(.)",
+            "heading": "css:h1", "first": "css:li a", "hrefs": {"from": ["css:li a@href"], "all": true}, "re": "regex:<h1>(.)",
         }},
         "results": [
             {"type": "technology", "each": "css:#l a@href", "metadata": {"title": "attr:href"}},
@@ -87,7 +87,7 @@ fn title_meta_json_ld_and_elements_are_read() {
     assert_eq!(
         Value::Object(report.findings[0].metadata.clone()),
         json!({"title": "Bob — Site", "og": "Bob", "person": "Bob B.", "heading": "Bob", "first": "one",
-            "links": ["/a", "/b"], "re": "B"})
+            "hrefs": ["/a", "/b"], "re": "B"})
     );
     let rest: Vec<(&str, &Value)> = report.findings[1..]
         .iter()

@@ -1,6 +1,7 @@
 //! The README and the manual: their links, their examples and their words.
 
 mod examples;
+mod fields;
 mod served;
 mod verified;
 

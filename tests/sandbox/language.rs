@@ -295,7 +295,7 @@ fn json_in_scripts_xml_and_nested_selectors_are_simulated() {
                     "each": "/entities/*", "where": [{"at": "/roles", "contains": "registrar"}],
                     "inner": {"each": "/vcardArray/1/*", "where": [{"at": "/0", "equals": "fn"}], "inner": {"from": ["json:/3"]}}
                 },
-                "email": {
+                "contact": {
                     "each": "/entities/*", "where": [{"at": "/roles", "contains": "abuse"}],
                     "inner": {"from": ["json:/vcardArray/1/*/3"], "where": [{"at": "/0", "equals": "email"}], "transform": ["upper"]}
                 },
@@ -304,7 +304,7 @@ fn json_in_scripts_xml_and_nested_selectors_are_simulated() {
     );
     let main = &found[0].1;
     assert_eq!(
-        (&main["registrar"], main["email"].as_str()),
+        (&main["registrar"], main["contact"].as_str()),
         (&json!("Example Works Ltd"), Some("SAMPLE VCARD ARRAY"))
     );
     let found = play(

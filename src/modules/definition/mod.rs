@@ -115,11 +115,14 @@
 //!   the host depends on the queried domain.
 //! - Values that do not have the form of their result's type (an address, a host below the
 //!   query's zone, an absolute URL, …) are dropped.
+//! - A metadata value has the type of its name: see [`FIELDS`] and [`field_type`]. It is converted if it has another
+//!   form (`1,234` for a count, `example.org` for an address), and dropped if that is not possible.
 //! - The main result of a username (`account` or `profile`) gets `title`, `display_name`, `bio` and
 //!   `avatar_url` from the page's Open Graph data, JSON-LD, title and description, unless the entry sets
 //!   them. Values that the page of a made-up name has too are left out.
 
 mod entry;
+mod field;
 mod form;
 mod limits;
 mod probe;
@@ -130,6 +133,7 @@ mod schema;
 mod verified;
 
 pub use entry::{Contact, Entry, Scripts};
+pub use field::{FIELDS, Field, FieldType, SERVICES, field_type};
 pub use limits::MAX_PROBES;
 pub use probe::{FeedEntry, Method, PagesEntry, ProbeEntry, Via};
 pub(crate) use result::{EXTRACTOR_KINDS, MAX_VALUES};

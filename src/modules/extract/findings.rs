@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::distinct::{Distinct, Found};
 use super::extractor::Extractor;
+use super::fit::fit;
 use super::items::{Each, Item};
 use super::page_profile::PageProfile;
 use super::reading::{Answers, Reading};
@@ -353,7 +354,8 @@ fn check_kinds(extractor: &Extractor, each: &Each, mistakes: &mut Mistakes) {
 
 fn insert(metadata: &mut Map<String, Value>, name: &str, extractor: &Extractor, reading: &Reading<'_, '_>) {
     let mut nodes = MAX_NODES;
-    if let Some(value) = extractor.value(reading).and_then(|value| clean_value(value, 0, &mut nodes)) {
+    let value = extractor.value(reading).and_then(|value| clean_value(value, 0, &mut nodes));
+    if let Some(value) = value.and_then(|value| fit(name, value)) {
         metadata.insert(name.to_owned(), value);
     }
 }

@@ -8,6 +8,7 @@
 //! | [`items`] | the elements of a list result |
 //! | [`findings`] | the results of a hit |
 //! | `distinct` | findings without duplicates |
+//! | `fit` | metadata values of the types that their names have |
 //! | `valid` | validation of a value by the type of its entity |
 //! | [`page_profile`] | generic profile data, such as Open Graph and JSON-LD |
 
@@ -15,6 +16,7 @@ mod attribute;
 mod distinct;
 pub(crate) mod extractor;
 pub(crate) mod findings;
+mod fit;
 pub(crate) mod items;
 pub(crate) mod page_profile;
 mod reading;

@@ -186,7 +186,7 @@ fn unix_time(text: &str, units: i64) -> Option<Value> {
 }
 
 /// Returns a time as RFC 3339 in UTC, or a date if no time is given.
-fn date_time(text: &str) -> Option<String> {
+pub(super) fn date_time(text: &str) -> Option<String> {
     if let Ok(at) = text.parse::<Timestamp>() {
         return Some(at.to_string());
     }
@@ -237,7 +237,7 @@ fn date_time(text: &str) -> Option<String> {
 }
 
 /// Parses a number such as `1,234`, `1 234`, `1.2K` or `3M`.
-fn number(text: &str) -> Option<Value> {
+pub(super) fn number(text: &str) -> Option<Value> {
     let text = text.trim();
     let (digits, factor) = match text.char_indices().next_back()? {
         (at, 'k' | 'K') => (&text[..at], 1e3),

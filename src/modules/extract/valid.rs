@@ -27,9 +27,7 @@ const MAX_NAME_CHARS: usize = 200;
 pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Option<String> {
     let text = text.trim();
     match result_type {
-        // An address may contain a `*`, but in an address on a site it stands for hidden letters.
-        ResultType::Email if text.contains(['*', '•']) => None,
-        ResultType::Email => Query::parse(SearchType::Email, text).ok().map(|it| it.normal().to_owned()),
+        ResultType::Email => email_address(text),
         ResultType::Domain => host_name(text),
         ResultType::Subdomain => {
             // Subdomains of the whole registrable domain are valid, even if the query is a host in it.
@@ -47,9 +45,18 @@ pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Optio
     }
 }
 
+/// Returns an email address in its normal form.
+pub(super) fn email_address(text: &str) -> Option<String> {
+    // An address may contain a `*`, but in an address on a site it stands for hidden letters.
+    if text.contains(['*', '•']) {
+        return None;
+    }
+    Query::parse(SearchType::Email, text).ok().map(|it| it.normal().to_owned())
+}
+
 /// Returns a host name in its normal form: labels of letters, digits, hyphens and underscores, encoded with
 /// IDNA.
-fn host_name(text: &str) -> Option<String> {
+pub(super) fn host_name(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let name = if name.is_ascii() { name.to_ascii_lowercase() } else { idna::domain_to_ascii(name).ok()? };
     let is_label = |label: &str| {
@@ -70,7 +77,8 @@ fn is_below(name: &str, zone: &str) -> bool {
     name.strip_suffix(zone).is_some_and(|front| front.ends_with('.'))
 }
 
-fn web_address(text: &str) -> Option<String> {
+/// Returns an absolute `http` or `https` address.
+pub(super) fn web_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
     // The parser encodes characters such as spaces. An address without any of them stays as it was written.

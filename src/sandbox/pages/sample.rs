@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::modules::definition::{ResultType, Transform};
+use crate::modules::definition::{FieldType, ResultType, Transform, field_type};
 use crate::modules::query::{Query, SearchType};
 use crate::sandbox::draw::draw;
 
@@ -14,6 +14,10 @@ const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", 
 const PLACES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
 const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
 const TECHNOLOGIES: [&str; 4] = ["nginx", "PHP", "WordPress", "jQuery"];
+
+/// The forms of a date that sites use, for `strftime`.
+const DATE_FORMS: [&str; 6] =
+    ["%Y-%m-%d", "%B %-d, %Y", "%b %d, %Y", "%-d %B %Y", "%Y%m%d%H%M%S", "%Y-%m-%d %H:%M:%S"];
 
 /// A function that makes a sample value from a sampler, a name in snake case and an index.
 type Make = fn(&Sampler<'_>, &str, usize) -> Value;
@@ -147,8 +151,18 @@ impl<'a> Sampler<'a> {
     }
 
     fn date(&self, name: &str) -> String {
-        let seconds = i64::try_from(self.seconds(name)).unwrap_or_default();
-        jiff::Timestamp::from_second(seconds).map(|at| at.to_string()).unwrap_or_default()
+        self.time(name).to_string()
+    }
+
+    fn time(&self, name: &str) -> jiff::Timestamp {
+        jiff::Timestamp::from_second(i64::try_from(self.seconds(name)).unwrap_or_default())
+            .unwrap_or_default()
+    }
+
+    /// Returns one date in the forms that sites use.
+    pub(super) fn dates(&self, name: &str, index: usize) -> impl Iterator<Item = String> {
+        let time = self.time(&numbered(name, index));
+        DATE_FORMS.into_iter().map(move |form| time.strftime(form).to_string())
     }
 
     /// Returns a sample value for a field of that name.
@@ -158,6 +172,21 @@ impl<'a> Sampler<'a> {
         match SORTS.iter().find(names_it) {
             Some((_, make)) => make(self, &lower, index),
             None => json!(format!("sample {}", lower.replace('_', " "))),
+        }
+    }
+
+    /// Returns a value for metadata of that name, or `None` if the name under which the site has it is a better guide.
+    pub(super) fn field(&self, name: &str, index: usize) -> Option<Value> {
+        let like = |name: &str| Some(self.named(name, index));
+        match field_type(name)?.0 {
+            FieldType::Text | FieldType::Id => None,
+            FieldType::Handle => like("login"),
+            FieldType::Email => like("email"),
+            FieldType::Digest => Some(json!(format!("{:032x}", self.seed(&numbered(name, index))))),
+            FieldType::Url => Some(json!(format!("https://media.example.net/{}/{name}{index}", self.stem()))),
+            FieldType::Date => Some(json!(self.date(&numbered(name, index)))),
+            FieldType::Count | FieldType::Number => like("count"),
+            FieldType::Flag => like("is_verified"),
         }
     }
 

@@ -9,7 +9,7 @@ use super::draft::{Document, Part};
 use super::html::Element;
 use super::json::{lengthen, place, segments};
 use super::sample::as_text;
-use crate::modules::definition::{Extractor, ListResult, LongExtractor, ResultType};
+use crate::modules::definition::{Extractor, FieldType, ListResult, LongExtractor, ResultType, field_type};
 
 /// The number of elements of a list result on one page.
 const LIST_LENGTH: usize = 3;
@@ -166,7 +166,10 @@ impl<'a> Reading<'a> {
     /// that it reads.
     fn value(&self, context: &Context<'_>, record: Option<&Value>) -> Value {
         let (sampler, index, leaf) = (&context.sampler, self.index, self.leaf());
-        let typed = self.kind.and_then(|kind| sampler.typed(kind, index));
+        let typed = match self.kind {
+            Some(kind) => sampler.typed(kind, index),
+            None => sampler.field(self.name, index),
+        };
         let plain = typed.unwrap_or_else(|| sampler.named(leaf.unwrap_or(self.name), index));
         let fitting = |value: Value, pattern| {
             if context.matches(pattern, &as_text(&value)) {
@@ -184,8 +187,26 @@ impl<'a> Reading<'a> {
             let transforms = self.levels.iter().rev().flat_map(|long| &long.transform);
             sampler.shaped(kept, transforms, self.name, index)
         });
+        if let Some(dated) = self.dated(context) {
+            return Value::String(dated);
+        }
         let patterns = label.map(|(pattern, _)| pattern.as_str()).into_iter().chain(self.regex());
         patterns.map(Pattern::Plain).fold(value, fitting)
+    }
+
+    /// Returns a value in which the extractor's regex finds a date, or `None` if it looks for none.
+    fn dated(&self, context: &Context<'_>) -> Option<String> {
+        let pattern = Pattern::Plain(self.regex().or(self.regex_source())?);
+        let is_date = matches!(field_type(self.name), Some((FieldType::Date, _)));
+        let mut dates = context.sampler.dates(self.name, self.index).filter(|_| is_date);
+        dates.find_map(|date| {
+            if context.matches(pattern, &date) {
+                return Some(date);
+            }
+            let text = context.sampled_with(pattern, self.index, &[(1, date.clone())])?;
+            // The regex of a source is applied to the whole answer, in which the date is put later.
+            text.contains(&date).then(|| if self.regex().is_some() { text } else { date })
+        })
     }
 }
 
