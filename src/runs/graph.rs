@@ -74,7 +74,7 @@ pub struct Node {
 
 /// Why two nodes are joined: `verified` and `stated` as for leads, `found` (a search for an email address or a domain
 /// found it) or `same_name` (a search for a username found an account of that name, whose owner may be anybody).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = EdgeClass)]
 pub enum EdgeClass {

@@ -36,6 +36,8 @@ const APP: &str = concat!(
     include_str!("assets/live/page.js"),
     "}\n{\n",
     include_str!("assets/operator.js"),
+    "}\n{\n",
+    include_str!("assets/graph.js"),
     "}\n",
 );
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::WebError;
-use super::pages::run::{delete, events, export, page};
+use super::pages::run::{delete, events, export, graph, page};
 use super::pages::{account, asset, data, history, keys, operator, search, security, set_up, sign_in};
 use super::service::Web;
 use super::visit::Visit;
@@ -69,6 +69,7 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/events", Access::SignedIn, events::events).counting(Policy::Stream),
     route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export).counting(Policy::Read),
+    route("GET", "/app/searches/{run_id}/graph", Access::SignedIn, graph::page).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),

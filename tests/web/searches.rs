@@ -118,7 +118,7 @@ fn no_credits_no_search(person: &Person<'_>) {
 
 fn a_stranger_sees_nothing(server: &Server, page: &str) {
     let stranger = Person::signed_in(server, "stranger@example.com", "free");
-    for part in ["", "/events", "/modules", "/export?format=json", "/delete"] {
+    for part in ["", "/events", "/modules", "/graph", "/export?format=json", "/delete"] {
         assert_eq!(stranger.get(&format!("{page}{part}")).status, 404, "{part}");
     }
     assert_eq!(stranger.post("/app", &format!("{page}/delete"), &[]).status, 404);
@@ -256,6 +256,28 @@ fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
     refused(&soon, 429, "Too many searches.");
     assert_eq!(field_of(&soon, "once"), once);
     assert!(text(&soon).contains("<strong data-part=\"price\">2 credits</strong>"), "{soon}");
+}
+
+#[test]
+fn the_leads_of_a_search_have_a_page_and_files() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    let run = page_of(&search(&person, "everybody", &[("type", "username")]));
+    awaited("the end of the search", || {
+        let page = text(&person.get(&run));
+        if page.contains(">Completed<") { Ok(()) } else { Err(page) }
+    });
+    let page = text(&person.get(&format!("{run}/graph")));
+    assert!(page.contains("twitter of GitHub: everybody") && page.contains("<svg class=\"graph\""), "{page}");
+    let graph = person.get(&format!("{run}/graph?format=json")).json();
+    let nodes = graph["nodes"].as_array().unwrap();
+    // Each entity of the drawing has an entry in the list.
+    for node in nodes.iter().map(|node| node["id"].as_str().unwrap()) {
+        assert!(!page.contains(&format!("href=\"#e-{node}\"")) || page.contains(&format!("id=\"e-{node}\"")));
+    }
+    let markup = person.get(&format!("{run}/graph?format=graphml"));
+    assert_eq!(markup.header("content-disposition"), Some("attachment; filename=\"graph.graphml\""));
+    assert_eq!(person.get(&format!("{run}/graph?format=svg")).status, 400);
 }
 
 #[test]

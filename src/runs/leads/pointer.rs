@@ -4,10 +4,10 @@
 //! | member of the metadata | names |
 //! |---|---|
 //! | `verified_links` | addresses that the platform has checked |
-//! | `website`, `links`, `homepage`, `blog`, `url` | addresses |
-//! | `email`, `emails`, `contact_email` | email addresses |
+//! | `website`, `links` | addresses |
+//! | `email`, `emails` | email addresses |
 //! | the name of a platform of the catalogue, such as `twitter` | a username there, or an address |
-//! | `bio`, `description`, `about` | addresses, email addresses, and names after the name of a platform: `twitter: octocat` |
+//! | `bio`, `description` | addresses, email addresses, and names after the name of a platform: `twitter: octocat` |
 //!
 //! A result of the type `account`, `url`, `email` or `username` that is not what the search looked for names itself. It
 //! is verified if its `verified` is true.
@@ -33,9 +33,9 @@ const MAX_TEXT_BYTES: usize = 16 * 1024;
 pub(super) const VALUE: &str = "value";
 
 const VERIFIED_LINKS: &str = "verified_links";
-const LINKS: [&str; 5] = ["website", "links", "homepage", "blog", "url"];
-const EMAILS: [&str; 3] = ["email", "emails", "contact_email"];
-const TEXTS: [&str; 3] = ["bio", "description", "about"];
+const LINKS: [&str; 2] = ["website", "links"];
+const EMAILS: [&str; 2] = ["email", "emails"];
+const TEXTS: [&str; 2] = ["bio", "description"];
 /// Members whose names are also names of platforms.
 const NO_HANDLES: [&str; 6] = ["about", "url", "location", "name", "status", "team"];
 

@@ -33,6 +33,7 @@ fn every_page_is_small_and_accessible() {
     desk.has_state("Completed");
     for path in [
         &run,
+        &format!("{run}/graph"),
         &format!("{run}/delete"),
         "/app/searches",
         "/app/keys",
@@ -43,12 +44,26 @@ fn every_page_is_small_and_accessible() {
     ] {
         look(path);
     }
+    an_entity_of_the_graph_shows_what_is_joined_to_it(&desk, &run);
     desk.open("/app/keys");
     desk.browser.type_into("input[name=label]", "laptop");
     desk.browser.click("form:has(input[name=label]) button");
     desk.reads("sl_live_");
     axe.approves(&desk.browser, "a new key");
     eprintln!("{told}");
+}
+
+/// The graph works with the keyboard: an entity with the focus shows what is joined to it, and leads to its entry.
+fn an_entity_of_the_graph_shows_what_is_joined_to_it(desk: &Desk, run: &str) {
+    desk.open(&format!("{run}/graph"));
+    let focus = "const line = document.querySelector('[data-graph] line');
+        const dot = document.querySelector(`[data-dot='${line.dataset.to}']`);
+        dot.focus();
+        return document.querySelectorAll('[data-graph].chosen a.near').length;";
+    let near = desk.browser.run(focus, &[]).as_u64().unwrap();
+    assert!(near >= 2, "{near}");
+    desk.browser.run("document.activeElement.dispatchEvent(new MouseEvent('click', { bubbles: true }))", &[]);
+    desk.browser.wait_until("document.querySelector('.entities li:target') !== null");
 }
 
 fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {

@@ -7,13 +7,17 @@
 //! | [`coverage`] | the modules by outcome |
 //! | [`events`] | the data for the page's script |
 //! | [`export`] | the run as a file |
+//! | [`graph`] | what the results point to |
+//! | [`drawing`] | the graph as a drawing |
 //! | [`lookup`] | finds the run of an address |
 //! | [`delete`] | deletes the run |
 
 mod cards;
 mod coverage;
 pub(in crate::web) mod delete;
+mod drawing;
 pub(in crate::web) mod events;
 pub(in crate::web) mod export;
+pub(in crate::web) mod graph;
 mod lookup;
 pub(in crate::web) mod page;

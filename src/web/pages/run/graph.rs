@@ -1,0 +1,216 @@
+//! The page of what the results of a run point to: its leads, and its graph as a drawing and as a list.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use askama::Template;
+use uuid::Uuid;
+
+use super::drawing::Drawing;
+use super::lookup::find;
+use crate::base::text::plain;
+use crate::http::{Reply, Response};
+use crate::report::graph::GraphFormat;
+use crate::report::html::web_address;
+use crate::runs::graph::{Edge, EdgeClass, Graph, Node};
+use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
+use crate::runs::leads::leads;
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render};
+use crate::web::pages::run_row::RunRow;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+/// The most leads and the most entities of a page. Files contain all.
+const MOST_LEADS: usize = 200;
+const MOST_ENTITIES: usize = 300;
+/// The most places where a lead is named that are shown.
+const MOST_PLACES: usize = 3;
+
+#[derive(Template)]
+#[template(path = "graph.html", config = "src/web/askama.toml")]
+struct Page {
+    frame: Frame,
+    run: RunRow,
+    leads: Vec<LeadRow>,
+    /// The number of leads that the page leaves out.
+    more_leads: usize,
+    drawing: Drawing,
+    entities: Vec<Entity>,
+    more_entities: usize,
+    formats: [(GraphFormat, &'static str); 3],
+}
+
+struct LeadRow {
+    kind: String,
+    label: String,
+    href: Option<String>,
+    class: &'static str,
+    is_verified: bool,
+    /// Where it is named: `website of GitHub: octocat`.
+    named_in: Vec<String>,
+    became: &'static str,
+}
+
+struct Entity {
+    id: Uuid,
+    kind: String,
+    label: String,
+    name: Option<String>,
+    joined: Vec<Joined>,
+}
+
+struct Joined {
+    id: Uuid,
+    /// How the other entity is joined: `names`, `is named by`.
+    how: &'static str,
+    label: String,
+    class: &'static str,
+    field: Option<String>,
+}
+
+/// The formats of the file.
+const FORMATS: [(GraphFormat, &str); 3] = [
+    (GraphFormat::Graphml, "GraphML, for Gephi, yEd and Neo4j"),
+    (GraphFormat::Stix, "STIX 2.1 bundle"),
+    (GraphFormat::Json, "Nodes and edges (JSON)"),
+];
+
+/// Handles `GET /app/searches/{run_id}/graph`: shows the leads and the graph, or returns the graph as a file if
+/// `format` is given.
+///
+/// # Errors
+/// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let record = web.parts.runs.reader.record(&find(web, &visit)?)?;
+    let findings = record.findings().ok_or_else(WebError::no_such_page)?;
+    let profiles = web.parts.runs.starter.catalog().profiles();
+    let graph = Graph::of(std::slice::from_ref(&findings), profiles);
+    let query = visit.query();
+    let format = query.get("format");
+    if !format.is_empty() {
+        return file(&graph, format).map(Reply::Now);
+    }
+    let run = RunRow::new(&record.summary, web.parts.clock.now());
+    let found = leads(&findings, profiles).all;
+    let owners = Owners::of(&graph);
+    let entities = entities(&graph);
+    Ok(Reply::Now(render(&Page {
+        frame: visit.frame,
+        run,
+        more_leads: found.len().saturating_sub(MOST_LEADS),
+        leads: found.iter().take(MOST_LEADS).map(|lead| lead_row(lead, &owners)).collect(),
+        drawing: Drawing::new(&graph),
+        more_entities: entities.len().saturating_sub(MOST_ENTITIES),
+        entities: entities.into_iter().take(MOST_ENTITIES).collect(),
+        formats: FORMATS,
+    })))
+}
+
+fn file(graph: &Graph, format: &str) -> Result<Response, WebError> {
+    let format = GraphFormat::from_name(format)
+        .ok_or_else(|| WebError::invalid("A graph can be downloaded as json, graphml or stix."))?;
+    let mut bytes = Vec::new();
+    // This cannot fail: a Vec accepts all bytes, and the graph contains only numbers and strings.
+    format.write(&mut bytes, graph).map_err(WebError::internal)?;
+    let name = if format == GraphFormat::Graphml { "graph.graphml" } else { "graph.json" };
+    Ok(Response::new(200, format.media_type(), bytes)
+        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\"")))
+}
+
+/// The labels of the entities whose pages name a lead: by the run, the result, its field and the lead.
+struct Owners(HashMap<(String, u32, String, Uuid), String>);
+
+impl Owners {
+    fn of(graph: &Graph) -> Self {
+        let labels: HashMap<Uuid, String> = graph.nodes.iter().map(|node| (node.id, label(node))).collect();
+        let owner = |edge: &Edge| {
+            let place = (edge.run_id.to_string(), edge.result_id, edge.field.clone()?, edge.to);
+            Some((place, labels.get(&edge.from)?.clone()))
+        };
+        Self(graph.edges.iter().filter_map(owner).collect())
+    }
+
+    /// Returns the place where a lead is named: `website of GitHub: octocat`.
+    fn place(&self, lead: &Lead, source: &LeadSource) -> String {
+        let place = (source.run_id.to_string(), source.result_id, source.field.clone(), lead.lead_id);
+        let owner = self.0.get(&place).map_or_else(|| format!("result {}", source.result_id), Clone::clone);
+        if source.field == "value" { owner } else { format!("{} of {owner}", source.field.replace('_', " ")) }
+    }
+}
+
+fn label(node: &Node) -> String {
+    labelled(node.platform.as_deref(), &node.value)
+}
+
+fn labelled(platform: Option<&str>, value: &str) -> String {
+    match platform {
+        Some(platform) => plain(&format!("{platform}: {value}")).into_owned(),
+        None => plain(value).into_owned(),
+    }
+}
+
+fn lead_row(lead: &Lead, owners: &Owners) -> LeadRow {
+    let mut named_in: Vec<String> = lead.sources.iter().map(|source| owners.place(lead, source)).collect();
+    named_in.dedup();
+    let more = named_in.len().saturating_sub(MOST_PLACES);
+    named_in.truncate(MOST_PLACES);
+    if more > 0 {
+        named_in.push(format!("{more} more"));
+    }
+    LeadRow {
+        kind: lead.kind.as_str().replace('_', " "),
+        label: labelled(lead.platform.as_deref(), &lead.value),
+        href: web_address(&lead.value).map(String::from),
+        class: lead.class.as_str(),
+        is_verified: lead.class.as_str() == "verified",
+        named_in,
+        became: became(lead),
+    }
+}
+
+fn became(lead: &Lead) -> &'static str {
+    match (lead.status, lead.reason) {
+        (LeadStatus::Found, _) => "found by this search",
+        (_, Some(LeadReason::Conflict)) => "verified links contradict each other",
+        (_, Some(LeadReason::MailProvider)) => "a mail provider",
+        (_, Some(LeadReason::Shortener)) => "a link shortener",
+        (_, Some(LeadReason::SharedHost)) => "a page of a site that many people use",
+        (_, Some(LeadReason::Unsupported)) => "no module searches for it",
+        (_, Some(LeadReason::NotRequested) | None) => "not searched",
+    }
+}
+
+/// Returns the entities that something joins to others, and the searches.
+fn entities(graph: &Graph) -> Vec<Entity> {
+    let labels: HashMap<Uuid, String> = graph.nodes.iter().map(|node| (node.id, label(node))).collect();
+    let mut joined: HashMap<Uuid, Vec<Joined>> = HashMap::new();
+    let mut told = HashSet::new();
+    for edge in graph.edges.iter().filter(|edge| edge.class != EdgeClass::SameName) {
+        if !told.insert((edge.from, edge.to, edge.class, edge.field.clone())) {
+            continue;
+        }
+        let ends =
+            if edge.class == EdgeClass::Found { ("found", "found for") } else { ("names", "is named by") };
+        for (id, other, how) in [(edge.from, edge.to, ends.0), (edge.to, edge.from, ends.1)] {
+            joined.entry(id).or_default().push(Joined {
+                id: other,
+                how,
+                label: labels.get(&other).cloned().unwrap_or_default(),
+                class: edge.class.as_str(),
+                field: edge.field.as_ref().map(|field| field.replace('_', " ")),
+            });
+        }
+    }
+    let entity = |node: &Node| {
+        let joined = joined.remove(&node.id).unwrap_or_default();
+        (node.query_type.is_some() || !joined.is_empty()).then(|| Entity {
+            id: node.id,
+            kind: node.kind.replace('_', " "),
+            label: label(node),
+            name: node.display_name.as_deref().map(|name| plain(name).into_owned()),
+            joined,
+        })
+    };
+    graph.nodes.iter().filter_map(entity).collect()
+}
