@@ -78,3 +78,13 @@ fn no_module_uses_another_word_for_a_known_name() {
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+#[test]
+fn the_highest_ranked_username_modules_read_many_fields() {
+    let mut ranked: Vec<Entry> = entries();
+    ranked.retain(|entry| entry.search_type == SearchType::Username && entry.rank.is_some() && entry.enabled);
+    ranked.sort_by_key(|entry| entry.rank);
+    ranked.truncate(60);
+    let count: usize = ranked.iter().map(|entry| metadata(entry).len()).sum();
+    assert!(count >= 300, "{count} fields in {} modules", ranked.len());
+}

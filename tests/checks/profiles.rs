@@ -73,3 +73,17 @@ fn a_blog_on_paragraph_shows_its_author() {
         assert_eq!(read[name], want, "{name}");
     }
 }
+
+#[test]
+fn a_profile_on_github_has_counts_links_and_dates() {
+    let body = json!({"login": "alice", "id": 7, "name": "Alice A", "blog": "alice.example", "email": "Alice@Example.org",
+        "hireable": null, "public_repos": 3, "public_gists": 0, "followers": 12, "following": 1, "site_admin": false,
+        "twitter_username": "@alice_a", "type": "User", "bio": "", "created_at": "2011-01-25T18:44:36Z",
+        "updated_at": "2024-05-01T02:00:00+02:00"});
+    let read = profile("github", "alice", body.to_string());
+    let want = json!({"profile_url": "https://github.com/alice", "account_type": "User", "changed_at": "2024-05-01T00:00:00Z",
+        "created_at": "2011-01-25T18:44:36Z", "display_name": "Alice A", "email": "Alice@example.org", "followers": 12,
+        "following": 1, "gists": 0, "repositories": 3, "staff": false, "twitter": "alice_a", "user_id": 7,
+        "username": "alice", "website": "https://alice.example"});
+    assert_eq!(read, want);
+}

@@ -3,6 +3,7 @@
 
 mod dead;
 mod drifts;
+mod fields;
 mod lab;
 mod language;
 mod lists;

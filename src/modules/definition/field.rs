@@ -79,7 +79,7 @@ pub const SERVICES: [&str; 31] = [
     "gitlab",
     "goodreads",
     "instagram",
-    "kofi",
+    "ko_fi",
     "last_fm",
     "linkedin",
     "livejournal",

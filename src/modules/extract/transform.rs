@@ -203,6 +203,7 @@ pub(super) fn date_time(text: &str) -> Option<String> {
             return Some(at.to_string());
         }
     }
+    let text = without_ordinal(text);
     let bare = text.trim_end_matches(" UTC").trim_end_matches(" GMT").trim();
     for form in [
         "%Y-%m-%d %H:%M:%S%.f",
@@ -234,6 +235,20 @@ pub(super) fn date_time(text: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns the text without the ending of an ordinal number: `18th` becomes `18`.
+fn without_ordinal(text: &str) -> String {
+    let mut words = text.split(' ').map(|word| {
+        let digits = word.trim_end_matches(',').trim_end_matches(|c: char| c.is_ascii_lowercase());
+        let ending = word[digits.len()..].trim_end_matches(',');
+        let is_ordinal = !digits.is_empty()
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && matches!(ending, "st" | "nd" | "rd" | "th");
+        if is_ordinal { format!("{digits}{}", &word[digits.len() + 2..]) } else { word.to_owned() }
+    });
+    let first = words.next().unwrap_or_default();
+    words.fold(first, |text, word| text + " " + &word)
 }
 
 /// Parses a number such as `1,234`, `1 234`, `1.2K` or `3M`.
@@ -337,6 +352,8 @@ mod tests {
             ("20200102", "2020-01-02"),
             ("January 2, 2020", "2020-01-02"),
             ("2 Jan 2020", "2020-01-02"),
+            ("January 2nd, 2020", "2020-01-02"),
+            ("22nd January 2020", "2020-01-22"),
             ("02.01.2020", "2020-01-02"),
         ] {
             assert_eq!(date_time(text).as_deref(), Some(want), "{text}");
