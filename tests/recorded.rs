@@ -1,17 +1,18 @@
-//! Recorded answers of real sites in `tests/recorded/`, replayed through the real prober over TLS.
+//! Recorded answers of real sites in `tests/recorded/`, replayed through the real prober: HTTP over TLS, WHOIS in plain
+//! text.
 //!
 //! To add one, put its file there and let this test write the expected result, then read the difference:
 //! `SIGHTLINE_TEST_UPDATE=1 cargo test --test main recorded`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sightline::modules::catalog::Catalog;
 use sightline::modules::checker::Checker;
-use sightline::modules::definition::VerifiedBy;
+use sightline::modules::definition::{VerifiedBy, Via};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::query::Query;
@@ -24,10 +25,11 @@ use crate::net::tls::{tls_talking, trusting};
 /// The most bytes of a recording's file: readers of the project download all of them.
 const MOST_BYTES: u64 = 96 * 1024;
 
-/// A prober that sends each recorded request to the test's own site over TLS.
+/// A prober that sends each recorded request to the test's own site over TLS, or to its own WHOIS server.
 struct Replay {
     recording: Arc<Recording>,
     site: Site,
+    whois: Site,
     prober: HttpProber,
 }
 
@@ -46,8 +48,20 @@ impl Replay {
                 }
             }
         });
-        Self { recording, site, prober: trusting() }
+        let whois = whois_server(Arc::clone(&recording));
+        Self { recording, site, whois, prober: trusting() }
     }
+}
+
+/// Starts a WHOIS server that answers the number of an exchange with its body.
+fn whois_server(recording: Arc<Recording>) -> Site {
+    Site::talking(move |stream| {
+        let mut line = String::new();
+        if BufReader::new(stream.try_clone().unwrap()).read_line(&mut line).is_ok() && !line.is_empty() {
+            let exchange = &recording.exchanges[line.trim_end().parse::<usize>().unwrap()];
+            let _ = stream.write_all(&exchange.body_bytes().unwrap());
+        }
+    })
 }
 
 fn redirect(path: &str) -> Vec<u8> {
@@ -81,7 +95,12 @@ impl Prober for Replay {
             return Err(ProbeError::Protocol(format!("{} was not recorded", request.url)));
         };
         let exchange = &self.recording.exchanges[number];
-        let url = format!("https://localhost:{}/{number}{}", self.site.addr.port(), request.url.path());
+        let url = match request.via {
+            Via::Whois => format!("http://localhost:{}/{number}", self.whois.addr.port()),
+            Via::Http | Via::Browser => {
+                format!("https://localhost:{}/{number}{}", self.site.addr.port(), request.url.path())
+            }
+        };
         // A recorded redirect is an answer itself, unless the recording has the answer that it led to.
         let max_redirects = exchange.final_url.iter().count().try_into().unwrap();
         let sent = Request { url: url.parse().unwrap(), max_redirects, ..request.clone() };

@@ -212,6 +212,7 @@ pub(super) fn date_time(text: &str) -> Option<String> {
         "%Y-%m-%d %H:%M",
         "%Y%m%d%H%M%S",
         "%d.%m.%Y %H:%M:%S",
+        "%Y.%m.%d %H:%M:%S",
     ] {
         if let Ok(at) = civil::DateTime::strptime(form, bare).and_then(|at| at.to_zoned(TimeZone::UTC)) {
             return Some(at.timestamp().to_string());
@@ -228,7 +229,10 @@ pub(super) fn date_time(text: &str) -> Option<String> {
         "%d %B %Y",
         "%d %b %Y",
         "%d-%b-%Y",
+        "%d-%B-%Y",
         "%b %d %Y",
+        "%B %d %Y",
+        "%a %b %d %Y",
     ] {
         if let Ok(date) = civil::Date::strptime(form, bare) {
             return Some(date.to_string());
@@ -355,6 +359,11 @@ mod tests {
             ("January 2nd, 2020", "2020-01-02"),
             ("22nd January 2020", "2020-01-22"),
             ("02.01.2020", "2020-01-02"),
+            // WHOIS texts of .pl, .ie, .is and .be.
+            ("2020.01.02 03:04:05", "2020-01-02T03:04:05Z"),
+            ("02-January-2020", "2020-01-02"),
+            ("January 2 2020", "2020-01-02"),
+            ("Thu Jan 2 2020", "2020-01-02"),
         ] {
             assert_eq!(date_time(text).as_deref(), Some(want), "{text}");
         }

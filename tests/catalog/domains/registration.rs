@@ -81,7 +81,7 @@ fn whois(domain: &str, answer: &str) -> Played {
 
 #[test]
 fn a_registration_is_read_from_the_texts_of_registries() {
-    let gtld = "   Domain Name: EXAMPLE.COM\r\n   Registrar: Example Registrar, Inc.\r\n   Updated Date: 2025-08-14T07:01:39Z\r\n   Creation Date: 1995-08-14T04:00:00Z\r\n   Registry Expiry Date: 2026-08-13T04:00:00Z\r\n   Domain Status: clientDeleteProhibited https://icann.org/epp#clientDeleteProhibited\r\n   Name Server: A.IANA-SERVERS.NET\r\n   Name Server: B.IANA-SERVERS.NET\r\n";
+    let gtld = "   Domain Name: EXAMPLE.COM\r\n   Registrar WHOIS Server: whois.registrar.example\r\n   Registrar URL: https://registrar.example\r\n   Registrar: Example Registrar, Inc.\r\n   Updated Date: 2025-08-14T07:01:39Z\r\n   Creation Date: 1995-08-14T04:00:00Z\r\n   Registry Expiry Date: 2026-08-13T04:00:00Z\r\n   Domain Status: clientDeleteProhibited https://icann.org/epp#clientDeleteProhibited\r\n   Name Server: A.IANA-SERVERS.NET\r\n   Name Server: B.IANA-SERVERS.NET\r\n";
     whois("www.example.com", gtld).has("registration", &["example.com"]).tells(
         "example.com",
         &json!({
@@ -96,6 +96,34 @@ fn a_registration_is_read_from_the_texts_of_registries() {
     whois("example.co.uk", "\n    Domain name:\n        example.co.uk\n\n    Registrar:\n        Example Ltd t/a Example [Tag = EX]\n\n    Relevant dates:\n        Registered on: 01-Jan-2001\n")
         .has("registration", &["example.co.uk"])
         .tells("example.co.uk", &json!({"registrar": "Example Ltd t/a Example"}));
+}
+
+#[test]
+fn the_registrar_is_read_from_the_layouts_of_registries() {
+    for (layout, registrar) in [
+        (
+            "Registrar Registration Expiration Date: 2030-01-01T00:00:00Z\nRegistrar: Example Ltd\n",
+            "Example Ltd",
+        ),
+        ("Registrar WHOIS Server:\nRegistrar URL:\nRegistrar: Example Ltd\n", "Example Ltd"),
+        ("Registrar ID:      example\nRegistrar Name:    Example Ltd\n", "Example Ltd"),
+        ("Registrar\n\nregistrar..........: Example Ltd\nwww................: example.net\n", "Example Ltd"),
+        ("[Registrar]                     Example Ltd\n", "Example Ltd"),
+        (
+            "Registrar Technical Contacts:\n\tLanguage: en\n\nRegistrar:\n\tName:\t Example Ltd\n",
+            "Example Ltd",
+        ),
+        ("[Registrar]\nType: Legal person\nName: Example Ltd\n", "Example Ltd"),
+        ("Registrar\n  Organization:     Example Ltd\n", "Example Ltd"),
+        ("Registrar:\n     Example Ltd (http://www.example.net)\n", "Example Ltd (http://www.example.net)"),
+        ("Registrar Handle...........: REG466-NORID\n", "REG466-NORID"),
+    ] {
+        let text = format!("Domain: example.com\nnserver: ns1.example.net\n\n{layout}");
+        whois("example.com", &text).tells("example.com", &json!({"registrar": registrar}));
+    }
+    whois("example.ee", "Domain:\nname:       example.ee\nstatus:     ok (paid and in zone)\n\nRegistrar:\nname:       Example Ltd\n")
+        .has("registration", &["example.ee"])
+        .tells("example.ee", &json!({"registrar": "Example Ltd", "status": ["ok"]}));
 }
 
 #[test]
