@@ -99,7 +99,7 @@ fn a_registration_is_read_from_the_texts_of_registries() {
 }
 
 #[test]
-fn the_registrar_is_read_from_the_layouts_of_registries() {
+fn registrars_and_name_servers_are_read_from_the_layouts_of_registries() {
     for (layout, registrar) in [
         (
             "Registrar Registration Expiration Date: 2030-01-01T00:00:00Z\nRegistrar: Example Ltd\n",
@@ -120,6 +120,16 @@ fn the_registrar_is_read_from_the_layouts_of_registries() {
     ] {
         let text = format!("Domain: example.com\nnserver: ns1.example.net\n\n{layout}");
         whois("example.com", &text).tells("example.com", &json!({"registrar": registrar}));
+    }
+    let served = json!({"name_servers": ["ns1.example.net", "ns2.example.net"]});
+    for layout in [
+        "Nameservers:\n\tns1.example.net\n\tns2.example.net\n\nKeys:\n",
+        "nameservers:           ns1.example.net. [192.0.2.1][2001:db8::1]\n                       ns2.example.net. [192.0.2.2]\ncreated:               2020.01.02 03:04:05\n",
+        "    Name servers:\r\n        ns1.example.net           192.0.2.1\r\n        ns2.example.net\r\n\r\n",
+        "   Name Server: NS1.EXAMPLE.NET\r\n   Name Server: NS2.EXAMPLE.NET\r\n",
+    ] {
+        let text = format!("Domain: example.com\nStatus: active\n{layout}");
+        whois("example.com", &text).tells("example.com", &served);
     }
     whois("example.ee", "Domain:\nname:       example.ee\nstatus:     ok (paid and in zone)\n\nRegistrar:\nname:       Example Ltd\n")
         .has("registration", &["example.ee"])
