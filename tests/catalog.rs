@@ -9,6 +9,7 @@ use sightline::modules::catalog::{Catalog, Selection};
 use sightline::modules::query::SearchType;
 
 mod builtin;
+mod bundles;
 mod domains;
 mod email;
 mod fields;

@@ -46,6 +46,7 @@ macro_rules! on_both {
 }
 
 mod audit;
+mod bundles;
 mod driving;
 pub(crate) mod erasing;
 mod health;

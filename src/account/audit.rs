@@ -114,13 +114,17 @@ pub enum Action {
     QuarantineReset,
     /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
     DeadlinesReset,
+    /// A signed catalogue bundle was stored and is in use. The detail is its serial.
+    CatalogUpdated,
+    /// The catalogue bundle in use was removed. The detail is its serial.
+    CatalogRolledBack,
     /// The schema was migrated. The detail is the new version.
     Migrated,
 }
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -138,6 +142,8 @@ impl Action {
         Self::CircuitReset,
         Self::QuarantineReset,
         Self::DeadlinesReset,
+        Self::CatalogUpdated,
+        Self::CatalogRolledBack,
         Self::Migrated,
     ];
 
@@ -161,6 +167,8 @@ impl Action {
             Self::CircuitReset => "circuit.reset",
             Self::QuarantineReset => "quarantine.reset",
             Self::DeadlinesReset => "deadlines.reset",
+            Self::CatalogUpdated => "catalog.updated",
+            Self::CatalogRolledBack => "catalog.rolled_back",
             Self::Migrated => "schema.migrated",
         }
     }

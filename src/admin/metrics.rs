@@ -30,7 +30,8 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
 pub(super) fn modules(parts: Option<&Parts>) -> String {
     let mut page = Exposition::default();
     let Some(parts) = parts else { return page.into_text() };
-    let modules = parts.health_of_all();
+    let catalog = parts.runs.starter.catalog();
+    let modules = parts.health_of_all(&catalog);
     let mut checks = page.family(
         Kind::Counter,
         "sightline_module_checks_total",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::api::Api;
 use crate::base::clock::Clock;
 use crate::http::{LoadReader, Traffic};
+use crate::modules::catalog::Catalog;
 use crate::modules::module::Module;
 use crate::runs::health::verdict::ModuleHealth;
 use crate::runs::service::Runs;
@@ -27,8 +28,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Returns every module of the catalogue with its health.
-    pub(super) fn health_of_all(&self) -> Vec<(&Module, ModuleHealth)> {
-        self.runs.activity.module_health().of_all(self.runs.starter.catalog().modules(), self.clock.now())
+    /// Returns the health of every module of this catalogue.
+    pub(super) fn health_of_all<'c>(&self, catalog: &'c Catalog) -> Vec<(&'c Module, ModuleHealth)> {
+        self.runs.activity.module_health().of_all(catalog.modules(), self.clock.now())
     }
 }

@@ -90,7 +90,17 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
     let quarantined = parts.runs.activity.module_health().quarantines.open().len();
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, quarantined as f64);
-    let all = parts.health_of_all();
+    let catalog = parts.runs.starter.catalog();
+    let (serial, refused) = match catalog.bundle() {
+        Some(bundle) if bundle.refused.is_none() => (bundle.serial, false),
+        bundle => (0, bundle.is_some()),
+    };
+    let help = "Serial of the catalogue bundle in use; 0 if none is.";
+    page.gauge("sightline_catalog_bundle_serial", help, serial as f64);
+    let help =
+        "1 if the stored catalogue bundle is not used because it has no trusted signature or a mistake.";
+    page.gauge("sightline_catalog_bundle_refused", help, f64::from(u8::from(refused)));
+    let all = parts.health_of_all(&catalog);
     let help = "Modules of the catalogue by their current health.";
     let mut modules = page.family(Kind::Gauge, "sightline_modules", help);
     for verdict in Verdict::ALL {

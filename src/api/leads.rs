@@ -48,7 +48,8 @@ pub struct LeadList {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let run = api.runs.reader.record(&api.find(call)?)?;
-    let found = leads(&findings(&run)?, api.runs.starter.catalog().profiles());
+    let catalog = api.runs.starter.catalog();
+    let found = leads(&findings(&run)?, catalog.profiles());
     Ok(ok_json(&LeadList {
         run_id: run.summary.id,
         status: run.summary.status,
@@ -96,7 +97,8 @@ pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let GraphParameters { format } = GraphParameters::read(call.request)?;
     let run = api.runs.reader.record(&found)?;
-    let graph = Graph::of(&[findings(&run)?], api.runs.starter.catalog().profiles());
+    let catalog = api.runs.starter.catalog();
+    let graph = Graph::of(&[findings(&run)?], catalog.profiles());
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
     format.write(&mut bytes, &graph).map_err(|error| ApiError::internal().with_cause(error))?;

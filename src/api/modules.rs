@@ -112,7 +112,8 @@ impl<'a> ModuleVerified<'a> {
     responses((status = 200, description = "The catalogue.", body = ModuleList<'_>))
 )]
 pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
-    let all = api.runs.activity.module_health().of_all(api.runs.starter.catalog().modules(), api.clock.now());
+    let catalog = api.runs.starter.catalog();
+    let all = api.runs.activity.module_health().of_all(catalog.modules(), api.clock.now());
     let modules: Vec<Module<'_>> = all
         .into_iter()
         .map(|(module, health)| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use log::warn;
 
+use super::bundles::BundleWatch;
 use super::error::AppError;
 use super::first_start::{self, FirstAccount};
 use super::maintenance::Maintenance;
@@ -127,8 +128,14 @@ impl Instance {
         }
     }
 
-    /// Returns the maintenance of these parts. `suppression` is the watched file of suppressed identifiers.
-    pub(super) fn maintenance(&self, privacy: &PrivacyConfig, suppression: Option<Watch>) -> Maintenance {
+    /// Returns the maintenance of these parts. `suppression` is the watched file of suppressed identifiers, and `bundles`
+    /// the watched catalogue bundle.
+    pub(super) fn maintenance(
+        &self,
+        privacy: &PrivacyConfig,
+        suppression: Option<Watch>,
+        bundles: BundleWatch,
+    ) -> Maintenance {
         let (days, trusts_clock) = (privacy.retain_days, privacy.trust_clock);
         let retention = RetentionTask::new(self.store.clone(), Arc::clone(&self.clock), days, trusts_clock);
         Maintenance {
@@ -139,6 +146,8 @@ impl Instance {
             clock: Arc::clone(&self.clock),
             retention,
             suppression,
+            bundles,
+            sandbox: self.engine.sandbox.clone(),
             api: Arc::clone(&self.api),
         }
     }

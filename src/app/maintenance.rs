@@ -1,5 +1,5 @@
 //! Periodic work: leases, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
-//! sessions, and the file of suppressed identifiers.
+//! sessions, the file of suppressed identifiers, and the catalogue bundle.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use log::log;
 
+use super::bundles::BundleWatch;
 use super::error::AppError;
 use super::suppression::Watch;
 use crate::account::rate_limit::RateLimiter;
@@ -16,6 +17,7 @@ use crate::api::Api;
 use crate::base::clock::Clock;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::Runs;
+use crate::sandbox::Sandbox;
 
 /// Pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -31,6 +33,8 @@ pub(super) struct Maintenance {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) retention: RetentionTask,
     pub(super) suppression: Option<Watch>,
+    pub(super) bundles: BundleWatch,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) api: Arc<Api>,
 }
 
@@ -58,6 +62,12 @@ impl Maintenance {
     fn do_quick_tasks(&mut self) {
         if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
             self.runs.starter.suppress(list);
+        }
+        if let Some(catalog) = self.bundles.changed_catalog() {
+            if let Some(sandbox) = &self.sandbox {
+                sandbox.replace(catalog.modules().iter().cloned());
+            }
+            self.runs.starter.use_catalog(catalog);
         }
         self.runs.maintenance.run_due_tasks();
         self.api.sweep_caches();

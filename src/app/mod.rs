@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `parts` | catalogue, prober, checker and runs, which `serve` and `search` share |
 //! | `browsers` | the browsers of the configuration |
+//! | `bundles` | the catalogue bundle in use, watched for changes |
+//! | `bundle_source` | reads a bundle from a file or from the web |
 //! | `database` | opens the database, and waits for a PostgreSQL server |
 //! | `public_handler` | dispatches requests to the API and the web app |
 //! | `instance` | all parts of a server |
@@ -25,6 +27,8 @@
 
 mod admin;
 mod browsers;
+mod bundle_source;
+mod bundles;
 mod database;
 mod error;
 mod first_start;
@@ -44,6 +48,7 @@ mod shutdown;
 mod subscriber;
 mod suppression;
 
+pub use bundle_source::read_bundle;
 pub use error::AppError;
 pub use keys::check as check_keys;
 pub use learning::learn_entries;

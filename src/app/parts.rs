@@ -10,7 +10,7 @@ use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
 use crate::config::{EngineConfig, SandboxMode};
-use crate::modules::catalog::Catalog;
+use crate::modules::catalog::{Catalog, Sources};
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
@@ -40,7 +40,7 @@ pub(super) struct Engine {
     /// The browsers. They end before the simulated web, since they may have its pages open.
     pub(super) browsers: Option<Arc<RealBrowsers>>,
     /// The simulated web. It lives as long as its users.
-    pub(super) sandbox: Option<Sandbox>,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
 }
 
 impl Engine {
@@ -58,9 +58,9 @@ impl Engine {
         threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
         let sandbox = match sandbox_options(config.sandbox) {
             None => None,
-            Some(options) => Some(start_sandbox(catalog.modules(), options)?),
+            Some(options) => Some(Arc::new(start_sandbox(catalog.modules(), options)?)),
         };
-        let (prober, real) = prober(config, sandbox.as_ref())?;
+        let (prober, real) = prober(config, sandbox.as_deref())?;
         let browsers: Arc<dyn Browsers> = match (&real, &sandbox) {
             (Some(real), _) => Arc::clone(real) as _,
             (None, Some(_)) => Arc::new(SimulatedBrowsers::default()),
@@ -127,18 +127,26 @@ pub(super) fn check_workers(config: &EngineConfig) -> usize {
     possible.min(config.check_workers)
 }
 
+/// Reads the files of the catalogue.
+pub(super) fn catalog_sources(config: &EngineConfig) -> Sources {
+    Sources::read(!config.catalog.no_builtin, &config.catalog.files)
+}
+
 /// Loads the catalogue. Call this before anything is created, so that a mistake in the catalogue leaves
 /// nothing behind.
-pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, AppError> {
-    let catalog =
-        Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(AppError::config)?;
-    if !catalog.modules().iter().any(|module| module.entry().enabled) {
-        let message = "the catalogue has no enabled module: at least one is needed";
-        return Err(AppError::config(message));
-    }
-    super::keys::check(config, &catalog)?;
+pub(super) fn load_catalog(sources: &Sources) -> Result<Arc<Catalog>, AppError> {
+    let catalog = Catalog::of(sources, None).map_err(AppError::config)?;
+    check_modules(&catalog)?;
     log_list_imports(&catalog);
     Ok(Arc::new(catalog))
+}
+
+/// Refuses a catalogue without an enabled module.
+pub(super) fn check_modules(catalog: &Catalog) -> Result<(), AppError> {
+    if catalog.modules().iter().any(|module| module.entry().enabled) {
+        return Ok(());
+    }
+    Err(AppError::config("the catalogue has no enabled module: at least one is needed"))
 }
 
 /// Logs how lists of other tools were imported: a count for each list, and the left-out entries at debug

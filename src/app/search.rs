@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::AppError;
-use super::parts::{Engine, load_catalog};
+use super::keys;
+use super::parts::{Engine, catalog_sources, load_catalog};
 use super::suppression;
 use crate::account::audit::Origin;
 use crate::account::credits::{Charge, Cycle};
@@ -61,9 +62,11 @@ pub fn search(
 ) -> Result<RunRecord, AppError> {
     let suppressed = suppression::load(&request.suppression)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let catalog = load_catalog(&catalog_sources(&request.engine))?;
+    keys::check(&request.engine, &catalog)?;
     let engine = Engine::build(
         &request.engine,
-        load_catalog(&request.engine)?,
+        catalog,
         1,
         LEASE,
         Arc::new(Unrecorded),

@@ -8,12 +8,13 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::admin::AdminSide;
+use super::bundles::BundleWatch;
 use super::error::AppError;
 use super::first_start::{self, FirstAccount};
 use super::instance::Instance;
-use super::parts::load_catalog;
+use super::parts::{catalog_sources, load_catalog};
 use super::shutdown::shut_down;
-use super::{database, listening, service_manager, suppression};
+use super::{database, keys, listening, service_manager, suppression};
 use crate::base::threads;
 use crate::config::ServeConfig;
 
@@ -34,18 +35,29 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let mut signals =
         Signals::new([SIGTERM, SIGINT]).map_err(|error| AppError::failed(error).at("signals"))?;
     // Before anything is created: a mistake in the catalogue or an address in use leaves nothing behind.
-    let catalog = load_catalog(&config.engine)?;
+    let sources = catalog_sources(&config.engine);
+    let plain = load_catalog(&sources)?;
+    let trusted = config.bundles.keys.clone();
+    if trusted.is_empty() {
+        keys::check(&config.engine, &plain)?;
+    }
     let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
     let server = listening::open(&config.server)?;
     let admin_side = AdminSide::open(config.server.admin_listen)?;
     let Some(store) = database::open(config, &mut signals)? else { return Ok(()) };
+    let mut bundles = BundleWatch::new(Arc::clone(&store), sources, plain, trusted);
+    let catalog = bundles.load().map_err(|error| AppError::failed(error).at("the catalogue bundle"))?;
+    if !config.bundles.keys.is_empty() {
+        // A module of the bundle may be the one that uses a key.
+        keys::check(&config.engine, &catalog)?;
+    }
     let instance = Instance::build(config, catalog, suppressed, store, &server)?;
     let first = instance.first_account()?;
     let address = server.local_addr();
     let server = server
         .start(Arc::new(instance.public_handler()))
         .map_err(|error| AppError::failed(error).at("the server"))?;
-    let maintenance = instance.maintenance(&config.privacy, watch).start()?;
+    let maintenance = instance.maintenance(&config.privacy, watch, bundles).start()?;
     admin_side.admin.serve(instance.admin_parts());
     announce(&format!("http://{address}"), first.as_ref(), &config.server.base_url_at(address));
     service_manager::ready();

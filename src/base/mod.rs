@@ -1,5 +1,5 @@
-//! Basic types that every layer may use: addresses, a cache, the clock, identifiers, secrets, log set-up, text from
-//! outside.
+//! Basic types that every layer may use: addresses, a cache, the clock, identifiers, secrets, signatures, log set-up,
+//! text from outside.
 //!
 //! Nothing here depends on the purpose of the program.
 
@@ -8,10 +8,12 @@ pub mod cache;
 pub mod certificates;
 pub mod clock;
 pub mod count;
+pub mod current;
 pub mod descriptors;
 pub mod ids;
 pub mod log;
 pub mod secret;
+pub mod signature;
 pub mod storage;
 pub mod text;
 pub mod threads;

@@ -14,7 +14,7 @@
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
-//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `record`, `check-syntax`, `format`, `convert` |
+//! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `record`, `check-syntax`, `format`, `convert`, `bundle`, `update`, `rollback` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
 //! | `database` | opens the database of a command |
@@ -118,6 +118,7 @@ pub fn command() -> Command {
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" | "learn" => catalog::proof_command(command),
             "record" => catalog::record_command(command),
+            "update" => catalog::update_command(command),
             _ => command,
         }),
         _ => command,

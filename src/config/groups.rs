@@ -19,6 +19,7 @@ use super::value::{self, DatabaseAddress, SandboxMode};
 use crate::account::plan::PlanTable;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
+use crate::base::signature::PublicKey;
 use crate::http::Network;
 
 const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!("CARGO_PKG_VERSION"), ")");
@@ -148,6 +149,17 @@ impl CatalogConfig {
         }
         Ok(())
     }
+}
+
+/// The keys that sign catalogue bundles.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Catalogue")]
+pub struct BundleConfig {
+    /// Public key whose signed catalogue bundles are used, as `catalog bundle --new-key` prints it (repeatable;
+    /// variable: separated by commas)
+    #[arg(id = "catalog_keys", long = "catalog-key", env = "SIGHTLINE_CATALOG_KEY", value_name = "KEY")]
+    #[arg(value_delimiter = ',', value_parser = checked(PublicKey::parse))]
+    pub keys: Vec<PublicKey>,
 }
 
 /// The options of runs, checks and outgoing requests.

@@ -32,13 +32,13 @@ pub(crate) use checked::{checked, secret};
 pub use environment::{unknown_variables, with_environment};
 pub use error::ConfigError;
 pub use groups::{
-    AccountConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, ServerConfig,
-    StorageConfig, SuppressionConfig, WebAppConfig,
+    AccountConfig, BundleConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig,
+    ServerConfig, StorageConfig, SuppressionConfig, WebAppConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use serve::ServeConfig;
 pub use value::{DatabaseAddress, SandboxMode};
-pub(crate) use value::{base_url_option, database_option, duration, readable_file, suppress_key};
+pub(crate) use value::{base_url_option, database_option, duration, number, readable_file, suppress_key};
 
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use clap::{Args, Command, FromArgMatches};
 
 use super::groups::{
-    AccountConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, ServerConfig, StorageConfig,
-    WebAppConfig,
+    AccountConfig, BundleConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, ServerConfig,
+    StorageConfig, WebAppConfig,
 };
 
 /// All options of `serve`.
@@ -18,6 +18,9 @@ pub struct ServeConfig {
     /// The options of the storage.
     #[command(flatten)]
     pub storage: StorageConfig,
+    /// Signed catalogue bundles.
+    #[command(flatten)]
+    pub bundles: BundleConfig,
     /// Runs, checks and outgoing requests.
     #[command(flatten)]
     pub engine: EngineConfig,

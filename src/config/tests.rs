@@ -69,6 +69,10 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
     (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: cannot read the file"),
     (&["--catalog", "/"], "for --catalog <FILE>: not a file"),
+    (
+        &["--catalog-key", "abc"],
+        "\"abc\" for --catalog-key <KEY>: a public Ed25519 key is allowed: 32 bytes in",
+    ),
     (&["--no-builtin"], "--no-builtin leaves no modules: it is only allowed together with --catalog FILE"),
     (&["--check-workers", "many"], "\"many\" for --check-workers <N>: a whole number from 1 to 4096"),
     (&["--max-runs", "-1"], "for --max-runs"),

@@ -63,6 +63,11 @@ impl Checker {
         &self.keys
     }
 
+    /// Removes the verdicts of all control checks, so that the next checks make new ones.
+    pub fn forget_verdicts(&self) {
+        self.controls.clear();
+    }
+
     /// Removes the expired values of all caches, which contain names of
     /// queried domains. It must be called periodically.
     pub fn evict_expired(&self) {

@@ -121,6 +121,11 @@ impl Controls {
         self.cache.remove(key);
     }
 
+    /// Removes all verdicts.
+    pub(crate) fn clear(&self) {
+        self.cache.retain(|_, _| false);
+    }
+
     /// Removes the verdicts that have expired at `now`.
     pub(crate) fn sweep(&self, now: Instant) {
         self.cache.sweep(now);

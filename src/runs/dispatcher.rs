@@ -18,7 +18,8 @@ use super::live::{LiveRun, Stopped};
 use super::queue::Queue;
 use super::registry::Registry;
 use super::run::RunSummary;
-use super::suppression::CurrentSuppression;
+use super::suppression::Suppressed;
+use crate::base::current::Current;
 use crate::base::storage::StorageError;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::Query;
@@ -40,8 +41,9 @@ pub(super) struct Dispatcher {
     pub(super) registry: Arc<Registry>,
     pub(super) drivers: Arc<Drivers>,
     pub(super) queue: Queue,
-    pub(super) catalog: Arc<Catalog>,
-    pub(super) suppression: CurrentSuppression,
+    /// The catalogue of new runs. A run keeps the modules with which it began on this process.
+    pub(super) catalog: Current<Catalog>,
+    pub(super) suppression: Current<Suppressed>,
 }
 
 impl Dispatcher {
@@ -163,7 +165,7 @@ impl Dispatcher {
                 "this version of the program cannot resume the search",
             );
         };
-        if self.suppression.holds(&query) {
+        if self.suppression.get().holds(&query) {
             return self.give_up(from, "suppressed", "the query is suppressed now");
         }
         if waited {
@@ -179,9 +181,10 @@ impl Dispatcher {
 
     fn job_of(&self, from: Resumable, query: Query) -> Job {
         let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
+        let catalog = self.catalog.get();
         let (mut modules, mut gone) = (Vec::new(), Vec::new());
         for module in from.modules.iter().filter(|module| !done.contains(&module.as_str())) {
-            match self.catalog.get(module) {
+            match catalog.get(module) {
                 Some(known) => modules.push(Arc::clone(known)),
                 None => gone.push(module.clone()),
             }
@@ -190,7 +193,7 @@ impl Dispatcher {
             let (left, all) = (modules.len(), from.modules.len());
             info!("run {}: resumed with {left} of {all} modules left", from.summary.id);
         }
-        let earlier = EarlierConclusions::of(&from.done, &self.catalog);
+        let earlier = EarlierConclusions::of(&from.done, &catalog);
         Job { run: Arc::new(LiveRun::resume(from)), query, modules, gone, earlier }
     }
 

@@ -6,6 +6,7 @@
 //! | [`coverage`] | the number of modules by outcome |
 //! | [`record`] | all of a run at one moment |
 //! | [`journal`] | the storage trait of this layer |
+//! | [`bundles`] | the storage trait of signed catalogue bundles |
 //! | [`notification`] | notifications between the processes on one database |
 //! | [`entity`] | equality and merging of results |
 //! | `findings` | results that are not stored yet |
@@ -60,6 +61,7 @@
 pub mod activity;
 pub mod adaptive_limit;
 pub mod browsing;
+pub mod bundles;
 mod checking;
 pub mod context;
 pub mod coverage;

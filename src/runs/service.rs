@@ -29,10 +29,11 @@ use super::registry::Registry;
 use super::shared_answers::SharedAnswers;
 pub use super::start_request::{StartError, StartRequest, StartResult};
 pub use super::starter::{ModuleCounts, Starter};
-use super::suppression::CurrentSuppression;
+use super::suppression::Suppressed;
 use super::unconfirmed::UnconfirmedCommits;
 use crate::account::audit::Origin;
 use crate::base::clock::Clock;
+use crate::base::current::Current;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::catalog::Catalog;
@@ -123,8 +124,8 @@ impl Runs {
             registry: Arc::clone(&registry),
             drivers: Drivers::new(Arc::clone(&lifecycle), config.max_runs),
             queue: Queue::default(),
-            catalog,
-            suppression: CurrentSuppression::default(),
+            catalog: Current::new(catalog),
+            suppression: Current::<Suppressed>::default(),
         });
         let unconfirmed = Arc::new(UnconfirmedCommits::new(Arc::clone(&dispatcher)));
         let (max_waiting, discovery) = (config.max_waiting, config.discovery);

@@ -67,31 +67,39 @@ impl Starter {
             discovery: self.discovery,
             nsfw: choice.nsfw,
         };
-        self.dispatcher.catalog.choose(&switches, choice)
+        self.catalog().choose(&switches, choice)
     }
 
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
-        self.dispatcher.suppression.set(list);
+        self.dispatcher.suppression.set(Arc::new(list));
         self.context().shared_answers.clear();
     }
 
     /// Returns whether a query is suppressed.
     pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.dispatcher.suppression.holds(query)
+        self.dispatcher.suppression.get().holds(query)
     }
 
-    /// Returns the catalogue that searches choose from.
-    pub fn catalog(&self) -> &Arc<Catalog> {
-        &self.dispatcher.catalog
+    /// Returns the catalogue that searches choose from now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.dispatcher.catalog.get()
+    }
+
+    /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
+    /// entry may give others. Runs that are being driven keep their modules.
+    pub fn use_catalog(&self, catalog: Arc<Catalog>) {
+        self.dispatcher.catalog.set(catalog);
+        self.context().shared_answers.clear();
+        self.context().checker.forget_verdicts();
     }
 
     /// Returns the number of modules that a search without a choice uses.
     pub fn module_counts(&self) -> ModuleCounts {
+        let (catalog, discovery) = (self.catalog(), self.discovery);
         let count = |search_type, premium| {
-            let discovery = self.discovery;
-            self.dispatcher.catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
+            catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
         };
         let standard: BTreeMap<_, _> =
             SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();

@@ -18,10 +18,8 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
 
 use hmac::{Hmac, KeyInit, Mac};
-use parking_lot::RwLock;
 use sha2::Sha256;
 use unicode_normalization::UnicodeNormalization;
 
@@ -30,23 +28,6 @@ use crate::modules::query::{Query, SearchType};
 
 const ENTRY: &[u8] = b"sightline-suppress-1\0";
 const KEY_ID: &[u8] = b"sightline-suppress-key-id";
-
-/// The list that is in force, which can be replaced.
-#[derive(Default)]
-pub(super) struct CurrentSuppression(RwLock<Arc<Suppressed>>);
-
-impl CurrentSuppression {
-    /// Replaces the list.
-    pub(super) fn set(&self, list: Suppressed) {
-        *self.0.write() = Arc::new(list);
-    }
-
-    /// Returns whether the query is on the list.
-    pub(super) fn holds(&self, query: &Query) -> bool {
-        let list = Arc::clone(&self.0.read());
-        list.holds(query)
-    }
-}
 
 /// The operator's key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -86,6 +86,11 @@ impl Sandbox {
         self.server.addr()
     }
 
+    /// Replaces the sites by those of these modules.
+    pub fn replace(&self, modules: impl IntoIterator<Item = Arc<Module>>) {
+        self.web.replace(modules);
+    }
+
     /// Returns the counts of the requests so far.
     pub fn requests(&self) -> Requests {
         self.web.requests()
@@ -95,7 +100,7 @@ impl Sandbox {
     /// rules of such a module cannot tell the two apart. This tests every module, which takes seconds for a large
     /// catalogue.
     pub fn problems(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self.web.sites().flat_map(pages::Site::problems).collect();
+        let mut problems = self.web.problems();
         problems.sort_by(|one, other| (&one.module, &one.what).cmp(&(&other.module, &other.what)));
         problems
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use parking_lot::RwLock;
 use url::Url;
 
 use super::draw::draw;
 use super::drift::Place;
 use super::faults;
 use super::options::{SandboxOptions, SiteBehavior};
-use super::pages::{Aim, Site};
+use super::pages::{Aim, Problem, Site};
 use super::script;
 use super::server::{Action, Host, Reaction};
 use super::wire::{Answer, Asked};
@@ -33,7 +34,7 @@ pub struct Requests {
 
 pub(super) struct Web {
     world: World,
-    sites: HashMap<String, CountedSite>,
+    sites: RwLock<HashMap<String, Arc<CountedSite>>>,
     unknown: AtomicU64,
 }
 
@@ -44,7 +45,7 @@ struct CountedSite {
 
 /// A request, with the prober's description of it.
 struct Call<'a> {
-    counted: &'a CountedSite,
+    counted: Arc<CountedSite>,
     probe: usize,
     query: Query,
     control: bool,
@@ -66,30 +67,40 @@ enum PageOf {
 
 impl Web {
     pub(super) fn new(modules: impl IntoIterator<Item = Arc<Module>>, options: SandboxOptions) -> Self {
-        let world = World::new(options);
+        let web = Self { world: World::new(options), sites: RwLock::default(), unknown: AtomicU64::new(0) };
+        web.replace(modules);
+        web
+    }
+
+    /// Replaces all sites by those of these modules. Counts of requests are kept.
+    pub(super) fn replace(&self, modules: impl IntoIterator<Item = Arc<Module>>) {
+        let before = self.sites.read().clone();
         let sites = modules.into_iter().map(|module| {
             let id = module.entry().id.clone();
-            (id, CountedSite { site: Site::new(module, world.seed()), count: AtomicU64::new(0) })
+            let count = before.get(&id).map_or(0, |counted| counted.count.load(Ordering::Relaxed));
+            let site = Site::new(module, self.world.seed());
+            (id, Arc::new(CountedSite { site, count: AtomicU64::new(count) }))
         });
         let sites = sites.collect();
-        Self { world, sites, unknown: AtomicU64::new(0) }
+        *self.sites.write() = sites;
     }
 
     pub(super) fn requests(&self) -> Requests {
         let unknown = self.unknown.load(Ordering::Relaxed);
-        let counts =
-            self.sites.iter().map(|(id, counted)| (id.clone(), counted.count.load(Ordering::Relaxed)));
+        let sites = self.sites.read();
+        let counts = sites.iter().map(|(id, counted)| (id.clone(), counted.count.load(Ordering::Relaxed)));
         let by_module: BTreeMap<String, u64> = counts.filter(|(_, count)| *count > 0).collect();
         Requests { total: unknown + by_module.values().sum::<u64>(), unknown, by_module }
     }
 
-    pub(super) fn sites(&self) -> impl Iterator<Item = &Site> {
-        self.sites.values().map(|counted| &counted.site)
+    /// Returns the problems of all sites.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        self.sites.read().values().flat_map(|counted| counted.site.problems()).collect()
     }
 
     /// Returns the described request. Returns `None` if the prober did not send it, or if its module is not loaded.
-    fn call<'a>(&'a self, asked: &'a Asked) -> Option<Call<'a>> {
-        let counted = self.sites.get(asked.header("x-sightline-module")?)?;
+    fn call<'a>(&self, asked: &'a Asked) -> Option<Call<'a>> {
+        let counted = Arc::clone(self.sites.read().get(asked.header("x-sightline-module")?)?);
         let entry = counted.site.entry();
         let probe: usize = asked.header("x-sightline-probe")?.parse().ok()?;
         let text = percent_decoded(asked.header("x-sightline-query")?)?;

@@ -63,6 +63,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0011_deadlines"),
     migration!("0012_host_circuits"),
     migration!("0013_module_quarantines"),
+    migration!("0014_catalog_bundles"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

@@ -7,12 +7,15 @@ use crate::account::audit::AuditTrail;
 use crate::account::ledger::Ledger;
 use crate::account::records::Records;
 use crate::account::sign_in::SignInStore;
+use crate::runs::bundles::Bundles;
 use crate::runs::journal::Journal;
 use crate::runs::retention::Retention;
 
 /// An open database. The trait has one implementation. A trait object of it has the methods of all its supertraits,
 /// without an import of each.
-pub trait Storage: Ledger + SignInStore + Journal + AuditTrail + Records + Retention + 'static {
+pub trait Storage:
+    Ledger + SignInStore + Journal + Bundles + AuditTrail + Records + Retention + 'static
+{
     /// Returns the metrics of all operations since the start.
     fn metrics(&self) -> &StoreMetrics;
 

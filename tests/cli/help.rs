@@ -68,6 +68,9 @@ fn the_help_of_every_command_has_an_example() {
             "catalog format",
             "catalog convert",
             "catalog record",
+            "catalog bundle",
+            "catalog update",
+            "catalog rollback",
             "openapi",
             "manual",
         ]

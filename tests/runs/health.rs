@@ -15,8 +15,8 @@ fn feed(id: &str) -> Value {
 
 impl Bench {
     fn checks(&self, module: &str) -> u64 {
-        let modules = self.runs.starter.catalog().modules();
-        let all = self.runs.activity.module_health().of_all(modules, SystemClock.now());
+        let catalog = self.runs.starter.catalog();
+        let all = self.runs.activity.module_health().of_all(catalog.modules(), SystemClock.now());
         all.iter().find(|(known, _)| &**known.id() == module).map_or(0, |(_, health)| health.checks)
     }
 
@@ -172,8 +172,8 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
         assert_eq!((summary.coverage.count_of(Outcome::Unreliable), summary.credits_charged), (1, 1));
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
-    let modules = bench.runs.starter.catalog().modules();
-    let all = bench.runs.activity.module_health().of_all(modules, SystemClock.now());
+    let catalog = bench.runs.starter.catalog();
+    let all = bench.runs.activity.module_health().of_all(catalog.modules(), SystemClock.now());
     let (_, health) = all.iter().find(|(module, _)| &**module.id() == "miss-000").unwrap();
     assert_eq!((health.status, health.checks), (Verdict::Broken, 3));
 }

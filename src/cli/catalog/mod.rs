@@ -1,4 +1,5 @@
-//! `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `record`.
+//! `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `check-syntax`, `format`, `convert`, `record`, `bundle`,
+//! `update`, `rollback`.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,9 +12,12 @@
 //! | `format` | `format` |
 //! | `convert` | `convert`: converts lists of other tools |
 //! | `record` | `record`: records the answers of a site |
+//! | `bundle` | `bundle`: makes signed bundles and their key |
+//! | `update` | `update`, `rollback`: the bundle that servers use |
 //! | `load` | loads the catalogue for a command |
 //! | `choice` | selects modules |
 
+mod bundle;
 mod check;
 mod choice;
 mod convert;
@@ -25,6 +29,7 @@ mod load;
 mod record;
 mod repair;
 mod report;
+mod update;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -33,6 +38,7 @@ use clap::{Args, Subcommand};
 
 pub(crate) use check::proof_command;
 pub(crate) use record::record_command;
+pub(crate) use update::update_command;
 
 use super::exit::{Exit, Failure};
 use super::unused::UnusedDatabase;
@@ -63,6 +69,9 @@ enum Action {
     Format(format::FormatArgs),
     Convert(convert::ConvertArgs),
     Record(Box<record::RecordArgs>),
+    Bundle(bundle::BundleArgs),
+    Update(Box<update::UpdateArgs>),
+    Rollback(update::RollbackArgs),
 }
 
 /// Show one module as a catalogue file with a single entry
@@ -117,6 +126,9 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::Format(args) => format::run(&args, out),
         Action::Convert(args) => convert::run(&args, out),
         Action::Record(args) => record::run(*args, out),
+        Action::Bundle(args) => bundle::run(&args, out),
+        Action::Update(args) => update::update(*args, out),
+        Action::Rollback(args) => update::roll_back(&args, out),
     }
 }
 

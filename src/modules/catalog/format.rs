@@ -19,7 +19,7 @@ const INDENT: usize = 2;
 /// Returns the mistakes in the form of the file. Rules are not checked for their meaning here.
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = Faults::default();
-    let entries = read::entries(file, text, &mut faults);
+    let entries = read::entries(file, text, 1, &mut faults);
     for Placed { name, place, mistakes, .. } in &entries {
         mistakes.iter().for_each(|mistake| faults.push(place.fault(name, mistake.clone())));
     }

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use super::bundle::{Bundle, BundleReport};
 use super::error::{CatalogError, Fault, Faults};
 use super::read::{self, Placed};
 use super::same::Asked;
-use super::{builtin, format, source};
+use super::source::{self, Sources};
+use super::{builtin, format};
 use crate::modules::definition::Entry;
 use crate::modules::import::report::ListReport;
 use crate::modules::import::{self, Imported};
@@ -24,6 +26,7 @@ pub struct Catalog {
     by_id: BTreeMap<Arc<str>, usize>,
     lists: Vec<ListReport>,
     profiles: OnceLock<Arc<ProfileIndex>>,
+    bundle: Option<BundleReport>,
 }
 
 /// The criteria for the modules that take part in a search.
@@ -48,25 +51,35 @@ impl Catalog {
         Self::load(true, &[])
     }
 
-    /// Loads the built-in modules if `builtin` is set, then the modules of the files in the native format,
-    /// and then those of other tools' lists ([`import`]). A module of a file replaces the built-in module with the
-    /// same id. A module of a list is left out if an earlier module already sends the same request.
+    /// Loads the built-in modules if `builtin` is set, and the modules of the files: see [`Catalog::of`].
     ///
     /// # Errors
-    /// Returns every mistake in files of the native format. Also returns an error if a file cannot be read,
-    /// has an unknown format, or repeats an id. Entries of a list that cannot be imported are not errors:
-    /// see [`Catalog::lists`].
+    /// Returns every mistake, as [`Catalog::of`] does.
     pub fn load(builtin: bool, files: &[PathBuf]) -> Result<Self, CatalogError> {
-        let texts: Vec<(String, Result<String, String>)> =
-            files.iter().map(|path| (path.display().to_string(), source::read(path))).collect();
+        Self::of(&Sources::read(builtin, files), None)
+    }
+
+    /// Loads the built-in modules, then those of the bundle, then those of the files in the native format, and then
+    /// those of other tools' lists ([`import`]). A module of a bundle or a file replaces an earlier module with the
+    /// same id, except one of another file. A module of a list is left out if an earlier module already sends the same
+    /// request.
+    ///
+    /// # Errors
+    /// Returns every mistake in the bundle and in files of the native format. Also returns an error if a file cannot be
+    /// read, has an unknown format, or repeats an id. Entries of a list that cannot be imported are not errors: see
+    /// [`Catalog::lists`].
+    pub fn of(sources: &Sources, bundle: Option<&Bundle>) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
-        if builtin {
+        if sources.builtin {
             builtin::FILES.iter().for_each(|(name, text)| loading.add_builtin(name, text));
         }
+        if let Some(bundle) = bundle {
+            loading.add_bundle(bundle);
+        }
         let mut lists = Vec::new();
-        for (name, text) in &texts {
+        for (name, text) in &sources.files {
             match text {
-                Ok(text) if source::is_catalog_file(text) => loading.add(name, text),
+                Ok(text) if source::is_catalog_file(text) => loading.add(name, text, 1),
                 Ok(text) => match import::take_over(name, text) {
                     Ok(list) => lists.push(list),
                     Err(message) => loading.faults.push(Fault::of_file(name, message)),
@@ -79,6 +92,16 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// Returns the catalogue of only the modules of a bundle.
+    ///
+    /// # Errors
+    /// Returns every mistake in the entries.
+    pub fn of_bundle(bundle: &Bundle) -> Result<Self, CatalogError> {
+        let mut loading = Loading::default();
+        loading.add_bundle(bundle);
+        loading.faults.or(loading.catalog)
+    }
+
     /// Returns the catalogue of the modules in one text. `name` is used as the file's name in error
     /// messages.
     ///
@@ -86,7 +109,7 @@ impl Catalog {
     /// Returns every mistake in the text.
     pub fn from_text(name: &str, text: &str) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
-        loading.add(name, text);
+        loading.add(name, text, 1);
         loading.faults.or(loading.catalog)
     }
 
@@ -116,6 +139,17 @@ impl Catalog {
             report.skip_covered(&others);
             self.lists.push(report);
         }
+    }
+
+    /// Returns the report on the stored bundle, if there is one.
+    pub fn bundle(&self) -> Option<&BundleReport> {
+        self.bundle.as_ref()
+    }
+
+    /// Adds the report on the stored bundle.
+    #[must_use]
+    pub fn with_bundle(self, report: BundleReport) -> Self {
+        Self { bundle: Some(report), ..self }
     }
 
     /// Returns the reports on the lists of other tools, in the order of the files.
@@ -187,7 +221,8 @@ fn rank(module: &Module) -> u32 {
 #[derive(Default)]
 struct Loading {
     catalog: Catalog,
-    /// The file and the line of each module as `FILE:LINE`, in the order of the modules. A built-in module has none.
+    /// The file and the line of each module as `FILE:LINE`, in the order of the modules. A module that a later file
+    /// may replace has none.
     places: Vec<Option<String>>,
     faults: Faults,
 }
@@ -216,8 +251,16 @@ impl Loading {
         }
     }
 
-    fn add(&mut self, file: &str, text: &str) {
-        for Placed { name, entry, place, mistakes } in read::entries(file, text, &mut self.faults) {
+    /// Adds the modules of a bundle. Files may replace them.
+    fn add_bundle(&mut self, bundle: &Bundle) {
+        let (text, first_line) = bundle.entries();
+        self.add(bundle.name(), text, first_line);
+        self.places.fill(None);
+    }
+
+    fn add(&mut self, file: &str, text: &str, first_line: usize) {
+        for Placed { name, entry, place, mistakes } in read::entries(file, text, first_line, &mut self.faults)
+        {
             let id: Arc<str> = entry.id.as_str().into();
             let replaced = self.catalog.by_id.get(&id).copied();
             if let Some((known, at)) = replaced.and_then(|index| Some((index, self.places[index].clone()?))) {

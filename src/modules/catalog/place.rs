@@ -12,8 +12,9 @@ pub(super) struct Lines<'t> {
 }
 
 impl<'t> Lines<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, line: 1 }
+    /// `first` is the number of the text's first line.
+    pub(super) fn new(text: &'t str, first: usize) -> Self {
+        Self { text, at: 0, line: first }
     }
 
     /// Returns the line number of a piece of the text. The piece must not start before the previous one.
@@ -27,7 +28,7 @@ impl<'t> Lines<'t> {
 }
 
 /// Returns the offset of `piece` in `text`, of which it is a slice.
-fn offset(text: &str, piece: &str) -> usize {
+pub(super) fn offset(text: &str, piece: &str) -> usize {
     (piece.as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len())
 }
 
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn line_numbers_are_counted_incrementally() {
         let text = "a\nb\n\nc";
-        let mut lines = Lines::new(text);
+        let mut lines = Lines::new(text, 1);
         assert_eq!([0, 2, 5].map(|at| lines.of(&text[at..])), [1, 2, 4]);
         assert_eq!(lines.of(&text[5..]), 4);
     }

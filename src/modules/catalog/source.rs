@@ -2,22 +2,47 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The maximum size of a catalogue file, in bytes. It is 16 times the size of the largest known list.
-pub(super) const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+/// The built-in files and further ones, from which a catalogue is loaded. A file is read once, so that a catalogue can be
+/// loaded again after the file was changed.
+#[derive(Debug)]
+pub struct Sources {
+    /// Whether the built-in modules are loaded.
+    pub(super) builtin: bool,
+    /// The name of each further file, and its text or the reason why it cannot be read.
+    pub(super) files: Vec<(String, Result<String, String>)>,
+}
+
+impl Sources {
+    /// Reads the files. A file that cannot be read is a mistake in the catalogue.
+    pub fn read(builtin: bool, files: &[PathBuf]) -> Self {
+        Self { builtin, files: files.iter().map(|path| (path.display().to_string(), read(path))).collect() }
+    }
+}
 
 /// Returns the text of a file.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is too large or is not UTF-8.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     let explain = |error: io::Error| format!("it cannot be read: {error}");
     let mut bytes = Vec::new();
     // The file size that the system reports is not reliable, so the bytes are counted while reading.
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
         .map_err(explain)?;
+    decode(bytes)
+}
+
+/// Returns the text of a file with these bytes.
+///
+/// # Errors
+/// Returns an error if there are too many bytes or they are not UTF-8.
+pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(format!("it has more than {MAX_FILE_BYTES} bytes, which is the most that is read"));
     }

@@ -5,6 +5,7 @@
 
 mod accounts;
 pub(super) mod audit;
+mod bundles;
 mod circuits;
 mod credits;
 mod erasure;

@@ -15,6 +15,7 @@ use crate::runs::health::verdict::Verdict;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::service::Web;
+use crate::web::show::Moment;
 use crate::web::visit::Visit;
 
 #[derive(Template)]
@@ -26,6 +27,7 @@ struct Page<'a> {
     hosts_shown: String,
     quarantined: Vec<QuarantinedModule>,
     quarantined_shown: String,
+    bundle: Option<StoredBundle>,
     modules: usize,
     /// The number of modules with a learnt deadline.
     learnt: usize,
@@ -39,6 +41,14 @@ struct Page<'a> {
     pages: usize,
     before: Option<String>,
     after: Option<String>,
+}
+
+/// The stored catalogue bundle.
+struct StoredBundle {
+    serial: u64,
+    created_at: Moment,
+    /// The reason why it is not used.
+    refused: Option<String>,
 }
 
 /// A filter by health, with the number of its modules.
@@ -67,7 +77,8 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let (runs, now) = (&web.parts.runs, web.parts.clock.now());
     let asked = Choice::read(&visit.query());
     let health = runs.activity.module_health();
-    let all = health.of_all(runs.starter.catalog().modules(), now);
+    let catalog = runs.starter.catalog();
+    let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
     let (hosts, hosts_shown) = down_hosts(health.circuits.open(), now);
@@ -80,8 +91,14 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let first = (page - 1) * ROWS;
     let on_page: Vec<ModuleRow<'_>> =
         rows.iter().skip(first).take(ROWS).map(|row| ModuleRow::of(row, now)).collect();
+    let bundle = catalog.bundle().map(|bundle| StoredBundle {
+        serial: bundle.serial,
+        created_at: Moment(bundle.created_at),
+        refused: bundle.refused.clone(),
+    });
     let page = Page {
         frame: visit.frame,
+        bundle,
         load: load::figures(runs, &web.parts.load_reader.load()),
         hosts,
         hosts_shown,

@@ -84,7 +84,8 @@ const FORMATS: [(GraphFormat, &str); 3] = [
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let record = web.parts.runs.reader.record(&find(web, &visit)?)?;
     let findings = record.findings().ok_or_else(WebError::no_such_page)?;
-    let profiles = web.parts.runs.starter.catalog().profiles();
+    let catalog = web.parts.runs.starter.catalog();
+    let profiles = catalog.profiles();
     let graph = Graph::of(std::slice::from_ref(&findings), profiles);
     let query = visit.query();
     let format = query.get("format");

@@ -127,7 +127,8 @@ fn silence(keep_alive: Duration) -> Duration {
 /// Returns the modules of this type by category: `coding:github gitlab|social:mastodon`.
 fn sites(web: &Web, search_type: SearchType) -> String {
     let mut categories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for module in web.parts.runs.starter.catalog().modules() {
+    let catalog = web.parts.runs.starter.catalog();
+    for module in catalog.modules() {
         if module.search_type() == search_type {
             categories.entry(&module.entry().category).or_default().push(module.id());
         }

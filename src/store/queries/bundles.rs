@@ -1,0 +1,77 @@
+//! Signed catalogue bundles, of which the one with the greatest serial is in use.
+
+use jiff::Timestamp;
+
+use super::audit::note;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::storage::StorageError;
+use crate::runs::bundles::{AddedBundle, BundleVersion, Bundles, KEPT_BUNDLES, StoredBundle};
+use crate::store::backend::Operation;
+use crate::store::number::{bigint, limit, number};
+use crate::store::sql::Sql;
+use crate::store::value::values;
+
+const IN_USE: &str =
+    "SELECT serial, created_at, stored_at, document FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
+const VERSION: &str = "SELECT serial, stored_at FROM catalog_bundles ORDER BY serial DESC LIMIT 1";
+const INSERT: &str = "INSERT INTO catalog_bundles (serial, created_at, stored_at, document) \
+     VALUES (?1, ?2, ?3, ?4) ON CONFLICT (serial) DO NOTHING";
+const FORGET: &str = "DELETE FROM catalog_bundles WHERE serial NOT IN \
+     (SELECT serial FROM catalog_bundles ORDER BY serial DESC LIMIT ?1)";
+const REMOVE: &str = "DELETE FROM catalog_bundles \
+     WHERE serial = (SELECT max(serial) FROM catalog_bundles) RETURNING serial";
+
+impl Bundles for Sql {
+    fn bundle_version(&self) -> Result<Option<BundleVersion>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("bundle_version").in_background(), VERSION, values![])?;
+        rows.first().map(|row| Ok((number(row.get(0)?)?, row.get(1)?))).transpose()
+    }
+
+    fn bundle(&self) -> Result<Option<StoredBundle>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("bundle").in_background(), IN_USE, values![])?;
+        let stored = rows.first().map(|row| {
+            Ok(StoredBundle {
+                serial: number(row.get(0)?)?,
+                created_at: row.get(1)?,
+                stored_at: row.get(2)?,
+                text: row.get(3)?,
+            })
+        });
+        stored.transpose()
+    }
+
+    fn add_bundle(&self, bundle: &StoredBundle, by: &Origin) -> Result<AddedBundle, StorageError> {
+        let serial = bigint(bundle.serial)?;
+        self.write(Operation::on_accounts("add_bundle"), |statements| {
+            if let Some(row) = statements.rows(IN_USE, values![])?.first() {
+                let in_use: i64 = row.get(0)?;
+                if in_use > serial {
+                    return Ok(AddedBundle::Older(number(in_use)?));
+                }
+                if in_use == serial {
+                    let is_same = row.text(3)? == bundle.text;
+                    return Ok(if is_same { AddedBundle::InUse } else { AddedBundle::SameSerial });
+                }
+            }
+            let row = values![serial, bundle.created_at, bundle.stored_at, bundle.text.as_str()];
+            if statements.execute(INSERT, row)? == 0 {
+                return Err(StorageError::contended("another command stored a bundle with this serial"));
+            }
+            statements.execute(FORGET, values![limit(KEPT_BUNDLES)])?;
+            let event = AuditEvent::of_service(Action::CatalogUpdated).with("serial", bundle.serial);
+            note(statements, &event, bundle.stored_at, by)?;
+            Ok(AddedBundle::Added)
+        })
+    }
+
+    fn remove_bundle(&self, at: Timestamp, by: &Origin) -> Result<Option<u64>, StorageError> {
+        self.write(Operation::on_accounts("remove_bundle"), |statements| {
+            let rows = statements.rows(REMOVE, values![])?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let serial: u64 = number(row.get(0)?)?;
+            let event = AuditEvent::of_service(Action::CatalogRolledBack).with("serial", serial);
+            note(statements, &event, at, by)?;
+            Ok(Some(serial))
+        })
+    }
+}
