@@ -108,6 +108,7 @@ pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(Reply::Now(response))
 }
 
-fn findings(run: &RunRecord) -> Result<Findings<'_>, ApiError> {
+/// Returns what the run was asked and what it found.
+pub(super) fn findings(run: &RunRecord) -> Result<Findings<'_>, ApiError> {
     run.findings().ok_or_else(ApiError::internal)
 }

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
@@ -35,6 +35,7 @@ pub mod health;
 pub mod leads;
 pub mod modules;
 pub mod openapi;
+pub mod people;
 pub mod ping;
 pub mod reading;
 pub mod routes;

@@ -10,7 +10,8 @@ use super::access::{Access, READ, SEARCH, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
-    accounts, capabilities, description, docs, export, health, leads, modules, reading, searches, stream,
+    accounts, capabilities, description, docs, export, health, leads, modules, people, reading, searches,
+    stream,
 };
 use crate::http;
 
@@ -97,6 +98,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<export::__path_export>(READ, export::export),
         route::<leads::__path_list>(READ, leads::list),
         route::<leads::__path_graph>(READ, leads::graph),
+        route::<people::__path_list>(READ, people::list),
         route::<modules::__path_modules>(READ, modules::modules),
         route::<description::__path_openapi>(Access::Public, description::openapi),
     ]

@@ -11,6 +11,7 @@
 //! | `quarantine` | `quarantine list`, `reset` |
 //! | `deadline` | `deadline list`, `reset` |
 //! | `graph` | `graph REPORT.json` |
+//! | `people` | `people REPORT.json` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
@@ -48,6 +49,7 @@ mod manual;
 mod migrate;
 mod openapi;
 mod options;
+mod people;
 mod quarantine;
 mod replace;
 mod report_file;
@@ -95,6 +97,7 @@ enum Action {
     Serve(Box<serve::ServeArgs>),
     Search(Box<search::SearchArgs>),
     Graph(graph::GraphArgs),
+    People(people::PeopleArgs),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
@@ -153,6 +156,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Serve(args) => serve::run(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
         Action::Graph(args) => graph::run(&args, out),
+        Action::People(args) => people::run(&args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::entity::identified::Entity;
 use super::leads::lead::Class;
 use super::leads::links::{Owners, links};
-use super::record::Findings;
+use super::record::{Findings, ResultRef};
 use super::run::ResultRecord;
 use crate::base::ids::RunId;
 use crate::modules::definition::ResultType;
@@ -20,17 +20,6 @@ use crate::modules::query::SearchType;
 
 /// The kind of a node that a search asked for.
 const QUERY: &str = "query";
-
-/// A result about a node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
-pub struct NodeResult {
-    /// The run of the result.
-    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
-    pub run_id: RunId,
-    /// The number of the result in its run.
-    #[schema(minimum = 1, examples(3))]
-    pub result_id: u32,
-}
 
 /// An entity.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -63,7 +52,7 @@ pub struct Node {
     #[schema(value_type = Vec<Uuid>, examples(json!(["018f4a7e-5c1d-7b3a-9e2f-0123456789ab"])))]
     pub runs: Vec<RunId>,
     /// The results about it.
-    pub results: Vec<NodeResult>,
+    pub results: Vec<ResultRef>,
     /// The type of result that it is.
     #[serde(skip)]
     pub entity_kind: ResultType,
@@ -231,7 +220,7 @@ impl Nodes {
 
     fn add_result(&mut self, entity: &Entity, run_id: RunId, record: &ResultRecord) {
         let node = self.entry(entity, run_id);
-        node.results.push(NodeResult { run_id, result_id: record.id });
+        node.results.push(ResultRef { run_id, result_id: record.id });
         node.confidence = node.confidence.max(record.confidence);
         let (first, last) = node.seen.unwrap_or((record.created_at, record.created_at));
         node.seen = Some((first.min(record.created_at), last.max(record.created_at)));

@@ -25,6 +25,7 @@
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
 //! | [`graph`] | the entities of runs, and what joins them |
+//! | [`people`] | the accounts of runs, grouped by who they probably belong to |
 //! | [`figures`] | the totals of this process |
 //! | [`lanes`] | the order in which a run starts its modules |
 //! | [`browsing`] | checks in browsers, with workers of their own |
@@ -88,6 +89,7 @@ mod maintenance;
 pub mod notification;
 pub mod pace;
 pub mod page;
+pub mod people;
 pub mod pool;
 pub mod proof;
 mod queue;

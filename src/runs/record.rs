@@ -1,6 +1,8 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
 use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 use crate::base::ids::RunId;
@@ -18,6 +20,17 @@ pub struct RunRecord {
     pub modules: Vec<ModuleReport>,
     /// The moment of this record.
     pub as_of: Timestamp,
+}
+
+/// Names a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+pub struct ResultRef {
+    /// The run of the result.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: RunId,
+    /// The number of the result in its run.
+    #[schema(minimum = 1, examples(3))]
+    pub result_id: u32,
 }
 
 /// What a run was asked and what it found: all that leads and graphs are made of.

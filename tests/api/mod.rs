@@ -11,6 +11,7 @@ mod limits;
 mod merging;
 mod modes;
 mod openapi;
+mod people;
 mod reading;
 mod selection;
 mod streams;

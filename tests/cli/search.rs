@@ -165,3 +165,19 @@ fn the_graph_of_a_report_joins_what_was_found() {
     std::fs::remove_file(&other).unwrap();
     ran(&["graph", &other], &[]).code_is(2).err_has("cannot read the report");
 }
+
+#[test]
+fn the_accounts_of_an_address_belong_to_one_person() {
+    let folder = Folder::new();
+    let args = ["search", "email", "everybody@example.com", "--sandbox=perfect", "--format=json"];
+    let report = folder.file("report.json", &ran(&args, &[]).code_is(0).out);
+    let found: Value = serde_json::from_str(&ran(&["people", &report], &[]).code_is(0).out).unwrap();
+    let person = &found["people"][0];
+    assert_eq!(person["band"], "confirmed", "{person}");
+    assert!(person["emails"].as_array().unwrap().contains(&json!("everybody@example.com")), "{person}");
+    assert!(person["accounts"].as_array().unwrap().len() > 5, "{found}");
+
+    let args = ["search", "username", "nobody", "--sandbox=perfect", "--format=json"];
+    let report = folder.file("nobody.json", &ran(&args, &[]).code_is(1).out);
+    ran(&["people", &report], &[]).code_is(1);
+}

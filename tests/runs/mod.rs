@@ -36,6 +36,7 @@ mod fairness;
 mod following;
 mod health;
 mod merging;
+mod people;
 mod queue;
 mod switch;
 mod web;

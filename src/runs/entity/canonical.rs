@@ -25,7 +25,7 @@ pub(super) enum Named {
 }
 
 /// Returns the text composed (NFC), in lower case, trimmed, and with single spaces in place of other white space.
-pub(super) fn folded(text: &str) -> String {
+pub(in crate::runs) fn folded(text: &str) -> String {
     // The text is lower-cased first, because some composed letters have a decomposed lower case.
     let lower: String = text.to_lowercase().nfc().collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -41,6 +41,7 @@ pub mod merge;
 #[cfg(test)]
 mod tests;
 
+pub(super) use canonical::folded;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};

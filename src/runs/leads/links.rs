@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::lead::{Class, LeadReason};
-use super::pointer::{Named, Pointer, names_itself, pointers};
+use super::pointer::{Named, Pointer, VALUE, names_itself, pointers};
 use crate::base::ids::RunId;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{Query, SearchType};
@@ -30,6 +30,8 @@ pub struct Link {
     pub account: Option<NamedAccount>,
     /// How sure the link is.
     pub class: Class,
+    /// Whether the platform itself has checked it.
+    pub is_checked: bool,
     /// The member of the metadata, or `value`.
     pub field: String,
     /// The run of the result.
@@ -93,8 +95,7 @@ pub(in crate::runs) struct Owners {
 impl Owners {
     pub(in crate::runs) fn of(run: &Findings<'_>, profiles: &ProfileIndex) -> Self {
         let mut of_module = HashMap::new();
-        let is_main = |record: &&ResultRecord| is_account(record) && !names_itself(record, &run.query);
-        for record in run.results.iter().filter(is_main) {
+        for record in run.results.iter().filter(|record| is_found_account(record, &run.query)) {
             let entity = Entity::of_result(record, profiles);
             for source in merge::sources(record) {
                 of_module.entry(source.module).or_insert_with(|| entity.clone());
@@ -120,11 +121,17 @@ impl Owners {
     }
 }
 
-fn is_account(record: &ResultRecord) -> bool {
-    matches!(record.result_type.as_str(), "account" | "profile")
+/// Returns whether the result is an account for which a module was asked, and not one that is listed there.
+pub(in crate::runs) fn is_found_account(record: &ResultRecord, query: &Query) -> bool {
+    matches!(record.result_type.as_str(), "account" | "profile") && !names_itself(record, query)
 }
 
 impl Link {
+    /// Returns whether the result itself is what the link leads to.
+    pub(in crate::runs) fn is_listed(&self) -> bool {
+        self.field == VALUE
+    }
+
     /// Returns the link that a pointer makes, or `None` if it points to its own source or to nothing.
     fn of(
         run_id: RunId,
@@ -139,6 +146,7 @@ impl Link {
             to: entity,
             account,
             class: pointer.class,
+            is_checked: pointer.class == Class::Verified,
             field: pointer.field.clone(),
             run_id,
             result_id: record.id,

@@ -1,0 +1,188 @@
+//! [`EvidenceKind`]: what joins two accounts, and how much it weighs.
+//!
+//! # Weights
+//! Weights are log-odds. A pair of accounts begins with `PRIOR` (-2.2), and the logistic function turns the sum into a
+//! number from 0 to 1. `alone` is the score of a pair that has nothing else.
+//!
+//! | kind | weight | alone | grade |
+//! |---|---|---|---|
+//! | `verified_link` | 6.5 | 0.987 | proof |
+//! | `mutual_link` | 5.5 | 0.964 | proof |
+//! | `same_email` | 5.5 | 0.964 | proof |
+//! | `verified_site` | 5.5 | 0.964 | proof |
+//! | `link_circle` | 4.6 | 0.917 | proof |
+//! | `stated_email` | 4.0 | 0.858 | claim |
+//! | `same_key` | 4.0 | 0.858 | claim |
+//! | `same_site` | 3.7 | 0.818 | claim |
+//! | `same_bio` | 2.6 | 0.599 | copy |
+//! | `stated_link` | 1.4 | 0.310 | copy |
+//! | `same_name` | 1.2 | 0.269 | copy |
+//! | `shared_by_many` | 0.5 | 0.154 | copy |
+//! | `other_name` | -3.5 | 0.003 | |
+//!
+//! Nobody but the owner can produce a proof, but everybody can write a claim into a profile of their own, and an
+//! impostor typically takes over what is easy to copy. So the weights of copies count at most `MOST_COPIED` (3.5)
+//! together, and those of claims and copies at most `MOST_CLAIMED` (5.0): claims alone are never `confirmed`, copies
+//! alone never `likely`.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The log-odds that two accounts of which nothing is known belong to one person: 1 in 10.
+const PRIOR: f64 = -2.2;
+/// The most that copies weigh together: a score of 0.786.
+const MOST_COPIED: f64 = 3.5;
+/// The most that claims and copies weigh together: a score of 0.943.
+const MOST_CLAIMED: f64 = 5.0;
+/// The highest score of a claim by an account that names a person whose accounts do not name it.
+pub(super) const MOST_UNANSWERED: f64 = 0.79;
+
+/// What joins two accounts, or contradicts that they belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// A platform has checked the link from one account to the other.
+    VerifiedLink,
+    /// The accounts name each other.
+    MutualLink,
+    /// Both platforms know the account by the same email address, or its hash.
+    SameEmail,
+    /// Both accounts have a verified link to the same site.
+    VerifiedSite,
+    /// One account names the other, whose links lead back to it through further accounts.
+    LinkCircle,
+    /// The accounts have the same email address, which at least one of them only states.
+    StatedEmail,
+    /// The accounts have the same public key.
+    SameKey,
+    /// The accounts name the same site, which is not one where many people publish.
+    SameSite,
+    /// The accounts have the same sentence of six or more words in their bios.
+    SameBio,
+    /// One account names the other, which does not name it.
+    StatedLink,
+    /// The accounts show the same full name.
+    SameName,
+    /// The accounts share an address, a site or a page of links with many others, such as `info@example.org`.
+    SharedByMany,
+    /// The accounts show full names that have no word in common.
+    OtherName,
+}
+
+/// Who can produce a kind of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Grade {
+    /// Only the owner of both accounts.
+    Proof,
+    /// Everybody, but impostors seldom do.
+    Claim,
+    /// Everybody, and impostors do.
+    Copy,
+    /// It contradicts.
+    Counter,
+}
+
+impl EvidenceKind {
+    /// Returns the weight in log-odds.
+    pub fn weight(self) -> f64 {
+        match self {
+            Self::VerifiedLink => 6.5,
+            Self::MutualLink | Self::SameEmail | Self::VerifiedSite => 5.5,
+            Self::LinkCircle => 4.6,
+            Self::StatedEmail | Self::SameKey => 4.0,
+            Self::SameSite => 3.7,
+            Self::SameBio => 2.6,
+            Self::StatedLink => 1.4,
+            Self::SameName => 1.2,
+            Self::SharedByMany => 0.5,
+            Self::OtherName => -3.5,
+        }
+    }
+
+    pub(super) fn grade(self) -> Grade {
+        match self {
+            Self::VerifiedLink
+            | Self::MutualLink
+            | Self::SameEmail
+            | Self::VerifiedSite
+            | Self::LinkCircle => Grade::Proof,
+            Self::StatedEmail | Self::SameKey | Self::SameSite => Grade::Claim,
+            Self::SameBio | Self::StatedLink | Self::SameName | Self::SharedByMany => Grade::Copy,
+            Self::OtherName => Grade::Counter,
+        }
+    }
+}
+
+/// Returns the score of two accounts that are joined by these kinds of evidence, rounded to three decimals.
+pub(super) fn score(kinds: &[EvidenceKind]) -> f64 {
+    let sum_of =
+        |grade| -> f64 { kinds.iter().filter(|kind| kind.grade() == grade).map(|kind| kind.weight()).sum() };
+    let claimed = (sum_of(Grade::Claim) + sum_of(Grade::Copy).min(MOST_COPIED)).min(MOST_CLAIMED);
+    let log_odds = PRIOR + sum_of(Grade::Proof) + claimed + sum_of(Grade::Counter);
+    (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
+}
+
+/// How sure a score is: `confirmed` from 0.95, `likely` from 0.8, `possible` from 0.5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Band {
+    /// From 0.95.
+    Confirmed,
+    /// From 0.8.
+    Likely,
+    /// From 0.5.
+    Possible,
+}
+
+impl Band {
+    /// Returns the band of a score, or `None` if it is below 0.5.
+    pub fn of(score: f64) -> Option<Self> {
+        match score {
+            0.95.. => Some(Self::Confirmed),
+            0.8.. => Some(Self::Likely),
+            0.5.. => Some(Self::Possible),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::EvidenceKind::*;
+    use super::*;
+
+    #[test]
+    fn the_table_says_the_score_of_each_kind() {
+        let source = include_str!("evidence.rs");
+        for kind in [
+            VerifiedLink,
+            MutualLink,
+            SameEmail,
+            VerifiedSite,
+            LinkCircle,
+            StatedEmail,
+            SameKey,
+            SameSite,
+            SameBio,
+            StatedLink,
+            SameName,
+            SharedByMany,
+            OtherName,
+        ] {
+            let name = serde_json::to_value(kind).unwrap();
+            let alone =
+                format!("`{}` | {:.1} | {:.3} |", name.as_str().unwrap(), kind.weight(), score(&[kind]));
+            assert!(source.contains(&alone), "{alone}");
+        }
+    }
+
+    #[test]
+    fn claims_are_never_confirmed_and_copies_never_likely() {
+        let copies = [SameBio, StatedLink, SameName, SharedByMany];
+        assert_eq!(Band::of(score(&copies)), Some(Band::Possible));
+        let claims = [StatedEmail, SameKey, SameSite, SameBio, StatedLink, SameName, SharedByMany];
+        assert_eq!(Band::of(score(&claims)), Some(Band::Likely));
+        assert_eq!(Band::of(score(&[LinkCircle, SameName])), Some(Band::Confirmed));
+        assert_eq!(Band::of(score(&[StatedLink, SharedByMany])), None);
+    }
+}

@@ -1,0 +1,146 @@
+//! [`People`]: the accounts of runs, grouped by who they probably belong to.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::evidence::{Band, EvidenceKind};
+use crate::runs::record::ResultRef;
+
+/// The accounts of runs, grouped by who they probably belong to. The same runs give the same people, in whatever order
+/// their results came.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, ToSchema)]
+pub struct People {
+    /// The people with two or more accounts: the highest scores first.
+    pub people: Vec<Person>,
+    /// The accounts that nothing joins to another one, by platform and value.
+    pub unattributed: Vec<Unattributed>,
+}
+
+/// Accounts that probably belong to one person or organization.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Person {
+    /// Identifies the person by the first of the accounts: it may change when further results are found.
+    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
+    pub id: Uuid,
+    /// How probable it is that all the accounts belong together, from 0.5 to 1.0: that of the weakest of the joins
+    /// between them.
+    #[schema(minimum = 0.5, maximum = 1, examples(0.987))]
+    pub score: f64,
+    /// The band of the score.
+    pub band: Band,
+    /// The names that the accounts show.
+    #[schema(examples(json!(["The Octocat"])))]
+    pub names: Vec<String>,
+    /// The accounts, by platform and value.
+    pub accounts: Vec<PersonAccount>,
+    /// The email addresses of the accounts, without those that many share.
+    #[schema(examples(json!(["octocat@example.com"])))]
+    pub emails: Vec<String>,
+    /// The evidence of each join: one less than there are accounts, strongest first, with every kind that two accounts
+    /// have in common.
+    pub evidence: Vec<Evidence>,
+    /// What speaks against the accounts, or kept other accounts apart from them.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// An account of a person.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct PersonAccount {
+    /// Identifies the account: it has the same id in every search, and in the graph.
+    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
+    pub id: Uuid,
+    /// Name of the platform; null where only the address of the profile is known.
+    #[schema(required, examples("GitHub"))]
+    pub platform: Option<String>,
+    /// Primary value, such as a username or an address.
+    #[schema(examples("octocat"))]
+    pub value: String,
+    /// Name that the account shows; null where there is none.
+    #[schema(required, examples("The Octocat"))]
+    pub display_name: Option<String>,
+    /// The highest confidence of its results, from 0.0 to 1.0. For an account that is only named, it is that of the
+    /// result that names it.
+    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    pub confidence: f64,
+    /// How probable it is that the account belongs to the person whose best joined account is the reference, from 0.5
+    /// to 1.0.
+    #[schema(minimum = 0.5, maximum = 1, examples(0.987))]
+    pub score: f64,
+    /// The band of the score.
+    pub band: Band,
+    /// The results about it. There are none if another account only names it.
+    pub results: Vec<ResultRef>,
+}
+
+/// An account that nothing joins to another one.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Unattributed {
+    /// Identifies the account: it has the same id in every search, and in the graph.
+    #[schema(examples("0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"))]
+    pub id: Uuid,
+    /// Name of the platform; null where only the address of the profile is known.
+    #[schema(required, examples("GitHub"))]
+    pub platform: Option<String>,
+    /// Primary value, such as a username or an address.
+    #[schema(examples("octocat"))]
+    pub value: String,
+    /// Name that the account shows; null where there is none.
+    #[schema(required, examples("The Octocat"))]
+    pub display_name: Option<String>,
+    /// The highest confidence of its results, from 0.0 to 1.0.
+    #[schema(minimum = 0, maximum = 1, examples(0.95))]
+    pub confidence: f64,
+    /// The results about it.
+    pub results: Vec<ResultRef>,
+    /// What kept it apart from other accounts.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A reason why two accounts belong together, or why not.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Evidence {
+    /// The kind.
+    pub kind: EvidenceKind,
+    /// The change of the log-odds, which is negative for counter-evidence. Weak kinds count only up to a limit
+    /// together.
+    #[schema(examples(6.5))]
+    pub weight: f64,
+    /// The two accounts. The first is the one that names the other.
+    #[schema(min_items = 2, max_items = 2, examples(json!(["0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968", "5d0e7a92-b386-5c41-9c41-8b0a4f279c41"])))]
+    pub accounts: [Uuid; 2],
+    /// The results that show it: one of each account, or only one if it shows both.
+    pub results: Vec<ResultRef>,
+    /// The evidence as a sentence.
+    #[schema(examples("octocat on Mastodon.social has a verified link to octocat on GitHub"))]
+    pub text: String,
+}
+
+/// What contradicts that two accounts belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConflictKind {
+    /// Verified links of different sources lead to these two accounts of one platform.
+    VerifiedElsewhere,
+    /// Both profiles are verified by their platforms, and show full names that have no word in common.
+    OtherName,
+    /// The first account was last changed or used before the second was created, so it named another account.
+    CreatedLater,
+    /// The first account names the second, but no account of that person names it. An impostor does this.
+    NoLinkBack,
+}
+
+/// Evidence that two accounts do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+pub struct Conflict {
+    /// The kind.
+    pub kind: ConflictKind,
+    /// The two accounts.
+    #[schema(min_items = 2, max_items = 2, examples(json!(["0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968", "5d0e7a92-b386-5c41-9c41-8b0a4f279c41"])))]
+    pub accounts: [Uuid; 2],
+    /// The results that show it: one of each account where there is one.
+    pub results: Vec<ResultRef>,
+    /// The conflict as a sentence.
+    #[schema(examples("0ctocat on GitLab names octocat on GitHub, but no account of that person names it"))]
+    pub text: String,
+}
