@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 use super::*;
 use crate::cli::{Folder, Ran, ran, sightline};
@@ -79,15 +81,15 @@ fn site(most_at_once: &Arc<AtomicUsize>) -> Site {
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most_at_once));
     Site::start(move |stream, request| {
         most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        // A slow site, so that requests at the same time meet. The request ends before its answer: afterwards the client
+        // may already send the next one.
+        thread::sleep(Duration::from_millis(5));
+        now.fetch_sub(1, Ordering::SeqCst);
         let path = request.path().to_owned();
         let mut parts = path.trim_start_matches('/').split('/');
         let (part, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         match part {
-            "silent" => {
-                // This comes before the wait, because a request without a delay does not count against others.
-                now.fetch_sub(1, Ordering::SeqCst);
-                return hold(stream);
-            }
+            "silent" => hold(stream),
             "walled" => say(stream, 403, "<title>Just a moment...</title> /cdn-cgi/challenge-platform/"),
             "broken_site" => say(stream, 500, "oops"),
             "yes" => say(stream, 200, "profile"),
@@ -104,7 +106,6 @@ fn site(most_at_once: &Arc<AtomicUsize>) -> Site {
             _ if name == "alice" => say(stream, 200, "profile of alice"),
             _ => say(stream, 404, "nobody"),
         }
-        now.fetch_sub(1, Ordering::SeqCst);
     })
 }
 
