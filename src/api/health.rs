@@ -36,8 +36,9 @@ pub struct Health {
     /// Version of the program.
     #[schema(examples("0.1.0"))]
     pub release: &'static str,
-    /// Signed catalogue bundle that the operator has stored; null without one.
-    #[schema(required)]
+    /// Present only if the operator has stored a signed catalogue bundle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub catalog_bundle: Option<CatalogBundle>,
     /// Present only if true: the web is simulated, and no result is real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
