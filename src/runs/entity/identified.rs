@@ -101,7 +101,13 @@ impl Entity {
 
     fn of_account(record: &ResultRecord, value: &str, profiles: &ProfileIndex) -> Self {
         let Some(url) = web_address(value) else {
-            return Self::account(record.platform.as_deref().unwrap_or(&record.source), value);
+            // A list of accounts on other platforms names the platform of each.
+            return match text_of(record, "service") {
+                Some(service) => {
+                    Self::on_service(service, text_of(record, "username").unwrap_or(value), profiles)
+                }
+                None => Self::account(record.platform.as_deref().unwrap_or(&record.source), value),
+            };
         };
         if let Some(account) = profiles.account_at(&url) {
             return Self::named_account(&account);

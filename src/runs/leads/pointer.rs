@@ -105,10 +105,11 @@ pub(super) fn names_itself(record: &ResultRecord, query: &Query) -> bool {
 /// Returns whether the result is the account for which the module was asked.
 fn is_main(record: &ResultRecord, query: &Query) -> bool {
     let value = record.value.as_deref().unwrap_or_default();
+    let is_asked = value.eq_ignore_ascii_case(query.normal()) || value.eq_ignore_ascii_case(query.raw());
     record.result_type == ResultType::Profile.as_str()
         || record.metadata.contains_key("profile_url")
-        || value.eq_ignore_ascii_case(query.normal())
-        || value.eq_ignore_ascii_case(query.raw())
+        // A list names the service of each account, which may have the name that was asked for.
+        || (is_asked && !record.metadata.contains_key("service"))
 }
 
 /// Returns whether a page is below the queried domain.

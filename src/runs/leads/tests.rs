@@ -151,6 +151,7 @@ fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
     let links = links(&[run], catalog().profiles());
     let keybase = Entity::account("Keybase", "octocat");
     assert!(links.all.iter().all(|link| link.from == keybase), "{:#?}", links.all);
+    assert_eq!(links.all.last().unwrap().to, Entity::account("unknownservice", "oc"));
 }
 
 #[test]

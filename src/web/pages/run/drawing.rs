@@ -34,7 +34,8 @@ pub(super) struct Drawing {
 /// An entity.
 #[derive(Debug, PartialEq)]
 pub(super) struct Dot {
-    pub(super) id: Uuid,
+    /// The position of the entity in the graph.
+    pub(super) number: usize,
     pub(super) kind: &'static str,
     pub(super) label: String,
     pub(super) x: u32,
@@ -50,8 +51,8 @@ pub(super) struct Dot {
 #[derive(Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) class: EdgeClass,
-    pub(super) from: Uuid,
-    pub(super) to: Uuid,
+    pub(super) from: usize,
+    pub(super) to: usize,
     pub(super) x1: u32,
     pub(super) y1: u32,
     pub(super) x2: u32,
@@ -65,13 +66,15 @@ impl Drawing {
         let places = tree.places();
         let size = places.values().map(|(x, y)| x.hypot(*y)).fold(RING, f64::max) + MARGIN;
         let at = |id: &Uuid| places.get(id).map(|(x, y)| (whole(x + size), whole(y + size)));
-        let dot = |node: &Node| {
+        let numbers: HashMap<Uuid, usize> =
+            graph.nodes.iter().enumerate().map(|(number, node)| (node.id, number)).collect();
+        let dot = |(number, node): (usize, &Node)| {
             let (x, y) = at(&node.id)?;
             let is_left = f64::from(x) + 1.0 < size;
             let (from_middle_x, from_middle_y) = places[&node.id];
             let turn = (from_middle_y / from_middle_x).atan().to_degrees();
             Some(Dot {
-                id: node.id,
+                number,
                 kind: node.kind,
                 label: label(node),
                 x,
@@ -81,11 +84,12 @@ impl Drawing {
                 turn: degrees(turn),
             })
         };
-        let dots: Vec<Dot> = graph.nodes.iter().filter_map(dot).collect();
+        let dots: Vec<Dot> = graph.nodes.iter().enumerate().filter_map(dot).collect();
         let mut drawn = HashSet::new();
         let line = |edge: &Edge| {
             let ((x1, y1), (x2, y2)) = (at(&edge.from)?, at(&edge.to)?);
-            Some(Line { class: edge.class, from: edge.from, to: edge.to, x1, y1, x2, y2 })
+            let (from, to) = (*numbers.get(&edge.from)?, *numbers.get(&edge.to)?);
+            Some(Line { class: edge.class, from, to, x1, y1, x2, y2 })
         };
         // One line for the strongest class between two entities.
         let mut edges: Vec<&Edge> = graph.edges.iter().collect();

@@ -1,4 +1,4 @@
-//! The page of what the results of a run point to: its leads, and its graph as a drawing and as a list.
+//! The page of what the results of a run point to: its people, its leads, and its graph as a drawing and as a list.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,6 +8,8 @@ use uuid::Uuid;
 
 use super::drawing::Drawing;
 use super::lookup::find;
+use super::people::PeopleView;
+use crate::base::ids::RunId;
 use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::report::graph::GraphFormat;
@@ -15,29 +17,30 @@ use crate::report::html::web_address;
 use crate::runs::graph::{Edge, EdgeClass, Graph, Node};
 use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
 use crate::runs::leads::leads;
+use crate::runs::people::people;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// The most leads and the most entities of a page. Files contain all.
-const MOST_LEADS: usize = 200;
-const MOST_ENTITIES: usize = 300;
-/// The most places where a lead is named that are shown.
+/// The most leads of a page. Files contain all.
+const MOST_LEADS: usize = 100;
+/// The most places where a lead is named that are shown, and the most entities that are joined to one.
 const MOST_PLACES: usize = 3;
+const MOST_JOINED: usize = 20;
 
 #[derive(Template)]
 #[template(path = "graph.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     run: RunRow,
+    people: PeopleView,
     leads: Vec<LeadRow>,
     /// The number of leads that the page leaves out.
     more_leads: usize,
     drawing: Drawing,
     entities: Vec<Entity>,
-    more_entities: usize,
     formats: [(GraphFormat, &'static str); 3],
 }
 
@@ -53,15 +56,19 @@ struct LeadRow {
 }
 
 struct Entity {
-    id: Uuid,
+    /// The position in the graph, as in the drawing.
+    number: usize,
     kind: String,
     label: String,
     name: Option<String>,
     joined: Vec<Joined>,
+    /// The number of joined entities that are left out.
+    more: usize,
 }
 
 struct Joined {
-    id: Uuid,
+    number: usize,
+    is_drawn: bool,
     /// How the other entity is joined: `names`, `is named by`.
     how: &'static str,
     label: String,
@@ -76,7 +83,7 @@ const FORMATS: [(GraphFormat, &str); 3] = [
     (GraphFormat::Json, "Nodes and edges (JSON)"),
 ];
 
-/// Handles `GET /app/searches/{run_id}/graph`: shows the leads and the graph, or returns the graph as a file if
+/// Handles `GET /app/searches/{run_id}/graph`: shows people, leads and the graph, or returns the graph as a file if
 /// `format` is given.
 ///
 /// # Errors
@@ -95,15 +102,15 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let run = RunRow::new(&record.summary, web.parts.clock.now());
     let found = leads(&findings, profiles).all;
     let owners = Owners::of(&graph);
-    let entities = entities(&graph);
+    let drawing = Drawing::new(&graph);
     Ok(Reply::Now(render(&Page {
         frame: visit.frame,
         run,
+        people: PeopleView::new(&people(std::slice::from_ref(&findings), profiles)),
         more_leads: found.len().saturating_sub(MOST_LEADS),
         leads: found.iter().take(MOST_LEADS).map(|lead| lead_row(lead, &owners)).collect(),
-        drawing: Drawing::new(&graph),
-        more_entities: entities.len().saturating_sub(MOST_ENTITIES),
-        entities: entities.into_iter().take(MOST_ENTITIES).collect(),
+        entities: entities(&graph, &drawing),
+        drawing,
         formats: FORMATS,
     })))
 }
@@ -119,22 +126,22 @@ fn file(graph: &Graph, format: &str) -> Result<Response, WebError> {
         .with_header("Content-Disposition", format!("attachment; filename=\"{name}\"")))
 }
 
-/// The labels of the entities whose pages name a lead: by the run, the result, its field and the lead.
-struct Owners(HashMap<(String, u32, String, Uuid), String>);
+/// The labels of the entities whose pages name leads, by the run, the result and its field.
+struct Owners(HashMap<(RunId, u32, String), String>);
 
 impl Owners {
     fn of(graph: &Graph) -> Self {
         let labels: HashMap<Uuid, String> = graph.nodes.iter().map(|node| (node.id, label(node))).collect();
         let owner = |edge: &Edge| {
-            let place = (edge.run_id.to_string(), edge.result_id, edge.field.clone()?, edge.to);
+            let place = (edge.run_id, edge.result_id, edge.field.clone()?);
             Some((place, labels.get(&edge.from)?.clone()))
         };
         Self(graph.edges.iter().filter_map(owner).collect())
     }
 
     /// Returns the place where a lead is named: `website of GitHub: octocat`.
-    fn place(&self, lead: &Lead, source: &LeadSource) -> String {
-        let place = (source.run_id.to_string(), source.result_id, source.field.clone(), lead.lead_id);
+    fn place(&self, source: &LeadSource) -> String {
+        let place = (source.run_id, source.result_id, source.field.clone());
         let owner = self.0.get(&place).map_or_else(|| format!("result {}", source.result_id), Clone::clone);
         if source.field == "value" { owner } else { format!("{} of {owner}", source.field.replace('_', " ")) }
     }
@@ -152,7 +159,7 @@ fn labelled(platform: Option<&str>, value: &str) -> String {
 }
 
 fn lead_row(lead: &Lead, owners: &Owners) -> LeadRow {
-    let mut named_in: Vec<String> = lead.sources.iter().map(|source| owners.place(lead, source)).collect();
+    let mut named_in: Vec<String> = lead.sources.iter().map(|source| owners.place(source)).collect();
     named_in.dedup();
     let more = named_in.len().saturating_sub(MOST_PLACES);
     named_in.truncate(MOST_PLACES);
@@ -182,36 +189,43 @@ fn became(lead: &Lead) -> &'static str {
     }
 }
 
-/// Returns the entities that something joins to others, and the searches.
-fn entities(graph: &Graph) -> Vec<Entity> {
-    let labels: HashMap<Uuid, String> = graph.nodes.iter().map(|node| (node.id, label(node))).collect();
-    let mut joined: HashMap<Uuid, Vec<Joined>> = HashMap::new();
+/// Returns the entities of the drawing, with what joins each of them to others.
+fn entities(graph: &Graph, drawing: &Drawing) -> Vec<Entity> {
+    let numbers: HashMap<Uuid, usize> =
+        graph.nodes.iter().enumerate().map(|(number, node)| (node.id, number)).collect();
+    let drawn: HashSet<usize> = drawing.dots.iter().map(|dot| dot.number).collect();
+    let mut joined: HashMap<usize, Vec<Joined>> = HashMap::new();
     let mut told = HashSet::new();
     for edge in graph.edges.iter().filter(|edge| edge.class != EdgeClass::SameName) {
-        if !told.insert((edge.from, edge.to, edge.class, edge.field.clone())) {
+        let (Some(from), Some(to)) = (numbers.get(&edge.from), numbers.get(&edge.to)) else { continue };
+        if !told.insert((from, to, edge.class, &edge.field)) {
             continue;
         }
         let ends =
             if edge.class == EdgeClass::Found { ("found", "found for") } else { ("names", "is named by") };
-        for (id, other, how) in [(edge.from, edge.to, ends.0), (edge.to, edge.from, ends.1)] {
-            joined.entry(id).or_default().push(Joined {
-                id: other,
+        for (one, other, how) in [(*from, *to, ends.0), (*to, *from, ends.1)] {
+            joined.entry(one).or_default().push(Joined {
+                number: other,
+                is_drawn: drawn.contains(&other),
                 how,
-                label: labels.get(&other).cloned().unwrap_or_default(),
+                label: label(&graph.nodes[other]),
                 class: edge.class.as_str(),
                 field: edge.field.as_ref().map(|field| field.replace('_', " ")),
             });
         }
     }
-    let entity = |node: &Node| {
-        let joined = joined.remove(&node.id).unwrap_or_default();
-        (node.query_type.is_some() || !joined.is_empty()).then(|| Entity {
-            id: node.id,
+    let entity = |(number, node): (usize, &Node)| {
+        let mut joined = joined.remove(&number).unwrap_or_default();
+        let more = joined.len().saturating_sub(MOST_JOINED);
+        joined.truncate(MOST_JOINED);
+        drawn.contains(&number).then(|| Entity {
+            number,
             kind: node.kind.replace('_', " "),
             label: label(node),
             name: node.display_name.as_deref().map(|name| plain(name).into_owned()),
             joined,
+            more,
         })
     };
-    graph.nodes.iter().filter_map(entity).collect()
+    graph.nodes.iter().enumerate().filter_map(entity).collect()
 }

@@ -10,6 +10,7 @@
 //! | [`graph`] | what the results point to |
 //! | [`drawing`] | the graph as a drawing |
 //! | [`lookup`] | finds the run of an address |
+//! | [`people`] | the people of the run as cards |
 //! | [`delete`] | deletes the run |
 
 mod cards;
@@ -21,3 +22,4 @@ pub(in crate::web) mod export;
 pub(in crate::web) mod graph;
 mod lookup;
 pub(in crate::web) mod page;
+mod people;
