@@ -19,7 +19,7 @@ impl Description {
     pub fn new(document: &OpenApi) -> Self {
         // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
         let body: Arc<[u8]> = serde_json::to_vec(document).unwrap_or_default().into();
-        Self { etag: etag_of(&body), body, compressed: Compressed::default() }
+        Self { etag: etag_of(&body), compressed: Compressed::best(&body), body }
     }
 
     /// Answers a request for the document, with 304 if the client has it.
