@@ -48,6 +48,41 @@ const SERVICE_NAMES: [(&str, &str); 12] = [
     ("bsky", "bluesky"),
 ];
 
+/// Words in the position of a name that are pages of platforms, beside those of [`is_own_page`]. Many pages link to
+/// `twitter.com/share` or `facebook.com/sharer.php`.
+const OTHER_PAGES: [&str; 30] = [
+    "blog",
+    "careers",
+    "contact",
+    "docs",
+    "events",
+    "features",
+    "feed",
+    "following",
+    "groups",
+    "hashtag",
+    "intent",
+    "jobs",
+    "legal",
+    "marketplace",
+    "notifications",
+    "pages",
+    "policies",
+    "pricing",
+    "privacy",
+    "settings",
+    "share",
+    "sharer",
+    "sharer.php",
+    "shop",
+    "status",
+    "support",
+    "terms",
+    "tos",
+    "trending",
+    "watch",
+];
+
 /// An account on a platform: a module, and a username that it accepts.
 #[derive(Debug, Clone)]
 pub struct NamedAccount {
@@ -185,8 +220,9 @@ impl Form {
 
 fn account(form: &Form, name: &str) -> Option<NamedAccount> {
     let name = url_decode(name);
-    // `@` in front of a name is a part of the template where a platform requires it.
-    (!is_own_page(&name.to_lowercase())).then(|| named(&form.module, &name)).flatten()
+    let word = name.to_lowercase();
+    let is_page = is_own_page(&word) || OTHER_PAGES.contains(&word.as_str());
+    (!is_page).then(|| named(&form.module, &name)).flatten()
 }
 
 fn named(module: &Arc<Module>, name: &str) -> Option<NamedAccount> {
@@ -268,6 +304,9 @@ mod tests {
             "https://www.tumblr.com/",
             "https://x.com/jack/status/20",
             "https://x.com/search?q=jack",
+            "https://twitter.com/share?url=https://example.org",
+            "https://www.facebook.com/sharer.php?u=https://example.org",
+            "https://github.com/pricing",
             "https://mastodon.social/about",
             "https://example.org/octocat",
             "https://github.com.example.org/octocat",

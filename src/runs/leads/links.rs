@@ -204,7 +204,8 @@ impl Target {
         }
         match shared_host(host) {
             Some(SharedHost::Shortener) => Some(Self::barred(page(), LeadReason::Shortener)),
-            Some(_) => Some(Self::barred(page(), LeadReason::SharedHost)),
+            Some(SharedHost::MailProvider) => Some(Self::barred(page(), LeadReason::MailProvider)),
+            Some(SharedHost::Platform) => Some(Self::barred(page(), LeadReason::SharedHost)),
             None => match Query::parse(SearchType::Domain, host) {
                 Ok(query) => {
                     let name = query.normal();

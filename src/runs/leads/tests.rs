@@ -66,7 +66,7 @@ fn members_of_the_metadata_name_leads() {
         json!({
             "website": "octo.example.com/about", "twitter": "@octo_cat", "email": "cat@octo.example.org",
             "verified_links": ["https://mastodon.social/@octocat9"],
-            "bio": "Mail me at second@example.net, IG: octo.pics. GitHub Actions fan. https://bit.ly/x https://github.com/octocat/hello",
+            "bio": "Mail me at second@example.net, IG: octo.pics. GitHub Actions fan. https://bit.ly/x https://posteo.de/en https://github.com/octocat/hello",
             "facebook": "https://www.facebook.com/octofb", "company": "https://ignored.example.com",
         }),
     )];
@@ -84,6 +84,7 @@ fn members_of_the_metadata_name_leads() {
             "stated email second@example.net not_requested",
             "stated url https://bit.ly/x shortener",
             "stated url https://github.com/octocat/hello shared_host",
+            "stated url https://posteo.de/en mail_provider",
             "stated username octo.pics not_requested",
             "stated username octo_cat not_requested",
             "stated username octofb not_requested",
