@@ -68,9 +68,10 @@ pub fn links(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Links {
                 let link = |pointer| Link::of(run.run_id, record, &from, pointer, profiles);
                 links.all.extend(pointers.iter().filter_map(link));
             }
+            // After each result, so that the links of many results are never in memory together.
+            links.omitted += (links.all.len() - first).saturating_sub(MAX_LINKS);
+            links.all.truncate(first + MAX_LINKS);
         }
-        links.omitted += (links.all.len() - first).saturating_sub(MAX_LINKS);
-        links.all.truncate(first + MAX_LINKS);
     }
     verify_mutual(&mut links.all);
     links

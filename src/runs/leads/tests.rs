@@ -186,6 +186,13 @@ fn masses_of_links_are_bounded_and_counted() {
     let found = leads_of(SearchType::Username, "octocat", &results);
     assert!(found.all.len() <= 400, "{}", found.all.len());
     assert!(found.omitted > 100_000, "{}", found.omitted);
+
+    let page = |id: u32| {
+        let own: Vec<String> = (0..100).map(|n| format!("https://site{id}-{n}.example.com/")).collect();
+        profile(id, "linktree", &format!("name{id}"), json!({"links": own}))
+    };
+    let found = leads_of(SearchType::Username, "octocat", &(1..=30).map(page).collect::<Vec<_>>());
+    assert_eq!((found.all.len(), found.omitted), (2_000, 1_000));
 }
 
 #[test]
