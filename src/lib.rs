@@ -16,7 +16,8 @@
 //! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |
 //! | [`http`] | the HTTP server: connections, requests, responses, streams; knows nothing about searches |
 //! | [`runs`] | runs: their lifecycle, driver threads, events, scheduling, health, leases |
-//! | [`store`] | SQL: implements the storage traits of `account` and `runs` for SQLite and PostgreSQL |
+//! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
+//! | [`store`] | SQL: implements the storage traits of `account`, `runs` and `webhooks` for SQLite and PostgreSQL |
 //! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
 //! | [`report`] | a run as a file in four formats, and the export of an account |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
@@ -65,3 +66,4 @@ pub mod runs;
 pub mod sandbox;
 pub mod store;
 pub mod web;
+pub mod webhooks;

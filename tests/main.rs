@@ -19,6 +19,7 @@ mod manual;
 mod net;
 mod operating;
 mod outages;
+mod pictures;
 mod premium;
 mod recorded;
 mod retention;
@@ -28,6 +29,7 @@ mod speed;
 mod store;
 mod support;
 mod web;
+mod webhooks;
 
 /// The same allocator as the program's, because the server's protection against endless bodies depends on it.
 #[global_allocator]

@@ -1,7 +1,7 @@
 //! The HTTP prober over real sockets: every peer is a thread of the test on loopback.
 
 pub(crate) mod bodies;
-mod guard;
+pub(crate) mod guard;
 mod heads;
 mod hops;
 mod local;

@@ -15,9 +15,11 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::query::SearchType;
 use sightline::modules::reason::Reason;
 use sightline::runs::coverage::Coverage;
+use sightline::runs::family::member::Lookup;
 use sightline::runs::journal::{
     Batch, Checkpoint, Claim, Ending, Idempotency, InstanceId, NewRun, Started, Write,
 };
+use sightline::runs::leads::class::Class;
 use sightline::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, DatabaseUrl, OpenError, Options, Store};
@@ -49,6 +51,7 @@ mod audit;
 mod bundles;
 mod driving;
 pub(crate) mod erasing;
+mod families;
 mod health;
 mod hostile;
 mod ledger;
@@ -59,7 +62,9 @@ mod quota;
 mod reading;
 mod sign_in;
 mod starting;
+mod thumbnails;
 mod upgrading;
+mod webhooks;
 
 /// An open store on a fresh database, with one account.
 struct Fixture {
@@ -94,6 +99,8 @@ impl Fixture {
             query: " @Someone ".into(),
             premium: false,
             options: RunOptions::default(),
+            follow: None,
+            family: None,
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
@@ -102,6 +109,7 @@ impl Fixture {
             holds: Duration::ZERO,
             max_waiting: 1000,
             idempotency: None,
+            purpose: None,
             origin: Origin::CLI,
         }
     }
@@ -199,6 +207,8 @@ fn checkpoint() -> Checkpoint {
         http_status,
         elapsed_ms: 345,
         circuit: None,
+        rules: (status == Outcome::Hit).then(|| "3f9a1c07.1".parse().unwrap()),
+        partial: status == Outcome::Hit,
     };
     Checkpoint {
         progress: Progress { modules_total: 2, modules_completed: 2, modules_with_hits: 1 },
@@ -207,6 +217,16 @@ fn checkpoint() -> Checkpoint {
             report("github", Outcome::Hit, None, Some(200)),
             report("mastodon", Outcome::Timeout, Some(Reason::TimeoutConnect), None),
         ],
+        lookups: vec![Lookup {
+            lead_id: Uuid::from_u128(7),
+            class: Class::Verified,
+            module: "gitlab".into(),
+            platform: "GitLab".into(),
+            query: "someone".into(),
+            result_id: 1,
+            outcome: Some(Outcome::Hit),
+            reason: None,
+        }],
     }
 }
 

@@ -114,6 +114,17 @@ pub enum Action {
     QuarantineReset,
     /// The learnt deadlines of modules were reset by an operator. The detail is their number, or the module.
     DeadlinesReset,
+    /// A webhook was created. The detail is the number of its events.
+    WebhookCreated,
+    /// The address or the events of a webhook were changed, or it was enabled or disabled by its owner. The detail is
+    /// the names of what was changed.
+    WebhookChanged,
+    /// A webhook was disabled because its receiver failed or asked for that. The detail is the reason.
+    WebhookDisabled,
+    /// A webhook got a new secret.
+    WebhookRotated,
+    /// A webhook was deleted.
+    WebhookDeleted,
     /// A signed catalogue bundle was stored and is in use. The detail is its serial.
     CatalogUpdated,
     /// The catalogue bundle in use was removed. The detail is its serial.
@@ -124,7 +135,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 25] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -142,6 +153,11 @@ impl Action {
         Self::CircuitReset,
         Self::QuarantineReset,
         Self::DeadlinesReset,
+        Self::WebhookCreated,
+        Self::WebhookChanged,
+        Self::WebhookDisabled,
+        Self::WebhookRotated,
+        Self::WebhookDeleted,
         Self::CatalogUpdated,
         Self::CatalogRolledBack,
         Self::Migrated,
@@ -167,6 +183,11 @@ impl Action {
             Self::CircuitReset => "circuit.reset",
             Self::QuarantineReset => "quarantine.reset",
             Self::DeadlinesReset => "deadlines.reset",
+            Self::WebhookCreated => "webhook.created",
+            Self::WebhookChanged => "webhook.changed",
+            Self::WebhookDisabled => "webhook.disabled",
+            Self::WebhookRotated => "webhook.secret_rotated",
+            Self::WebhookDeleted => "webhook.deleted",
             Self::CatalogUpdated => "catalog.updated",
             Self::CatalogRolledBack => "catalog.rolled_back",
             Self::Migrated => "schema.migrated",
@@ -181,7 +202,7 @@ pub struct AuditEvent {
     pub action: Action,
     /// The account to which the action, key or run belongs.
     pub account: Option<AccountId>,
-    /// The id of the key or run, or the name of the migration.
+    /// The id of the key, run or webhook, or the name of the migration.
     pub object: Option<String>,
     /// Further facts, such as counts and plans. They contain no personal data.
     pub detail: Map<String, Value>,
@@ -193,7 +214,7 @@ impl AuditEvent {
         Self { action, account: Some(account), object: None, detail: Map::new() }
     }
 
-    /// Creates a record of an action on a key or a run of an account.
+    /// Creates a record of an action on a key, a run or a webhook of an account.
     pub fn of_object(action: Action, account: AccountId, object: impl fmt::Display) -> Self {
         Self { object: Some(object.to_string()), ..Self::of_account(action, account) }
     }
@@ -225,7 +246,7 @@ pub struct Entry {
     pub action: String,
     /// The account to which the action, key or run belongs.
     pub account: Option<AccountId>,
-    /// The id of the key or run, or the name of the migration.
+    /// The id of the key, run or webhook, or the name of the migration.
     pub object: Option<String>,
     /// The id of the HTTP request.
     pub request: Option<String>,

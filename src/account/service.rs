@@ -339,6 +339,18 @@ impl Accounts {
         Charge { credits, allowed: caller.plan.credits, cycle }
     }
 
+    /// Returns the charge for a run of that many credits that the account starts now without a request. Returns `None`
+    /// if the account does not exist, is being deleted, or has a plan that is not configured.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn charge_of(&self, account: AccountId, credits: u64) -> Result<Option<Charge>, StorageError> {
+        let Some(account) = self.ledger.account(account)? else { return Ok(None) };
+        let Some(plan) = self.plans.get(&account.plan) else { return Ok(None) };
+        let cycle = Cycle::at(account.anchor, self.clock.now());
+        Ok(Some(Charge { credits, allowed: plan.credits, cycle }))
+    }
+
     /// Checks that the database answers.
     ///
     /// # Errors

@@ -11,12 +11,14 @@ use super::cache::Snapshots;
 use super::error::ApiError;
 use super::openapi::description::Description;
 use super::ping::PingCache;
+use crate::account::audit::Origin;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, RequestId, RunId};
-use crate::http::{Reply, Request, Response};
+use crate::base::ids::{AccountId, DeliveryId, RequestId, RunId, WebhookId};
+use crate::http::{Reply, Request, Response, Segments};
 use crate::runs::service::{Found, Runs};
+use crate::webhooks::registry::Webhooks;
 
 /// The settings of the API.
 #[derive(Debug, Clone)]
@@ -43,6 +45,7 @@ pub struct Api {
     pub(super) accounts: Arc<Accounts>,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) runs: Arc<Runs>,
+    pub(super) webhooks: Arc<Webhooks>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) ping: PingCache,
@@ -60,8 +63,8 @@ pub struct Call<'a> {
     pub request_id: &'a RequestId,
     /// Whether errors are sent as `application/problem+json`.
     pub as_problem: bool,
-    /// The segment of the path for the route's `{run_id}` (or `{file}`), as it was sent.
-    pub segment: Option<&'a str>,
+    /// The segments of the path for the route's `{…}`.
+    pub segments: Segments,
     pub(super) caller: Option<Caller>,
 }
 
@@ -80,7 +83,37 @@ impl Call<'_> {
     /// # Errors
     /// Returns 404 for anything but the hyphenated form of a UUID.
     pub(super) fn run_id(&self) -> Result<RunId, ApiError> {
-        self.segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+        self.run_id_in("run_id")
+    }
+
+    fn run_id_in(&self, segment: &str) -> Result<RunId, ApiError> {
+        self.segments.get(segment).and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+    }
+
+    /// Returns the webhook id of the path.
+    ///
+    /// # Errors
+    /// Returns 404 for anything but the hyphenated form of a UUID.
+    pub(super) fn webhook_id(&self) -> Result<WebhookId, ApiError> {
+        let segment = self.segments.get("webhook_id");
+        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_webhook)
+    }
+
+    /// Returns the delivery id of the path.
+    ///
+    /// # Errors
+    /// Returns 404 for anything but the hyphenated form of a UUID.
+    pub(super) fn delivery_id(&self) -> Result<DeliveryId, ApiError> {
+        let segment = self.segments.get("delivery_id");
+        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_delivery)
+    }
+
+    /// Returns the origin of the request, for the audit.
+    ///
+    /// # Errors
+    /// Returns the same error as [`Call::caller`].
+    pub(super) fn origin(&self) -> Result<Origin, ApiError> {
+        Ok(Origin::request(self.caller()?.actor, self.request_id))
     }
 }
 
@@ -101,8 +134,16 @@ impl Api {
     /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids, and 503 if the
     /// store is unavailable.
     pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, ApiError> {
+        self.find_in(call, "run_id")
+    }
+
+    /// Returns the run of a segment of the call's path if it belongs to the caller.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Api::find`].
+    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<Found, ApiError> {
         let caller = call.caller()?;
-        let id = call.run_id()?;
+        let id = call.run_id_in(segment)?;
         self.runs.reader.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
     }
 }

@@ -1,18 +1,20 @@
 //! Strict parsing of request bodies and parameters. Errors name the field, the mistake and what is allowed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::error::ApiError;
+use super::follow_body;
+use super::members::object;
 use crate::http::Request;
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
+use crate::runs::family::member::FollowOrder;
 use crate::runs::run_options::{RunOptions, TimeBudget};
 
-/// The most levels of nesting in a body. Valid bodies are flat.
-const MAX_DEPTH: usize = 16;
 /// The longest `Idempotency-Key` in characters.
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 
@@ -27,10 +29,14 @@ pub struct SearchBody {
     pub premium: bool,
     /// Whether to answer with a stream. Takes precedence over `wait`.
     pub stream: bool,
-    /// How long its checks may take.
+    /// How long its checks may take, and whether profile pictures are fetched.
     pub options: RunOptions,
     /// The modules to ask. Their ids are not looked up yet.
     pub choice: Choice,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// Why the caller searches, for the audit.
+    pub purpose: Option<String>,
 }
 
 impl SearchBody {
@@ -44,6 +50,15 @@ impl SearchBody {
         let search_type = search_type(&members)?;
         let query = Query::parse(search_type, text(&members, "query")?)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
+        let choice = Choice {
+            modules: names(&members, "modules", 1)?,
+            exclude_modules: names(&members, "exclude_modules", 0)?,
+            categories: names(&members, "categories", 1)?,
+            nsfw: flag(&members, "nsfw")?,
+            passive: flag(&members, "passive")?,
+        };
+        let follow = follow_body::follow(&members)?;
+        let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
         Ok(Self {
             query,
             wait: flag(&members, "wait")?,
@@ -52,15 +67,12 @@ impl SearchBody {
             options: RunOptions {
                 patient: flag(&members, "patient")?,
                 time_budget: time_budget(&members)?,
+                avatars: flag(&members, "avatars")?,
                 ..RunOptions::default()
             },
-            choice: Choice {
-                modules: names(&members, "modules", 1)?,
-                exclude_modules: names(&members, "exclude_modules", 0)?,
-                categories: names(&members, "categories", 1)?,
-                nsfw: flag(&members, "nsfw")?,
-                passive: flag(&members, "passive")?,
-            },
+            choice,
+            follow,
+            purpose: follow_body::purpose(&members)?,
         })
     }
 
@@ -85,6 +97,14 @@ impl SearchBody {
             }
             hash.update([choice.nsfw, choice.passive].map(u8::from));
         }
+        if let Some(order) = &self.follow {
+            // The choice is a part of its own.
+            let FollowOrder { depth, max_searches, links, .. } = &**order;
+            hash.update(json!({"depth": depth, "max_searches": max_searches, "links": links}).to_string());
+        }
+        if let Some(purpose) = &self.purpose {
+            hash.update(json!({"purpose": purpose}).to_string());
+        }
         hash.chain_update([self.wait, self.premium, self.stream].map(u8::from))
             .chain_update(self.query.search_type().as_str())
             // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
@@ -102,7 +122,7 @@ pub fn asks_for_stream(request: &Request) -> bool {
     object(&request.body).is_ok_and(|members| members.get("stream") == Some(&Value::Bool(true)))
 }
 
-fn require_json(request: &Request) -> Result<(), ApiError> {
+pub(super) fn require_json(request: &Request) -> Result<(), ApiError> {
     let content_type = request.header("content-type").unwrap_or_default();
     let mut parts = content_type.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
@@ -115,78 +135,7 @@ fn require_json(request: &Request) -> Result<(), ApiError> {
     if is_json && is_utf8 { Ok(()) } else { Err(ApiError::unsupported_media_type()) }
 }
 
-fn object(body: &[u8]) -> Result<HashMap<String, Value>, ApiError> {
-    if body.is_empty() {
-        return Err(ApiError::invalid_request("body", "the body is empty", "a JSON object"));
-    }
-    if depth(body) > MAX_DEPTH {
-        let message = "the body is nested too deeply";
-        return Err(ApiError::invalid_request("body", message, format!("at most {MAX_DEPTH} levels")));
-    }
-    match serde_json::from_slice::<Members>(body) {
-        Ok(Members(members)) => Ok(members),
-        Err(error) => {
-            // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
-            let message = match error.classify() {
-                serde_json::error::Category::Data if error.to_string().starts_with("duplicate member") => {
-                    error.to_string()
-                }
-                serde_json::error::Category::Data => "the body is not a JSON object".to_owned(),
-                _ => format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()),
-            };
-            Err(ApiError::invalid_request("body", message, "a JSON object, each member once"))
-        }
-    }
-}
-
-/// Returns the deepest nesting of brackets outside of strings.
-fn depth(body: &[u8]) -> usize {
-    let (mut deepest, mut level, mut in_string, mut escaped) = (0usize, 0usize, false, false);
-    for byte in body {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            b'[' | b'{' if !in_string => {
-                level += 1;
-                deepest = deepest.max(level);
-            }
-            b']' | b'}' if !in_string => level = level.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest
-}
-
-/// The members of an object. A repeated name is an error, because two parsers could read it as different
-/// requests.
-struct Members(HashMap<String, Value>);
-
-impl<'de> serde::Deserialize<'de> for Members {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a JSON object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = HashMap::new();
-                while let Some((name, value)) = map.next_entry::<String, Value>()? {
-                    if members.insert(name, value).is_some() {
-                        return Err(serde::de::Error::custom("duplicate member in the body"));
-                    }
-                }
-                Ok(Members(members))
-            }
-        }
-        from.deserialize_map(Visitor)
-    }
-}
-
-fn text<'a>(members: &'a HashMap<String, Value>, field: &str) -> Result<&'a str, ApiError> {
+pub(super) fn text<'a>(members: &'a HashMap<String, Value>, field: &str) -> Result<&'a str, ApiError> {
     match members.get(field) {
         Some(Value::String(text)) => Ok(text),
         Some(_) => Err(ApiError::invalid_request(field, format!("{field} is not a string"), "a string")),
@@ -208,7 +157,7 @@ fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError>
 }
 
 /// Returns a boolean member, `false` if it is missing or null.
-fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError> {
+pub(super) fn flag(members: &HashMap<String, Value>, field: &str) -> Result<bool, ApiError> {
     match members.get(field) {
         None | Some(Value::Null) => Ok(false),
         Some(Value::Bool(flag)) => Ok(*flag),
@@ -232,7 +181,11 @@ fn time_budget(members: &HashMap<String, Value>) -> Result<Option<TimeBudget>, A
 }
 
 /// Returns a member with a list of names, empty if it is missing or null.
-fn names(members: &HashMap<String, Value>, field: &str, at_least: usize) -> Result<Vec<String>, ApiError> {
+pub(super) fn names(
+    members: &HashMap<String, Value>,
+    field: &str,
+    at_least: usize,
+) -> Result<Vec<String>, ApiError> {
     let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(Vec::new()) };
     let wrong = |message: &str| {
         let allowed = format!("an array of {at_least} to {MAX_NAMES} strings");
@@ -292,6 +245,14 @@ pub fn choice_parameter<T>(
         Some(chosen) => Ok(Some(chosen)),
         None => Err(ApiError::invalid_request(name, format!("{name} is unknown"), allowed)),
     }
+}
+
+/// Returns a query parameter that is `true` or `false`.
+///
+/// # Errors
+/// Returns 400 for any other value.
+pub fn flag_parameter(request: &Request, name: &str) -> Result<Option<bool>, ApiError> {
+    choice_parameter(request, name, |text| text.parse().ok(), &["true", "false"])
 }
 
 /// Returns the `Idempotency-Key`: 1 to 255 printable ASCII characters.
@@ -358,12 +319,6 @@ mod tests {
     }
 
     #[test]
-    fn brackets_in_strings_do_not_count_as_nesting() {
-        assert_eq!(depth(br#"{"a":"[[[[\"[[","b":[1,[2]]}"#), 3);
-        assert_eq!(depth(b"]]]["), 1);
-    }
-
-    #[test]
     fn the_fingerprint_ignores_order_and_spacing() {
         let print = |body: &str| {
             SearchBody::from_request(&request(&[("content-type", "application/json")], body.as_bytes()))
@@ -375,6 +330,7 @@ mod tests {
         assert_ne!(plain, print(r#"{"type":"username","query":"alicf"}"#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alice","premium":true}"#));
         assert_ne!(plain, print(r#"{"type":"username","query":"alice","patient":true}"#));
+        assert_ne!(plain, print(r#"{"type":"username","query":"alice","avatars":true}"#));
         let budget = print(r#"{"type":"username","query":"alice","time_budget":6}"#);
         assert_ne!(plain, budget);
         assert_ne!(budget, print(r#"{"type":"username","query":"alice","time_budget":7}"#));
@@ -399,6 +355,7 @@ mod tests {
             "nsfw",
             "passive",
             "patient",
+            "avatars",
             "time_budget",
             "modules",
             "exclude_modules",

@@ -12,6 +12,8 @@ use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError, reason};
 use crate::modules::catalog::ChoiceError;
+use crate::runs::diff::compared::NotComparable;
+use crate::webhooks::registry::{WebhookError, event_names};
 use jiff::Timestamp;
 
 /// An error that becomes a response.
@@ -106,9 +108,35 @@ impl ApiError {
         Self::new(Failure::NotFound, "unknown address")
     }
 
+    /// Returns 404: what a path names is unknown. The message says what.
+    pub fn not_found(message: &str) -> Self {
+        Self::new(Failure::NotFound, message)
+    }
+
     /// Returns 404: the run id is unknown, foreign, deleted or malformed. The message is always the same.
     pub fn no_such_run() -> Self {
         Self::new(Failure::NotFound, "unknown run")
+    }
+
+    /// Returns 404: the run has no such result, or the result has no picture.
+    pub fn no_such_thumbnail() -> Self {
+        Self::new(Failure::NotFound, "this result has no picture")
+    }
+
+    /// Returns 404: the webhook id is unknown, foreign, deleted or malformed. The message is always the same.
+    pub fn no_such_webhook() -> Self {
+        Self::new(Failure::NotFound, "unknown webhook")
+    }
+
+    /// Returns 404: the delivery id is unknown, of another webhook, removed or malformed. The message is always the
+    /// same.
+    pub fn no_such_delivery() -> Self {
+        Self::new(Failure::NotFound, "unknown delivery")
+    }
+
+    /// Returns 409: the state of the account or of the webhook does not allow the request.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(Failure::Conflict, message)
     }
 
     /// Returns 405: the path does not support the method.
@@ -122,6 +150,15 @@ impl ApiError {
     pub fn idempotency_conflict() -> Self {
         Self::new(Failure::IdempotencyConflict, "a request with this Idempotency-Key is still in progress")
             .retry_after(1)
+    }
+
+    /// Returns 409 or 422: the two runs cannot be compared.
+    pub fn not_comparable(why: NotComparable) -> Self {
+        let failure = match why {
+            NotComparable::Running => Failure::RunNotEnded,
+            NotComparable::OtherQuery | NotComparable::OtherWeb => Failure::RunsDiffer,
+        };
+        Self::new(failure, why.to_string())
     }
 
     /// Returns 415: the body is not JSON.
@@ -160,6 +197,11 @@ impl ApiError {
         Self::new(Failure::PremiumUnavailable, message).retry_after(60)
     }
 
+    /// Returns 503: the server has no key for the secrets of webhooks.
+    pub fn webhooks_unavailable() -> Self {
+        Self::new(Failure::WebhooksUnavailable, WebhookError::NoKey.to_string()).retry_after(3600)
+    }
+
     /// Returns 503: all threads or queues are full.
     pub fn overloaded(retry_after_secs: u64) -> Self {
         let message = "the service is overloaded; nothing was charged";
@@ -188,10 +230,13 @@ impl ApiError {
             Failure::MethodNotAllowed => Self::method_not_allowed("GET, HEAD, OPTIONS"),
             Failure::BodyTimeout => Refusal::BodyTimeout.into(),
             Failure::IdempotencyConflict => Self::idempotency_conflict(),
+            Failure::RunNotEnded => Self::not_comparable(NotComparable::Running),
+            Failure::Conflict => WebhookError::TooMany.into(),
             Failure::PayloadTooLarge => Refusal::BodyTooLarge.into(),
             Failure::TargetTooLong => Refusal::TargetTooLong.into(),
             Failure::UnsupportedMediaType => Self::unsupported_media_type(),
             Failure::IdempotencyMismatch => Self::idempotency_mismatch(),
+            Failure::RunsDiffer => Self::not_comparable(NotComparable::OtherQuery),
             Failure::RateLimited => {
                 let policy = Policy::Search;
                 Self::rate_limited(&RateLimitState { policy, limit: 30, remaining: 0, reset_secs: 41 })
@@ -200,6 +245,7 @@ impl ApiError {
             Failure::Internal => Self::internal(),
             Failure::Unavailable => Self::unavailable(),
             Failure::PremiumUnavailable => Self::premium_unavailable(),
+            Failure::WebhooksUnavailable => Self::webhooks_unavailable(),
             Failure::Overloaded => Self::overloaded(5),
         }
     }
@@ -251,6 +297,26 @@ impl From<AccountError> for ApiError {
             AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
             AccountError::Storage(error) => error.into(),
             error => Self::internal().with_cause(error),
+        }
+    }
+}
+
+impl From<WebhookError> for ApiError {
+    fn from(error: WebhookError) -> Self {
+        let message = error.to_string();
+        match error {
+            WebhookError::NoKey => Self::webhooks_unavailable(),
+            WebhookError::InvalidUrl(invalid) => {
+                Self::invalid_request("url", "url is not allowed", invalid.to_string())
+            }
+            WebhookError::InvalidEvents => {
+                Self::invalid_request("events", "events are unknown or empty", &event_names()[..])
+            }
+            WebhookError::TooMany | WebhookError::Disabled => Self::conflict(message),
+            WebhookError::UnknownWebhook => Self::no_such_webhook(),
+            WebhookError::UnknownDelivery => Self::no_such_delivery(),
+            WebhookError::Random(_) => Self::internal().with_cause(message),
+            WebhookError::Storage(error) => error.into(),
         }
     }
 }

@@ -55,7 +55,11 @@ impl ExportParameters {
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let ExportParameters { format } = ExportParameters::read(call.request)?;
-    file(&api.runs.reader.record(&found)?, format).map(Reply::Now)
+    let run = match format {
+        Format::Html => api.runs.reader.record_with_thumbnails(&found)?,
+        Format::Json | Format::Ndjson | Format::Csv => api.runs.reader.record(&found)?,
+    };
+    file(&run, format).map(Reply::Now)
 }
 
 fn file(run: &RunRecord, format: Format) -> Result<Response, ApiError> {

@@ -18,13 +18,17 @@ pub enum Code {
     NotFound,
     MethodNotAllowed,
     IdempotencyConflict,
+    RunNotEnded,
+    Conflict,
     PayloadTooLarge,
     UnsupportedMediaType,
     IdempotencyMismatch,
+    RunsDiffer,
     RateLimited,
     InternalError,
     Unavailable,
     PremiumUnavailable,
+    WebhooksUnavailable,
     Overloaded,
 }
 
@@ -40,13 +44,17 @@ impl Code {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::IdempotencyConflict => "idempotency_conflict",
+            Self::RunNotEnded => "run_not_ended",
+            Self::Conflict => "conflict",
             Self::PayloadTooLarge => "payload_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::IdempotencyMismatch => "idempotency_mismatch",
+            Self::RunsDiffer => "runs_differ",
             Self::RateLimited => "rate_limited",
             Self::InternalError => "internal_error",
             Self::Unavailable => "unavailable",
             Self::PremiumUnavailable => "premium_unavailable",
+            Self::WebhooksUnavailable => "webhooks_unavailable",
             Self::Overloaded => "overloaded",
         }
     }
@@ -65,15 +73,19 @@ pub enum Failure {
     MethodNotAllowed,
     BodyTimeout,
     IdempotencyConflict,
+    RunNotEnded,
+    Conflict,
     PayloadTooLarge,
     TargetTooLong,
     UnsupportedMediaType,
     IdempotencyMismatch,
+    RunsDiffer,
     RateLimited,
     HeadTooLarge,
     Internal,
     Unavailable,
     PremiumUnavailable,
+    WebhooksUnavailable,
     Overloaded,
 }
 
@@ -94,7 +106,7 @@ pub struct Row {
 
 impl Failure {
     /// All failures, by status.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::InvalidRequest,
         Self::InvalidApiKey,
         Self::InsufficientCredits,
@@ -104,15 +116,19 @@ impl Failure {
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyConflict,
+        Self::RunNotEnded,
+        Self::Conflict,
         Self::PayloadTooLarge,
         Self::TargetTooLong,
         Self::UnsupportedMediaType,
         Self::IdempotencyMismatch,
+        Self::RunsDiffer,
         Self::RateLimited,
         Self::HeadTooLarge,
         Self::Internal,
         Self::Unavailable,
         Self::PremiumUnavailable,
+        Self::WebhooksUnavailable,
         Self::Overloaded,
     ];
 
@@ -152,7 +168,7 @@ impl Failure {
             Self::NotFound => row(
                 404,
                 Code::NotFound,
-                "The address is unknown, or the caller has no such run: unknown, foreign, deleted and malformed run ids get the same answer.",
+                "The address is unknown, or the caller has no such run, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
             ),
             Self::MethodNotAllowed => row(
                 405,
@@ -170,6 +186,16 @@ impl Failure {
                 "A request with the same `Idempotency-Key` is still in progress.",
             )
             .retry(&["retry_after"]),
+            Self::RunNotEnded => row(
+                409,
+                Code::RunNotEnded,
+                "A run is in progress, and only runs that have ended can be compared.",
+            ),
+            Self::Conflict => row(
+                409,
+                Code::Conflict,
+                "The account has the most webhooks that are allowed, the webhook is disabled, or the lead cannot be followed.",
+            ),
             Self::PayloadTooLarge => row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB.")
                 .facts(&["field", "allowed"]),
             Self::TargetTooLong => {
@@ -185,6 +211,11 @@ impl Failure {
                 "The `Idempotency-Key` was used for another body within the last 24 hours.",
             )
             .facts(&["field"]),
+            Self::RunsDiffer => row(
+                422,
+                Code::RunsDiffer,
+                "The runs have different types or queries, or only one of them is of the simulated web.",
+            ),
             Self::RateLimited => {
                 row(429, Code::RateLimited, "The account has made too many requests in a minute.").retry(&[
                     "policy",
@@ -211,6 +242,10 @@ impl Failure {
                 "Premium searches are not available at the moment. Nothing was charged.",
             )
             .retry(&["retry_after"]),
+            Self::WebhooksUnavailable => {
+                row(503, Code::WebhooksUnavailable, "The operator of this server has not set up webhooks.")
+                    .retry(&["retry_after"])
+            }
             Self::Overloaded => row(
                 503,
                 Code::Overloaded,

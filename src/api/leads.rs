@@ -13,7 +13,6 @@ use crate::http::{Reply, Request, Response};
 use crate::report::graph::GraphFormat;
 use crate::runs::graph::Graph;
 use crate::runs::leads::lead::Lead;
-use crate::runs::leads::leads;
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::run::Status;
 
@@ -38,7 +37,8 @@ pub struct LeadList {
 /// Lists the leads of a run.
 ///
 /// A lead is a pointer from a result to something that could be searched next: a link in a profile, a name on another
-/// platform, an email address. The same username on another site is no lead. Costs no credits.
+/// platform, an email address. The same username on another site is no lead. `status` tells what became of each. Costs
+/// no credits.
 #[utoipa::path(
     get,
     path = "/v1/searches/{run_id}/leads",
@@ -48,11 +48,12 @@ pub struct LeadList {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let run = api.runs.reader.record(&api.find(call)?)?;
-    let catalog = api.runs.starter.catalog();
-    let found = leads(&findings(&run)?, catalog.profiles());
+    let (run_id, status) = (run.summary.id, run.summary.status);
+    let family = api.runs.families.of(run)?;
+    let found = api.runs.families.leads(&family);
     Ok(ok_json(&LeadList {
-        run_id: run.summary.id,
-        status: run.summary.status,
+        run_id,
+        status,
         count: found.all.len(),
         leads: found.all,
         links_omitted: found.omitted,
@@ -66,13 +67,16 @@ pub struct GraphParameters {
     /// Format of the graph; `json` by default.
     #[param(required = false)]
     format: GraphFormat,
+    /// Whether the searches that leads of this one and theirs have started are included.
+    #[param(required = false, default = true, example = false)]
+    family: bool,
 }
 
 impl GraphParameters {
     fn read(request: &Request) -> Result<Self, ApiError> {
         let names = GraphFormat::ALL.map(GraphFormat::as_str);
         let format = decode::choice_parameter(request, "format", GraphFormat::from_name, &names)?;
-        Ok(Self { format: format.unwrap_or(GraphFormat::Json) })
+        Ok(Self { format: format.unwrap_or(GraphFormat::Json), family: with_family(request)? })
     }
 }
 
@@ -95,20 +99,34 @@ impl GraphParameters {
 )]
 pub fn graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
-    let GraphParameters { format } = GraphParameters::read(call.request)?;
+    let GraphParameters { format, family } = GraphParameters::read(call.request)?;
     let run = api.runs.reader.record(&found)?;
     let catalog = api.runs.starter.catalog();
-    let graph = Graph::of(&[findings(&run)?], catalog.profiles());
+    let (run_id, status) = (run.summary.id, run.summary.status);
+    let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
     format.write(&mut bytes, &graph).map_err(|error| ApiError::internal().with_cause(error))?;
     let response = Response::new(200, format.media_type(), bytes)
-        .with_header("X-Run-Id", run.summary.id.to_string())
-        .with_header("X-Run-Status", run.summary.status.as_str());
+        .with_header("X-Run-Id", run_id.to_string())
+        .with_header("X-Run-Status", status.as_str());
     Ok(Reply::Now(response))
 }
 
-/// Returns what the run was asked and what it found.
-pub(super) fn findings(run: &RunRecord) -> Result<Findings<'_>, ApiError> {
-    run.findings().ok_or_else(ApiError::internal)
+/// Returns whether the runs below a run are included, which they are by default.
+pub(super) fn with_family(request: &Request) -> Result<bool, ApiError> {
+    Ok(decode::flag_parameter(request, "family")?.unwrap_or(true))
+}
+
+/// Calls `make` with what a run has found, and with what the runs below it have found if `family` is true.
+pub(super) fn of_family<T>(
+    api: &Api,
+    run: RunRecord,
+    family: bool,
+    make: impl FnOnce(&[Findings<'_>]) -> T,
+) -> Result<T, ApiError> {
+    if family {
+        return Ok(make(&api.runs.families.of(run)?.findings()));
+    }
+    Ok(make(&[run.findings().ok_or_else(ApiError::internal)?]))
 }

@@ -3,12 +3,13 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
 //! | [`access`], [`auth`] | access rules, authentication |
 //! | [`decode`], [`search_schema`] | request bodies and parameters; the schema of a search's body |
+//! | `members`, [`follow`], `follow_body` | JSON objects; following leads |
 //! | [`failure`] | the table of failures with status and code |
 //! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
@@ -25,14 +26,19 @@ pub mod cache;
 pub mod capabilities;
 pub mod context;
 pub mod decode;
+pub mod deliveries;
 pub mod description;
+pub mod diff;
 pub mod docs;
 pub mod error;
 pub mod error_body;
 pub mod export;
 pub mod failure;
+pub mod follow;
+mod follow_body;
 pub mod health;
 pub mod leads;
+mod members;
 pub mod modules;
 pub mod openapi;
 pub mod people;
@@ -43,5 +49,7 @@ pub mod search_schema;
 pub mod searches;
 pub mod service;
 pub mod stream;
+pub mod thumbnails;
+pub mod webhooks;
 
 pub use context::{Api, ApiConfig};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
-use super::leads::findings;
+use super::leads::{of_family, with_family};
 use crate::base::ids::RunId;
 use crate::http::Reply;
 use crate::runs::people::people;
@@ -31,6 +31,15 @@ pub struct PeopleList {
     pub unattributed: Vec<Unattributed>,
 }
 
+/// The query parameters of the list of people.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PeopleParameters {
+    /// Whether the searches that leads of this one and theirs have started are included.
+    #[param(required = false, default = true, example = false)]
+    family: bool,
+}
+
 /// Lists the people of a run.
 ///
 /// The accounts are grouped by who they probably belong to, from evidence in the results: links, email addresses, sites,
@@ -40,15 +49,18 @@ pub struct PeopleList {
     path = "/v1/searches/{run_id}/people",
     operation_id = "listSearchPeople",
     tag = "Searches",
+    params(PeopleParameters),
     responses((status = 200, description = "The people in the results found so far.", body = PeopleList))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let PeopleParameters { family } = PeopleParameters { family: with_family(call.request)? };
     let run = api.runs.reader.record(&api.find(call)?)?;
+    let (run_id, status) = (run.summary.id, run.summary.status);
     let catalog = api.runs.starter.catalog();
-    let found = people(&[findings(&run)?], catalog.profiles());
+    let found = of_family(api, run, family, |findings| people(findings, catalog.profiles()))?;
     Ok(ok_json(&PeopleList {
-        run_id: run.summary.id,
-        status: run.summary.status,
+        run_id,
+        status,
         count: found.people.len(),
         people: found.people,
         unattributed: found.unattributed,

@@ -11,7 +11,7 @@ use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
 use super::openapi::parameters::IfNoneMatch;
-use crate::base::ids::RunId;
+use crate::base::ids::{AccountId, RunId};
 use crate::http::{Reply, Request, Response};
 use crate::modules::query::SearchType;
 use crate::report::body::{RunBody, RunHead};
@@ -70,7 +70,11 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
     {
         return Ok(snapshot);
     }
-    match api.find(call)? {
+    let found = api.find(call)?;
+    if found.is_following_root() {
+        return snapshot_of_root(api, account, &found);
+    }
+    match found {
         Found::Live(run) => Ok(snapshot_of_live(api, &run)),
         Found::Stored(summary) => {
             let results = api.runs.reader.stored_results(id)?;
@@ -88,6 +92,16 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
             Ok(snapshot)
         }
     }
+}
+
+/// Returns the snapshot of a run that follows leads. It is not kept, because it changes with the runs of its family.
+fn snapshot_of_root(api: &Api, account: AccountId, found: &Found) -> Result<Snapshot, ApiError> {
+    let record = api.runs.reader.record(found)?;
+    let follow = api.runs.families.state(record.summary.id, account)?;
+    let mut head = RunHead::from(&record.summary);
+    head.follow = follow;
+    let body = json_response(200, &RunBody { head, results: record.results.iter().collect() }).body.to_vec();
+    Ok(Snapshot::stored(account, body, None))
 }
 
 fn snapshot_of_live(api: &Api, run: &LiveRun) -> Snapshot {
@@ -181,6 +195,9 @@ pub struct ListParameters {
     search_type: Option<SearchType>,
     /// Only runs with this status.
     status: Option<Status>,
+    /// Only this run and the runs that its leads and theirs have started.
+    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]
+    root_run_id: Option<RunId>,
 }
 
 impl ListParameters {
@@ -192,6 +209,7 @@ impl ListParameters {
             search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
             status: decode::choice_parameter(request, "status", Status::from_name, &statuses)?,
             cursor: cursor_parameter(request)?,
+            root_run_id: root_parameter(request)?,
         })
     }
 }
@@ -209,14 +227,23 @@ impl ListParameters {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let ListParameters { limit, cursor, search_type, status } = ListParameters::read(call.request)?;
+    let ListParameters { limit, cursor, search_type, status, root_run_id } =
+        ListParameters::read(call.request)?;
     let limit = limit as usize;
     let before = cursor.map(Cursor::place);
-    let filter = ListFilter { search_type, status, text: None, before };
+    let filter = ListFilter { search_type, status, text: None, root: root_run_id, before };
     let Page { runs, next } = api.runs.reader.page(account, &filter, limit)?;
     let (has_more, next_cursor) = (next.is_some(), next.map(|next| next.to_string()));
     let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
     Ok(ok_json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
+}
+
+fn root_parameter(request: &Request) -> Result<Option<RunId>, ApiError> {
+    let Some(text) = decode::parameter(request, "root_run_id")? else { return Ok(None) };
+    let id = text.parse().map_err(|_| {
+        ApiError::invalid_request("root_run_id", "invalid id", "the hyphenated form of a UUID")
+    })?;
+    Ok(Some(id))
 }
 
 fn cursor_parameter(request: &Request) -> Result<Option<Cursor>, ApiError> {

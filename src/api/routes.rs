@@ -10,8 +10,8 @@ use super::access::{Access, READ, SEARCH, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
-    accounts, capabilities, description, docs, export, health, leads, modules, people, reading, searches,
-    stream,
+    accounts, capabilities, deliveries, description, diff, docs, export, follow, health, leads, modules,
+    people, reading, searches, stream, thumbnails, webhooks,
 };
 use crate::http;
 
@@ -19,7 +19,7 @@ use crate::http;
 pub struct Route {
     /// The method in upper case. `GET` routes also serve `HEAD`.
     pub method: &'static str,
-    /// The path. One segment in braces, such as `{run_id}`, matches any text.
+    /// The path. Segments in braces, such as `{run_id}`, match any text.
     pub path: String,
     /// The access rule.
     pub access: Access,
@@ -94,11 +94,24 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<reading::__path_run>(READ, reading::run),
         route::<searches::__path_delete>(READ, searches::delete),
         route::<stream::__path_attach>(STREAM, stream::attach),
+        route::<stream::__path_attach_to_family>(STREAM, stream::attach_to_family),
         route::<reading::__path_modules>(READ, reading::modules),
         route::<export::__path_export>(READ, export::export),
         route::<leads::__path_list>(READ, leads::list),
         route::<leads::__path_graph>(READ, leads::graph),
+        route::<follow::__path_follow_lead>(SEARCH, follow::follow_lead),
         route::<people::__path_list>(READ, people::list),
+        route::<thumbnails::__path_thumbnail>(READ, thumbnails::thumbnail),
+        route::<diff::__path_diff>(READ, diff::diff),
+        route::<webhooks::__path_create>(READ, webhooks::create),
+        route::<webhooks::__path_list>(READ, webhooks::list),
+        route::<webhooks::__path_webhook>(READ, webhooks::webhook),
+        route::<webhooks::__path_change>(READ, webhooks::change),
+        route::<webhooks::__path_delete>(READ, webhooks::delete),
+        route::<webhooks::__path_rotate>(READ, webhooks::rotate),
+        route::<webhooks::__path_test>(READ, webhooks::test),
+        route::<deliveries::__path_list>(READ, deliveries::list),
+        route::<deliveries::__path_replay>(READ, deliveries::replay),
         route::<modules::__path_modules>(READ, modules::modules),
         route::<description::__path_openapi>(Access::Public, description::openapi),
     ]

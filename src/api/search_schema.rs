@@ -16,6 +16,7 @@ use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::decode::SearchBody;
+use super::follow_body;
 use crate::modules::catalog::MAX_NAMES;
 use crate::modules::query::{MAX_QUERY_BYTES, SearchType};
 use crate::runs::run_options::TimeBudget;
@@ -159,6 +160,9 @@ fn of_type(search_type: SearchType) -> RefOr<Schema> {
         .property("passive", flag("Ask only third parties, so that no request reaches the searched domain or its name servers."))
         .property("patient", flag("Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learnt from the module's earlier answers."))
         .property("time_budget", time_budget())
+        .property("follow", follow_body::follow_schema())
+        .property("purpose", follow_body::purpose_schema())
+        .property("avatars", flag("Fetch the profile pictures of the accounts that are found, at most 100. Results then get `metadata.avatar`: see `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`."))
         .required("type")
         .required("query")
         .into()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response};
 use super::decode::{self, SearchBody};
@@ -16,7 +16,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
-use crate::http::{Reply, Response};
+use crate::http::{Reply, Request, Response};
 use crate::runs::coverage::Coverage;
 use crate::runs::journal::Idempotency;
 use crate::runs::run::{ResultRecord, RunError, RunSummary, Status};
@@ -240,6 +240,9 @@ impl Search {
             premium,
             choice: self.body.choice.clone(),
             options: self.body.options,
+            family: None,
+            follow: self.body.follow.clone(),
+            purpose: self.body.purpose.clone(),
             charge,
             origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
@@ -258,6 +261,8 @@ impl Search {
             }
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
             Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
+            // Only a lead starts a run of a family.
+            Err(StartError::FamilyGone | StartError::FamilyFull) => Err(ApiError::internal()),
             Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
             Err(StartError::Choice(error)) => Err(error.into()),
             Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),
@@ -287,6 +292,11 @@ impl Search {
     }
 }
 
+/// Returns the answer for a run that was accepted and is not waited for.
+pub(super) fn accepted_run(found: &Found, root: &str) -> Reply {
+    with_run_headers(Reply::Now(accepted(found)), root, found.id())
+}
+
 fn accepted(found: &Found) -> Response {
     let queue_position = match found {
         Found::Live(_) => None,
@@ -311,20 +321,44 @@ fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
     }
 }
 
+/// The query parameters of a deletion.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteParameters {
+    /// Also delete the searches that its leads and theirs have started. Otherwise they are kept, and those that run
+    /// continue.
+    #[param(required = false, default = false, example = true)]
+    family: bool,
+}
+
+impl DeleteParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        Ok(Self { family: decode::flag_parameter(request, "family")?.unwrap_or(false) })
+    }
+}
+
 /// Deletes a run.
 ///
-/// Removes the run's query and results; a running one stops first. Its credits are not refunded.
+/// Removes the run's query and results; a running one stops first. Its credits are not refunded. If it is the first run
+/// of a family, no further lead of the family is followed.
 #[utoipa::path(
     delete,
     path = "/v1/searches/{run_id}",
     operation_id = "deleteSearch",
     tag = "Searches",
+    params(DeleteParameters),
     responses((status = 204, description = "The run is deleted."))
 )]
 pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let caller = call.caller()?;
     let id = call.run_id()?;
-    if !api.runs.delete(id, caller.account.id, &Origin::request(caller.actor, call.request_id))? {
+    let DeleteParameters { family } = DeleteParameters::read(call.request)?;
+    let (account, by) = (caller.account.id, Origin::request(caller.actor, call.request_id));
+    let is_deleted = match family {
+        true => api.runs.delete_family(id, account, &by)?,
+        false => api.runs.delete(id, account, &by)?,
+    };
+    if !is_deleted {
         return Err(ApiError::no_such_run());
     }
     Ok(Reply::Now(Response::empty(204)))

@@ -17,8 +17,9 @@ use crate::account::rate_limit::{Policy, RateLimitError, RateLimitState, RateLim
 use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
-use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Service};
+use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service};
 use crate::runs::service::Runs;
+use crate::webhooks::registry::Webhooks;
 
 impl Api {
     /// Creates the API over these parts.
@@ -27,6 +28,7 @@ impl Api {
         accounts: Arc<Accounts>,
         limiter: Arc<RateLimiter>,
         runs: Arc<Runs>,
+        webhooks: Arc<Webhooks>,
         snapshots: Arc<Snapshots>,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -37,6 +39,7 @@ impl Api {
             accounts,
             limiter,
             runs,
+            webhooks,
             clock,
             snapshots,
             ping: PingCache::default(),
@@ -109,7 +112,7 @@ impl Service for Api {
     fn call(
         self: &Arc<Self>,
         route: &'static Route<Endpoint>,
-        segment: Option<String>,
+        segments: Segments,
         request: Request,
         context: &mut ResponseContext<RequestState>,
     ) -> Result<Reply, ApiError> {
@@ -127,7 +130,7 @@ impl Service for Api {
             request: &request,
             request_id: &context.request_id,
             as_problem: context.state.as_problem,
-            segment: segment.as_deref(),
+            segments,
             caller,
         };
         handler(self, &call)

@@ -17,6 +17,9 @@ use crate::account::service::Caller;
 use crate::base::ids::RequestId;
 use crate::http::{Reply, Request, Response, StreamEnd};
 use crate::runs::event::{DoneData, ErrorData, ProgressData, ReconnectData, RunData};
+use crate::runs::family::frames::{ChildData, LeadData};
+use crate::runs::family::state::FollowState;
+use crate::runs::follow::Frames;
 use crate::runs::run::ResultRecord;
 use crate::runs::service::Found;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
@@ -66,10 +69,42 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(reply(api, call.caller()?, found, after, call.request_id))
 }
 
+/// Streams a family.
+///
+/// Sends `run` for the first search, `child` for each search that a lead starts, `follow` whenever the numbers change,
+/// and `done` when the last search of the family has ended. Results are in the streams of the searches. Costs no
+/// credits; counts as `stream`.
+#[utoipa::path(
+    get,
+    path = "/v1/searches/{run_id}/family/stream",
+    operation_id = "streamFamily",
+    tag = "Searches",
+    responses(
+        (status = 200, description = "The family's events.", content((StreamEvent = "text/event-stream")),
+            headers(("X-Accel-Buffering" = String))),
+    )
+)]
+pub fn attach_to_family(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let run = match api.find(call)? {
+        Found::Live(run) => run.summary(),
+        Found::Stored(summary) => *summary,
+    };
+    Ok(reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id))
+}
+
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
 pub fn reply(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_id: &RequestId) -> Reply {
+    reply_with(api, caller, api.runs.reader.follow(found, after), request_id)
+}
+
+fn reply_with(
+    api: &Arc<Api>,
+    caller: &Caller,
+    frames: impl Frames + 'static,
+    request_id: &RequestId,
+) -> Reply {
     let limits = StreamLimits { ceiling: api.config.stream_timeout, keep_alive: api.config.keep_alive };
-    let mut stream = Stream::new(api.runs.reader.follow(found, after), limits, request_id.clone());
+    let mut stream = Stream::new(frames, limits, request_id.clone());
     if let Some(key) = caller.key {
         let accounts = Arc::clone(&api.accounts);
         stream = stream.with_permission(Permission {
@@ -94,7 +129,7 @@ pub fn reply(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_
 pub struct StreamEvent;
 
 /// The events: name, name of the schema, description.
-const EVENTS: [(&str, &str, &str); 6] = [
+const EVENTS: [(&str, &str, &str); 9] = [
     ("run", "RunEvent", "First event, sent once: identifies the run."),
     (
         "result",
@@ -102,6 +137,13 @@ const EVENTS: [(&str, &str, &str); 6] = [
         "A result was found, or got more sources. Results are sent again after a reattach: identify them by `run_id` and `id`.",
     ),
     ("progress", "ProgressEvent", "Some modules have ended."),
+    (
+        "lead",
+        "LeadEvent",
+        "A lead was looked up or followed. Sent just before `done`, if the search follows leads.",
+    ),
+    ("child", "ChildEvent", "A lead has started a search. Sent just before `done`, after its lead."),
+    ("follow", "FollowEvent", "In the stream of a family: how far leads are followed."),
     (
         "done",
         "DoneEvent",
@@ -125,6 +167,9 @@ impl ToSchema for StreamEvent {
             named::<RunData<'_>>(schemas),
             named::<ResultRecord>(schemas),
             named::<ProgressData>(schemas),
+            named::<LeadData<'_>>(schemas),
+            named::<ChildData<'_>>(schemas),
+            named::<FollowState>(schemas),
             named::<DoneData<'_>>(schemas),
             named::<ReconnectData>(schemas),
             named::<ErrorData<'_>>(schemas),

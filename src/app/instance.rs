@@ -1,6 +1,7 @@
 //! [`Instance`]: all parts of a server.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use log::warn;
 
@@ -12,6 +13,8 @@ use super::parts::Engine;
 use super::public_handler::PublicHandler;
 use super::subscriber::InstanceSubscriber;
 use super::suppression::Watch;
+use super::webhooks::WebhookParts;
+use crate::account::credits::STANDARD_COST;
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
@@ -25,7 +28,7 @@ use crate::http::{LoadReader, Server};
 use crate::modules::catalog::Catalog;
 use crate::report::account::Archive;
 use crate::runs::retention::RetentionTask;
-use crate::runs::service::Runs;
+use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
 use crate::store::Store;
 use crate::web::{self, Web, WebConfig};
@@ -40,6 +43,7 @@ pub(super) struct Instance {
     sign_ins: Arc<SignIns>,
     accounts: Arc<Accounts>,
     engine: Engine,
+    webhooks: WebhookParts,
     store: Arc<Store>,
     load_reader: LoadReader,
     clock: Arc<dyn Clock>,
@@ -63,16 +67,18 @@ impl Instance {
         let sign_ins = sign_ins(config, &store, &clock)?;
         let limiter = Arc::new(RateLimiter::new(rate_limits(&config.rate_limits), store.clone()));
         let snapshots = Arc::new(Snapshots::default());
-        let engine = engine(config, catalog, &store, &clock, &snapshots)?;
+        let engine = engine(config, catalog, &store, &clock, &accounts, &snapshots)?;
         if let Some(list) = suppressed {
             engine.runs.starter.suppress(list);
         }
+        let webhooks = WebhookParts::start(config, &store, &clock)?;
         let base_url = config.server.base_url_at(server.local_addr());
         let api = Arc::new(Api::new(
             api_config(config, &engine, base_url.clone()),
             Arc::clone(&accounts),
             Arc::clone(&limiter),
             Arc::clone(&engine.runs),
+            Arc::clone(&webhooks.webhooks),
             snapshots,
             Arc::clone(&clock),
         ));
@@ -82,6 +88,7 @@ impl Instance {
             sign_ins: Arc::clone(&sign_ins),
             limiter: Arc::clone(&limiter),
             runs: Arc::clone(&engine.runs),
+            webhooks: Arc::clone(&webhooks.webhooks),
             archive: archive(&store),
             clock: Arc::clone(&clock),
             load_reader: load_reader.clone(),
@@ -100,6 +107,7 @@ impl Instance {
             sign_ins,
             accounts,
             engine,
+            webhooks,
             store,
             load_reader,
             clock,
@@ -152,6 +160,13 @@ impl Instance {
         }
     }
 
+    /// Stops sending deliveries to webhooks, and waits until `until` for those that are being sent.
+    pub(super) fn stop_webhooks(&self, until: Instant) {
+        if let Some(dispatcher) = &self.webhooks.dispatcher {
+            dispatcher.stop(until);
+        }
+    }
+
     /// Returns the runs of this instance.
     pub(super) fn runs(&self) -> &Arc<Runs> {
         &self.engine.runs
@@ -163,13 +178,17 @@ fn engine(
     catalog: Arc<Catalog>,
     store: &Arc<Store>,
     clock: &Arc<dyn Clock>,
+    accounts: &Arc<Accounts>,
     snapshots: &Arc<Snapshots>,
 ) -> Result<Engine, AppError> {
     let server = &config.server;
-    let snapshots = Arc::clone(snapshots);
-    let on_deletion = Box::new(move |run| snapshots.forget(run));
+    let (accounts, snapshots) = (Arc::clone(accounts), Arc::clone(snapshots));
+    let hooks = RunHooks {
+        on_deletion: Box::new(move |run| snapshots.forget(run)),
+        charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
+    };
     let (engine, clock) = (&config.engine, Arc::clone(clock));
-    Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, on_deletion)
+    Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, hooks)
 }
 
 fn rate_limits(config: &RateLimitConfig) -> RateLimits {
@@ -196,6 +215,7 @@ fn archive(store: &Arc<Store>) -> Archive {
         records: store.clone(),
         audit: store.clone(),
         journal: store.clone(),
+        webhooks: store.clone(),
     }
 }
 

@@ -19,6 +19,7 @@
 //! | `keys` | finds keys that no module uses |
 //! | `first_start` | creates the first account, its key and its set-up link |
 //! | `suppression` | reads and watches the file of identifiers that are never searched |
+//! | `webhooks` | the key for the secrets of webhooks, and the threads that send deliveries |
 //! | `admin` | the listener for metrics and probes |
 //! | `service_manager` | messages to the service manager |
 //! | `subscriber` | passes notifications of other instances to the parts |
@@ -47,6 +48,7 @@ mod service_manager;
 mod shutdown;
 mod subscriber;
 mod suppression;
+mod webhooks;
 
 pub use bundle_source::read_bundle;
 pub use error::AppError;

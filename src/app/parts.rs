@@ -20,7 +20,7 @@ use crate::net::{ByTransport, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::health::circuit::Retry;
 use crate::runs::journal::Journal;
-use crate::runs::service::{OnDeletion, Runs, RunsConfig};
+use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions, SimulatedBrowsers};
 
 /// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
@@ -53,7 +53,7 @@ impl Engine {
         lease: Duration,
         journal: Arc<dyn Journal>,
         clock: Arc<dyn Clock>,
-        on_deletion: OnDeletion,
+        hooks: RunHooks,
     ) -> Result<Self, AppError> {
         threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
         let sandbox = match sandbox_options(config.sandbox) {
@@ -94,7 +94,7 @@ impl Engine {
                 discovery: config.discovery,
                 simulated: sandbox.is_some(),
             },
-            on_deletion,
+            hooks,
         );
         Ok(Self { runs, browsers: real, sandbox })
     }

@@ -66,7 +66,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     admin_side.admin.drain();
     service_manager::stopping();
     info!("signal {}: shutting down", signal.unwrap_or_default());
-    shut_down(server, instance.runs(), signals, config.server.drain_timeout);
+    shut_down(server, &instance, signals, config.server.drain_timeout);
     if maintenance.join().is_err() {
         warn!("the maintenance thread panicked");
     }
@@ -77,7 +77,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
 
 /// The fewest threads besides the request workers with which the parts can start: database, listeners, a few
 /// checks and connections.
-const FEWEST_THREADS: usize = 160;
+const FEWEST_THREADS: usize = 180;
 
 /// Prints the address, and the first account if one was created. Scripts read the first line. A closed
 /// standard output does not stop the server.

@@ -55,6 +55,14 @@ uuid_id!(
     /// Identifies a session of the web app; it is not the token of the session.
     SessionId
 );
+uuid_id!(
+    /// Identifies a webhook.
+    WebhookId
+);
+uuid_id!(
+    /// Identifies a delivery to a webhook. Receivers get it as `webhook-id`, the same at each attempt.
+    DeliveryId
+);
 
 /// Identifies an HTTP request: the caller's own `X-Request-Id`, or a generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]

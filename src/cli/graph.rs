@@ -38,7 +38,7 @@ fn formats() -> impl TypedValueParser<Value = GraphFormat> {
 pub(crate) fn run(args: &GraphArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let report = args.report.read()?;
     let catalog = load(&args.shared.catalog)?;
-    let graph = Graph::of(&[report.findings()?], catalog.profiles());
+    let graph = Graph::of(&report.findings()?, catalog.profiles());
     args.format.write(out, &graph)?;
     Ok(Exit::Done)
 }

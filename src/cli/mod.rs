@@ -11,6 +11,7 @@
 //! | `quarantine` | `quarantine list`, `reset` |
 //! | `deadline` | `deadline list`, `reset` |
 //! | `graph` | `graph REPORT.json` |
+//! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `people` | `people REPORT.json` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
@@ -24,8 +25,8 @@
 //! | `bar` | the progress bar |
 //! | `replace` | writes files atomically |
 //! | `report_file` | reads reports |
-//! | `diff` | compares texts |
 //! | `table` | prints tables for people |
+//! | `unified` | unified diffs of texts |
 //! | `unused` | options that a command accepts and does not need |
 //! | `exit` | exit codes and errors |
 //!
@@ -57,6 +58,7 @@ mod search;
 mod serve;
 mod suppress;
 mod table;
+mod unified;
 mod unused;
 
 use std::ffi::OsString;
@@ -97,6 +99,7 @@ enum Action {
     Serve(Box<serve::ServeArgs>),
     Search(Box<search::SearchArgs>),
     Graph(graph::GraphArgs),
+    Diff(diff::DiffArgs),
     People(people::PeopleArgs),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
@@ -156,6 +159,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Serve(args) => serve::run(*args, &Sightline::command()),
         Action::Search(args) => search::run(*args, out),
         Action::Graph(args) => graph::run(&args, out),
+        Action::Diff(args) => diff::run(&args, out),
         Action::People(args) => people::run(&args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),

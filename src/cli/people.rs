@@ -29,7 +29,7 @@ pub(crate) struct PeopleArgs {
 pub(crate) fn run(args: &PeopleArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let report = args.report.read()?;
     let catalog = load(&args.shared.catalog)?;
-    let found = people(&[report.findings()?], catalog.profiles());
+    let found = people(&report.findings()?, catalog.profiles());
     write_json(out, &found)?;
     Ok(if found.people.is_empty() { Exit::NothingFound } else { Exit::Done })
 }

@@ -5,13 +5,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::exit::Failure;
 use crate::base::ids::RunId;
 use crate::modules::query::{Query, SearchType};
+use crate::runs::diff::compared::DiffRun;
 use crate::runs::record::Findings;
-use crate::runs::run::ResultRecord;
+use crate::runs::run::{ModuleReport, ResultRecord, Status};
 
 /// The most bytes of a report. The largest runs have some ten megabytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -31,7 +33,16 @@ pub(super) struct Report {
     #[serde(rename = "type")]
     search_type: SearchType,
     query: String,
+    status: Status,
+    #[serde(default)]
+    sandbox: bool,
+    created_at: Timestamp,
     results: Vec<ResultRecord>,
+    /// The searches that leads have started.
+    #[serde(default)]
+    children: Vec<Report>,
+    /// The answer of `GET /v1/searches/{run_id}` has none.
+    modules: Option<Vec<ModuleReport>>,
 }
 
 impl ReportFile {
@@ -40,12 +51,7 @@ impl ReportFile {
     /// # Errors
     /// Fails if the file cannot be read, is too large, or is not such a report. The message says where.
     pub(super) fn read(&self) -> Result<Report, Failure> {
-        let usage = |text: String| Failure::Usage(format!("{}: {text}", self.path.display()));
-        let text =
-            read_text(&self.path).map_err(|error| usage(format!("cannot read the report ({error})")))?;
-        let allowed = "a report from `search --format json` or `/export?format=json` is allowed";
-        serde_json::from_str(&text)
-            .map_err(|error| usage(format!("not a report in JSON ({error}); {allowed}")))
+        Report::read(&self.path)
     }
 }
 
@@ -63,11 +69,41 @@ fn read_text(path: &Path) -> io::Result<String> {
 }
 
 impl Report {
-    /// Returns what the search was asked and what it found.
+    /// Reads a report. `-` stands for standard input.
     ///
     /// # Errors
-    /// Fails if the query is not valid.
-    pub(super) fn findings(&self) -> Result<Findings<'_>, Failure> {
+    /// Fails if the file cannot be read, is too large, or is not such a report. The message says where.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let usage = |text: String| Failure::Usage(format!("{}: {text}", path.display()));
+        let text = read_text(path).map_err(|error| usage(format!("cannot read the report ({error})")))?;
+        let allowed = "a report from `search --format json` or `/export?format=json` is allowed";
+        serde_json::from_str(&text)
+            .map_err(|error| usage(format!("not a report in JSON ({error}); {allowed}")))
+    }
+
+    /// Returns the run as one side of a diff.
+    ///
+    /// # Errors
+    /// Fails if the query is not valid, or the report does not say how the modules ended.
+    pub(super) fn to_compare(&self) -> Result<DiffRun<'_>, Failure> {
+        let Findings { run_id, query, results } = self.own()?;
+        let modules = self.modules.as_deref().ok_or_else(|| {
+            let text = "the report has no `modules`; a report from `search --format json` or `/export?format=json` has them";
+            Failure::Usage(text.to_owned())
+        })?;
+        let Self { status, sandbox: simulated, created_at, .. } = *self;
+        Ok(DiffRun { run_id, query, status, simulated, created_at, results, modules })
+    }
+
+    /// Returns what the search and those that its leads have started were asked and what they found, the search first.
+    ///
+    /// # Errors
+    /// Fails if a query is not valid.
+    pub(super) fn findings(&self) -> Result<Vec<Findings<'_>>, Failure> {
+        std::iter::once(self).chain(&self.children).map(Self::own).collect()
+    }
+
+    fn own(&self) -> Result<Findings<'_>, Failure> {
         let query = Query::parse(self.search_type, &self.query)
             .map_err(|error| Failure::Usage(format!("the report's query is not valid: {error}")))?;
         Ok(Findings { run_id: self.run_id, query, results: &self.results })

@@ -116,6 +116,16 @@ pub struct StorageConfig {
     pub database: DatabaseAddress,
 }
 
+/// The options of webhooks.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Webhooks")]
+pub struct WebhookConfig {
+    /// File with the key that encrypts the secrets of webhooks, 32 random bytes in Base64; the same for all instances;
+    /// with SQLite, a key beside the database is created by default
+    #[arg(long, env = "SIGHTLINE_SECRET_KEY_FILE", value_name = "FILE", value_parser = checked(value::readable_file))]
+    pub secret_key_file: Option<PathBuf>,
+}
+
 /// The modules that are loaded.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalogue")]

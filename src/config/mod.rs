@@ -33,7 +33,7 @@ pub use environment::{unknown_variables, with_environment};
 pub use error::ConfigError;
 pub use groups::{
     AccountConfig, BundleConfig, CatalogConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig,
-    ServerConfig, StorageConfig, SuppressionConfig, WebAppConfig,
+    ServerConfig, StorageConfig, SuppressionConfig, WebAppConfig, WebhookConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use serve::ServeConfig;

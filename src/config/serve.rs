@@ -6,7 +6,7 @@ use clap::{Args, Command, FromArgMatches};
 
 use super::groups::{
     AccountConfig, BundleConfig, EngineConfig, LogConfig, PrivacyConfig, RateLimitConfig, ServerConfig,
-    StorageConfig, WebAppConfig,
+    StorageConfig, WebAppConfig, WebhookConfig,
 };
 
 /// All options of `serve`.
@@ -18,6 +18,9 @@ pub struct ServeConfig {
     /// The options of the storage.
     #[command(flatten)]
     pub storage: StorageConfig,
+    /// Webhooks.
+    #[command(flatten)]
+    pub webhooks: WebhookConfig,
     /// Signed catalogue bundles.
     #[command(flatten)]
     pub bundles: BundleConfig,

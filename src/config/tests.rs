@@ -67,6 +67,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--trusted-proxy", "10.0.0.0/33"], "for --trusted-proxy <NETWORK>: an IP address or network"),
     (&["--database", "mysql://u:hunter2@h/d"], "value for --database <URL>: sqlite:PATH or postgres://"),
     (&["--database", "sqlite:"], "value for --database <URL>: sqlite:PATH"),
+    (&["--secret-key-file", "/nowhere/key"], "\"/nowhere/key\" for --secret-key-file <FILE>: cannot read"),
     (&["--catalog", "/nowhere/x.json"], "\"/nowhere/x.json\" for --catalog <FILE>: cannot read the file"),
     (&["--catalog", "/"], "for --catalog <FILE>: not a file"),
     (

@@ -66,7 +66,7 @@ pub use message::render::reason;
 pub use message::request::Request;
 pub use message::response::Response;
 pub use message::static_file::{StaticFile, etag_of};
-pub use router::{ResponseContext, Route, RouteError, Router, Service, allow};
+pub use router::{ResponseContext, Route, RouteError, Router, Segments, Service, allow};
 pub use server::lifecycle::{Drained, RunningServer, Server};
 pub use server::listener::activated_listener;
 pub use traffic::{Answers, Traffic};

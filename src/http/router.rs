@@ -17,7 +17,7 @@ use crate::base::ids::{AccountId, RequestId};
 pub struct Route<E> {
     /// The method in upper case. `GET` answers `HEAD`, too.
     pub method: &'static str,
-    /// The path pattern. At most one of its segments, such as `{run_id}`, matches any segment that is not empty.
+    /// The path pattern. Segments in braces, such as `{run_id}`, match any segment that is not empty. Their names differ.
     pub path: &'static str,
     /// The endpoint.
     pub endpoint: E,
@@ -44,14 +44,14 @@ pub trait Service: Send + Sync + 'static {
     /// Creates the state of a request. There is no request if its head could not be parsed.
     fn state(&self, request: Option<&Request>) -> Self::State;
 
-    /// Answers a request that has a route. `segment` is the part of the path that matches the pattern's `{…}`.
+    /// Answers a request that has a route. `segments` are the parts of the path that match the pattern's `{…}`.
     ///
     /// # Errors
     /// Returns any failure. [`Service::error_response`] turns it into the answer.
     fn call(
         self: &Arc<Self>,
         route: &'static Route<Self::Endpoint>,
-        segment: Option<String>,
+        segments: Segments,
         request: Request,
         context: &mut ResponseContext<Self::State>,
     ) -> Result<Reply, Self::Error>;
@@ -102,7 +102,7 @@ impl<S: Service> Router<S> {
     fn context(
         &self,
         request: Option<&Request>,
-        found: Option<&Match<'_, S::Endpoint>>,
+        found: Option<&Match<S::Endpoint>>,
     ) -> ResponseContext<S::State> {
         let index = found.and_then(|found| match found {
             Match::Route(index, ..) => Some(*index),
@@ -163,10 +163,7 @@ impl<S: Service> Handler for Router<S> {
         let found = find(self.routes, &request.method, &request.path);
         let mut context = self.context(Some(&request), Some(&found));
         let outcome = match found {
-            Match::Route(_, route, segment) => {
-                let segment = segment.map(str::to_owned);
-                self.service.call(route, segment, request, &mut context)
-            }
+            Match::Route(_, route, segments) => self.service.call(route, segments, request, &mut context),
             Match::OtherMethods(allow) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
@@ -191,10 +188,21 @@ impl<S> ResponseContext<S> {
     }
 }
 
+/// The segments of a path that match the `{…}` of its route's pattern, as they were sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Segments(Vec<(&'static str, String)>);
+
+impl Segments {
+    /// Returns the segment with this name: `run_id` for `{run_id}`. `None` if the pattern has no such segment.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(own, _)| *own == name).map(|(_, segment)| segment.as_str())
+    }
+}
+
 /// The result of a look-up in a route table.
-enum Match<'p, E: 'static> {
-    /// The route with its index, and the segment of the path that matches the pattern's `{…}`, as it was sent.
-    Route(usize, &'static Route<E>, Option<&'p str>),
+enum Match<E: 'static> {
+    /// The route with its index, and the segments that match its pattern's `{…}`.
+    Route(usize, &'static Route<E>, Segments),
     /// The path supports only the methods in this value of `Allow`.
     OtherMethods(String),
     /// No route has the path.
@@ -202,16 +210,16 @@ enum Match<'p, E: 'static> {
 }
 
 /// Looks up the route of a request. One trailing slash is ignored.
-fn find<'p, E>(routes: &'static [Route<E>], method: &str, path: &'p str) -> Match<'p, E> {
+fn find<E>(routes: &'static [Route<E>], method: &str, path: &str) -> Match<E> {
     if (method, path) == ("OPTIONS", "*") {
         return Match::OtherMethods(all_methods(routes));
     }
     let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
     let mut others = Vec::new();
     for (index, route) in routes.iter().enumerate() {
-        let Some(segment) = match_pattern(route.path, path) else { continue };
+        let Some(segments) = match_pattern(route.path, path) else { continue };
         if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(index, route, segment);
+            return Match::Route(index, route, segments);
         }
         others.push(route.method);
     }
@@ -236,17 +244,19 @@ fn all_methods<E>(routes: &[Route<E>]) -> String {
     methods.join(", ")
 }
 
-/// Returns the segment that matches the pattern's `{…}`, or `None` if the path does not match the pattern.
-fn match_pattern<'p>(pattern: &str, path: &'p str) -> Option<Option<&'p str>> {
-    let mut any = None;
+/// Returns the segments that match the pattern's `{…}`, or `None` if the path does not match the pattern.
+fn match_pattern(pattern: &'static str, path: &str) -> Option<Segments> {
+    let mut segments = Vec::new();
     let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
     loop {
-        match (pattern.next(), path.next()) {
-            (None, None) => return Some(any),
-            (Some(want), Some(segment)) if want.starts_with('{') && !segment.is_empty() => {
-                any = Some(segment);
-            }
-            (Some(want), Some(segment)) if want == segment => {}
+        let (want, segment) = match (pattern.next(), path.next()) {
+            (None, None) => return Some(Segments(segments)),
+            (Some(want), Some(segment)) => (want, segment),
+            _ => return None,
+        };
+        match want.strip_prefix('{').and_then(|want| want.strip_suffix('}')) {
+            Some(name) if !segment.is_empty() => segments.push((name, segment.to_owned())),
+            None if want == segment => {}
             _ => return None,
         }
     }
@@ -262,6 +272,7 @@ mod tests {
         Route { method: "GET", path: "/v1/searches/{run_id}", endpoint: () },
         Route { method: "DELETE", path: "/v1/searches/{run_id}", endpoint: () },
         Route { method: "GET", path: "/v1/searches/{run_id}/stream", endpoint: () },
+        Route { method: "GET", path: "/v1/searches/{run_id}/diff/{other}", endpoint: () },
         Route { method: "GET", path: "/", endpoint: () },
         Route { method: "GET", path: "/docs/assets/{file}", endpoint: () },
         Route { method: "GET", path: "/docs", endpoint: () },
@@ -270,7 +281,7 @@ mod tests {
 
     fn found(method: &str, path: &str) -> String {
         match find(ROUTES, method, path) {
-            Match::Route(_, Route { path, .. }, segment) => format!("{path} {segment:?}"),
+            Match::Route(_, Route { path, .. }, Segments(segments)) => format!("{path} {segments:?}"),
             Match::OtherMethods(allow) => allow,
             Match::NotFound => "not found".into(),
         }
@@ -279,11 +290,21 @@ mod tests {
     #[test]
     fn routes_are_found_by_path_and_method() {
         for (method, path, want) in [
-            ("GET", "/v1/searches", "/v1/searches None"),
-            ("GET", "/v1/searches/", "/v1/searches None"),
-            ("HEAD", "/docs", "/docs None"),
-            ("GET", "/v1/searches/abc", "/v1/searches/{run_id} Some(\"abc\")"),
-            ("GET", "/v1/searches/abc/stream", "/v1/searches/{run_id}/stream Some(\"abc\")"),
+            ("GET", "/v1/searches", "/v1/searches []"),
+            ("GET", "/v1/searches/", "/v1/searches []"),
+            ("HEAD", "/docs", "/docs []"),
+            ("GET", "/v1/searches/abc", "/v1/searches/{run_id} [(\"run_id\", \"abc\")]"),
+            ("GET", "/v1/searches/abc/stream", "/v1/searches/{run_id}/stream [(\"run_id\", \"abc\")]"),
+            (
+                "GET",
+                "/v1/searches/abc/diff/def/",
+                "/v1/searches/{run_id}/diff/{other} [(\"run_id\", \"abc\"), (\"other\", \"def\")]",
+            ),
+            ("GET", "/v1/searches/abc/diff", "not found"),
+            ("GET", "/v1/searches/abc/diff//", "not found"),
+            ("GET", "/v1/searches//diff/def", "not found"),
+            ("GET", "/v1/searches/abc/diff/def/ghi", "not found"),
+            ("POST", "/v1/searches/abc/diff/def", "GET, HEAD, OPTIONS"),
             ("PUT", "/v1/searches", "POST, GET, HEAD, OPTIONS"),
             ("POST", "/v1/searches/abc", "GET, HEAD, DELETE, OPTIONS"),
             ("OPTIONS", "/v1/searches", "POST, GET, HEAD, OPTIONS"),
@@ -291,10 +312,10 @@ mod tests {
             ("GET", "/v1/searches//", "not found"),
             ("GET", "/v1/searches//stream", "not found"),
             ("GET", "/V1/searches", "not found"),
-            ("GET", "/", "/ None"),
+            ("GET", "/", "/ []"),
             ("GET", "//", "not found"),
             ("GET", "", "not found"),
-            ("GET", "/docs/assets/a.js", "/docs/assets/{file} Some(\"a.js\")"),
+            ("GET", "/docs/assets/a.js", "/docs/assets/{file} [(\"file\", \"a.js\")]"),
             ("GET", "/docs/assets/", "not found"),
             ("POST", "/docs", "GET, HEAD, OPTIONS"),
             ("GET", "*", "not found"),
@@ -303,5 +324,16 @@ mod tests {
         ] {
             assert_eq!(found(method, path), want, "{method} {path}");
         }
+    }
+
+    #[test]
+    fn segments_are_found_by_their_names() {
+        let Match::Route(_, _, segments) = find(ROUTES, "GET", "/v1/searches/abc/diff/def") else {
+            panic!("not found")
+        };
+        assert_eq!(
+            ["run_id", "other", "file", "abc", ""].map(|name| segments.get(name)),
+            [Some("abc"), Some("def"), None, None, None]
+        );
     }
 }

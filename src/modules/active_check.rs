@@ -431,10 +431,6 @@ impl<'c> ActiveCheck<'c> {
         }
     }
 
-    pub(super) fn module(&self) -> &'c Module {
-        self.module
-    }
-
     /// Returns the number of requests sent so far, retries included.
     pub(super) fn requests(&self) -> u32 {
         self.sender.requests()
@@ -446,5 +442,6 @@ impl<'c> ActiveCheck<'c> {
     }
 }
 
+mod extent;
 #[cfg(test)]
 mod tests;

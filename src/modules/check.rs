@@ -76,6 +76,7 @@ impl Checker {
         let direction = match verdict.outcome {
             Outcome::Hit => Direction::MadeUp,
             Outcome::Miss if verdict.is_bare_miss => Direction::Known,
+            Outcome::Miss => return with_rules(report, &check),
             _ => return report,
         };
         let control_result = self.control(direction, module, query, terms, &mut report);
@@ -89,7 +90,7 @@ impl Checker {
                 let strength = verdict.strength.unwrap_or(Strength::Status);
                 self.read_findings(&check, strength, control_result.as_ref(), report)
             }
-            (None | Some(ControlVerdict::Passed), Direction::Known) => report,
+            (None | Some(ControlVerdict::Passed), Direction::Known) => with_rules(report, &check),
             (Some(_), Direction::Known) => Report { reason: Some(Reason::KnownUnclear), ..report },
         }
     }
@@ -120,10 +121,17 @@ impl Checker {
         let findings = check.read(further.pages(), |answers| {
             module.result_fields.read(module.platform(), answers, values, confidence, page_profile)
         });
-        match findings {
-            Ok(findings) => report.findings = findings,
+        let is_list_cut = match findings {
+            Ok((findings, is_list_cut)) => {
+                report.findings = findings;
+                is_list_cut
+            }
             Err(error) => return Report { pauses: report.pauses, ..check.unread(&error) },
-        }
+        };
+        // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
+        let lacks_control = matches!(control, Control::Shaky) && module.result_fields.reads_page_profile();
+        report.evidence.partial = is_list_cut || lacks_control || further.has_more() || check.is_cut();
+        let mut report = with_rules(report, check);
         if values.searches.is_out_of_time() {
             report.reason = Some(Reason::TimeoutRules);
         }
@@ -268,6 +276,12 @@ fn concluded(check: &ActiveCheck<'_>, answers: &Answers<'_>) -> (Report, Verdict
         pauses: check.pauses().to_vec(),
     };
     (report, verdict)
+}
+
+/// Adds the version of the rules to the report of a check that has come to a conclusion.
+fn with_rules(mut report: Report, check: &ActiveCheck<'_>) -> Report {
+    report.evidence.rules = Some(check.module().rules_version().with_fallback(check.fallback()));
+    report
 }
 
 fn ended(outcome: Outcome, reason: Reason, evidence: Evidence) -> Report {

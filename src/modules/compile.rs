@@ -1,6 +1,7 @@
 //! Compiles catalogue entries to modules.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use super::barrier::BARRIER_REACH;
 use super::definition::{Entry, Extractor as ExtractorEntry, Method, Scripts};
@@ -74,7 +75,9 @@ fn compile(entry: Entry, mistakes: &mut Mistakes) -> Option<Module> {
         return None;
     }
     let id = entry.id.as_str().into();
-    let mut module = Module { id, accepts, plans, barrier, hit, miss, result_fields, selectors, entry };
+    let rules = OnceLock::new();
+    let mut module =
+        Module { id, accepts, plans, barrier, hit, miss, result_fields, selectors, rules, entry };
     if !mistakes.is_proven() {
         lint::module(&module, mistakes);
     }

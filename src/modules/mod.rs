@@ -16,6 +16,7 @@
 //! | [`judge`](mod@judge) | the outcome of the answers: barriers first, then the rules for miss and hit |
 //! | [`outcome`] | the outcome of a check, with its evidence and findings |
 //! | [`reason`] | the reason of an outcome, one word each |
+//! | [`rules_version`] | the version of the rules that led to a conclusion |
 //! | [`confidence`] | the confidence of a hit |
 //! | [`control`] | the control check: a made-up name that the module must miss, and a known account that it must hit |
 //! | [`control_check`] | a control check that was made, as part of the evidence of a check |
@@ -106,6 +107,7 @@ pub mod reason;
 pub mod recording;
 mod render;
 pub(crate) mod rule;
+pub mod rules_version;
 pub mod sample;
 pub(crate) mod scope;
 mod script_json;

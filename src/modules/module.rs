@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::definition::{Entry, Scripts, Via};
 use super::extract::findings::ResultFields;
@@ -13,6 +13,7 @@ use super::plan::Plan;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::rule::matcher::Matcher;
+use super::rules_version::RulesVersion;
 use super::template::{Host, Saved, Template, Values, Variable};
 
 /// A compiled entry. It is cheap to share and never changes.
@@ -27,6 +28,7 @@ pub struct Module {
     pub(crate) miss: Vec<Matcher>,
     pub(crate) result_fields: ResultFields,
     pub(crate) selectors: Selectors,
+    pub(super) rules: OnceLock<RulesVersion>,
 }
 
 /// A key that a module uses.
@@ -52,6 +54,11 @@ impl Module {
     /// Returns the name of the site or service, as its users know it.
     pub fn platform(&self) -> &str {
         &self.entry.platform
+    }
+
+    /// Returns the version of the module's rules, with the first source.
+    pub fn rules_version(&self) -> RulesVersion {
+        *self.rules.get_or_init(|| RulesVersion::of(&self.entry))
     }
 
     /// Returns the keys that the module's requests use, sorted by name.

@@ -13,6 +13,7 @@ use super::control_check::ControlCheck;
 use super::definition::ResultType;
 use super::probe::{Contact, Timing};
 use super::reason::Reason;
+use super::rules_version::RulesVersion;
 use crate::base::clock::millis;
 
 /// The outcome of a check. Only `hit` and `miss` are conclusive. A block or an error is never reported as a
@@ -189,6 +190,10 @@ pub struct Evidence {
     /// The open circuit of the host that was not contacted, or of the module in quarantine, if that is the reason of the
     /// outcome.
     pub circuit: Option<OpenCircuit>,
+    /// The version of the rules that led to the conclusion; `None` without a conclusion.
+    pub rules: Option<RulesVersion>,
+    /// Whether the answers to a hit may have more than was read: a request failed, a body or a list was cut.
+    pub partial: bool,
 }
 
 /// A host or a module that is not asked at present: a host because it gave no answer to the last checks, a module

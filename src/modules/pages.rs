@@ -23,6 +23,8 @@ pub(super) struct FurtherPages {
     pages: Vec<(usize, Response)>,
     requests: u32,
     is_incomplete: bool,
+    /// Whether there are more pages than the entry allows.
+    is_limited: bool,
     pauses: Vec<Pause>,
 }
 
@@ -91,6 +93,7 @@ impl FurtherPages {
                 return End::Incomplete;
             }
         }
+        self.is_limited |= next.is_some();
         End::Complete
     }
 
@@ -119,6 +122,11 @@ impl FurtherPages {
     /// Returns whether a page that the site has is missing.
     pub(super) fn is_incomplete(&self) -> bool {
         self.is_incomplete
+    }
+
+    /// Returns whether the site has more pages than were read, for whichever reason.
+    pub(super) fn has_more(&self) -> bool {
+        self.is_incomplete || self.is_limited
     }
 
     /// Returns the pauses that hosts asked for while pages were requested.

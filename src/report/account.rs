@@ -2,10 +2,13 @@
 //!
 //! It is written piece by piece, because an account can have more searches than fit into memory.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -19,13 +22,17 @@ use crate::account::records::{Booking, CycleUse, NotedRequest, Records};
 use crate::account::sign_in::SignInStore;
 use crate::account::sign_in::session::Session;
 use crate::base::clock::{millis, rfc3339_millis};
-use crate::base::ids::{AccountId, KeyId, RunId, SessionId};
+use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::runs::journal::{Journal, ListFilter};
 use crate::runs::run::{ResultRecord, RunSummary};
+use crate::webhooks::delivery::{Delivery, DeliveryStatus};
+use crate::webhooks::event::EventType;
+use crate::webhooks::storage::WebhookStore;
+use crate::webhooks::webhook::Webhook;
 
-/// The number of runs, and of results of one run, that are read from the store at once.
+/// The number of runs, of results of one run, and of deliveries to one webhook that are read from the store at once.
 const PAGE: usize = 500;
 
 /// The store in all roles that an export needs.
@@ -37,6 +44,7 @@ pub struct Archive {
     pub records: Arc<dyn Records>,
     pub audit: Arc<dyn AuditTrail>,
     pub journal: Arc<dyn Journal>,
+    pub webhooks: Arc<dyn WebhookStore>,
 }
 
 /// An error that leaves the document incomplete.
@@ -80,7 +88,7 @@ impl From<serde_json::Error> for ExportError {
     }
 }
 
-/// Writes everything that is stored about an account. Keys and sessions appear without their hashes. The
+/// Writes everything that is stored about an account. Keys and sessions appear without their hashes, and webhooks without their secrets. The
 /// export is recorded in the audit before anything is written.
 ///
 /// # Errors
@@ -160,6 +168,39 @@ struct RequestBlock<'a> {
     at: Timestamp,
 }
 
+#[derive(Serialize)]
+struct RunBlock<'a> {
+    #[serde(flatten)]
+    report: ReportBody<'a>,
+    /// The profile pictures as PNGs in base64, by the ids of their results.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    thumbnails: BTreeMap<u32, String>,
+}
+
+#[derive(Serialize)]
+struct WebhookBlock<'a> {
+    id: WebhookId,
+    url: &'a str,
+    events: &'a [EventType],
+    enabled: bool,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    deliveries: Vec<DeliveryBlock<'a>>,
+}
+
+#[derive(Serialize)]
+struct DeliveryBlock<'a> {
+    id: DeliveryId,
+    #[serde(rename = "type")]
+    event: &'a str,
+    status: DeliveryStatus,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    attempts: u32,
+    http_status: Option<u16>,
+    response_head: Option<&'a str>,
+}
+
 struct Export<'a> {
     archive: &'a Archive,
     account: &'a Account,
@@ -177,6 +218,7 @@ impl<'a> Export<'a> {
         self.list("ledger", archive.records.bookings(id)?.iter().map(booking_block))?;
         self.list("cycles", archive.records.cycle_uses(id)?.iter().map(cycle_block))?;
         self.list("idempotency_keys", archive.records.noted_requests(id)?.iter().map(request_block))?;
+        self.webhooks()?;
         self.audit()?;
         self.runs()?;
         writeln!(self.out, "\n}}")?;
@@ -187,6 +229,17 @@ impl<'a> Export<'a> {
         let mut list = self.begin(name)?;
         for item in items {
             self.item(&mut list, &item)?;
+        }
+        self.end()
+    }
+
+    /// Writes the webhooks with their deliveries.
+    fn webhooks(&mut self) -> Result<(), ExportError> {
+        let mut list = self.begin("webhooks")?;
+        for webhook in self.archive.webhooks.webhooks(self.account.id)? {
+            let deliveries = all_deliveries(&*self.archive.webhooks, &webhook)?;
+            let deliveries = deliveries.iter().map(delivery_block).collect();
+            self.item(&mut list, &webhook_block(&webhook, deliveries))?;
         }
         self.end()
     }
@@ -217,8 +270,10 @@ impl<'a> Export<'a> {
     fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
         let results = all_results(&*self.archive.journal, run.id)?;
         let modules = self.archive.journal.modules(run.id)?;
+        let thumbnails = self.archive.journal.thumbnails(run.id)?;
+        let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();
         let run = RunBody { head: run.into(), results: results.iter().collect() };
-        self.item(list, &ReportBody { run, modules: &modules })
+        self.item(list, &RunBlock { report: ReportBody { run, modules: &modules }, thumbnails })
     }
 
     fn begin(&mut self, name: &str) -> Result<List, ExportError> {
@@ -256,6 +311,43 @@ fn all_results(journal: &dyn Journal, run: RunId) -> Result<Vec<ResultRecord>, S
         if is_last {
             return Ok(results);
         }
+    }
+}
+
+fn all_deliveries(store: &dyn WebhookStore, webhook: &Webhook) -> Result<Vec<Delivery>, StorageError> {
+    let mut deliveries: Vec<Delivery> = Vec::new();
+    loop {
+        let before = deliveries.last().map(|last| last.id);
+        let page = store.deliveries(webhook.account, webhook.id, before, PAGE)?.unwrap_or_default();
+        let is_last = page.len() < PAGE;
+        deliveries.extend(page);
+        if is_last {
+            return Ok(deliveries);
+        }
+    }
+}
+
+fn webhook_block<'a>(webhook: &'a Webhook, deliveries: Vec<DeliveryBlock<'a>>) -> WebhookBlock<'a> {
+    WebhookBlock {
+        id: webhook.id,
+        url: &webhook.url,
+        events: &webhook.events,
+        enabled: webhook.disabled.is_none(),
+        created_at: webhook.created_at,
+        deliveries,
+    }
+}
+
+fn delivery_block(delivery: &Delivery) -> DeliveryBlock<'_> {
+    let answer = delivery.last.as_ref().map(|last| &last.answer);
+    DeliveryBlock {
+        id: delivery.id,
+        event: &delivery.event,
+        status: delivery.status,
+        created_at: delivery.created_at,
+        attempts: delivery.attempts,
+        http_status: answer.and_then(|answer| answer.http_status),
+        response_head: answer.and_then(|answer| answer.head.as_deref()),
     }
 }
 

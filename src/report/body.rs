@@ -8,6 +8,7 @@ use crate::base::clock::millis;
 use crate::base::ids::RunId;
 use crate::modules::query::SearchType;
 use crate::runs::coverage::Coverage;
+use crate::runs::family::state::FollowState;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
 use crate::runs::run_options::TimeBudget;
@@ -51,6 +52,10 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u8, minimum = 1, maximum = 120, examples(20))]
     pub time_budget: Option<u8>,
+    /// Present only if true: the profile pictures of accounts are fetched.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub avatars: bool,
     /// Outcomes of the modules that have ended.
     pub coverage: Coverage,
     /// Cost of the search in credits; 0 if it failed, because its credits are refunded.
@@ -64,6 +69,22 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, examples(3))]
     pub queue_position: Option<u32>,
+    /// Present only if a lead has started the search: the search whose lead it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub parent_run_id: Option<RunId>,
+    /// Present only if a lead has started the search: the first search of the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub root_run_id: Option<RunId>,
+    /// Present only if a lead has started the search: number of leads between the first search and this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, examples(1))]
+    pub depth: Option<u8>,
+    /// Present only at the first search of a family, in `GET /v1/searches/{run_id}`: how far leads are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub follow: Option<FollowState>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(examples(true))]
@@ -84,10 +105,15 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             premium: run.premium,
             patient: run.options.patient,
             time_budget: run.options.time_budget.map(TimeBudget::secs),
+            avatars: run.options.avatars,
             coverage: run.coverage,
             credits_charged: run.credits_charged,
             error: run.error.as_ref(),
             queue_position: run.queue_position,
+            parent_run_id: run.family.map(|place| place.parent),
+            root_run_id: run.family.map(|place| place.root),
+            depth: run.family.map(|place| place.depth),
+            follow: None,
             sandbox: run.simulated,
         }
     }
@@ -113,6 +139,16 @@ pub struct ReportBody<'a> {
     pub run: RunBody<'a>,
     /// Modules that have ended so far, as in `GET /v1/searches/{run_id}/modules`.
     pub modules: &'a [ModuleReport],
+}
+
+/// A run with the runs that its leads and theirs have started: the content of a JSON report of a family.
+#[derive(Debug, Serialize)]
+pub struct FamilyBody<'a> {
+    /// The first run.
+    #[serde(flatten)]
+    pub root: ReportBody<'a>,
+    /// The other runs in the order in which they were started.
+    pub children: Vec<ReportBody<'a>>,
 }
 
 impl<'a> From<&'a RunRecord> for ReportBody<'a> {

@@ -86,7 +86,7 @@ pub(super) mod tests {
     use crate::base::ids::{AccountId, RunId};
     use crate::modules::query::SearchType;
     use crate::runs::coverage::Coverage;
-    use crate::runs::record::RunRecord;
+    use crate::runs::record::{RunRecord, Thumbnails};
     use crate::runs::run::{ModuleReport, Progress, RunSummary, Status};
     use crate::runs::run_options::RunOptions;
     use serde_json::json;
@@ -132,6 +132,8 @@ pub(super) mod tests {
             query: "octocat".into(),
             premium: false,
             options: RunOptions::default(),
+            follow: None,
+            family: None,
             simulated: false,
             total_results: 2,
             revision: 1,
@@ -144,7 +146,8 @@ pub(super) mod tests {
             waits: false,
             queue_position: None,
         };
-        RunRecord { summary, results, modules, as_of: now }
+        let thumbnails = Thumbnails::new();
+        RunRecord { summary, results, modules, lookups: Vec::new(), as_of: now, thumbnails }
     }
 
     #[test]

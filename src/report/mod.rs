@@ -39,7 +39,7 @@ use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
 use crate::runs::record::RunRecord;
-use body::ReportBody;
+use body::{FamilyBody, ReportBody};
 
 /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
 /// (one row for each result) or `html` (one page to read).
@@ -104,6 +104,17 @@ impl Format {
             Self::Html => out.write_all(html::page(run).as_bytes()),
         }
     }
+}
+
+/// Writes a family of runs as one indented JSON document: the first run, and the others in its member `children`.
+///
+/// # Errors
+/// Returns the errors of `out`.
+pub fn write_family(out: &mut dyn Write, root: &RunRecord, children: &[RunRecord]) -> io::Result<()> {
+    write_json(
+        out,
+        &FamilyBody { root: root.into(), children: children.iter().map(ReportBody::from).collect() },
+    )
 }
 
 fn write_lines(out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {

@@ -10,9 +10,16 @@ use super::health::HealthTable;
 use super::health::circuit::Retry;
 use super::host_limiter::HostLimiter;
 use super::journal::{InstanceId, Journal};
+use super::lifecycle::Lifecycle;
 use super::pool::CheckPool;
 use super::shared_answers::SharedAnswers;
+use super::suppression::Suppressed;
+use crate::account::credits::Charge;
 use crate::base::clock::Clock;
+use crate::base::current::Current;
+use crate::base::ids::AccountId;
+use crate::base::storage::StorageError;
+use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
 
@@ -38,6 +45,10 @@ pub struct Limits {
     pub quarantine_retry: Retry,
 }
 
+/// A function that returns the charge for a search of an account that starts now, or `None` if the account does not
+/// exist.
+pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<Charge>, StorageError> + Send + Sync>;
+
 /// The parts that all drivers share. There is one value for each process.
 pub struct RunContext {
     /// The storage of runs and results.
@@ -56,6 +67,16 @@ pub struct RunContext {
     pub health: Arc<HealthTable>,
     /// The counters for operators.
     pub figures: Figures,
+    /// The catalogue of new runs and look-ups. A run keeps the modules with which it began on this process.
+    pub catalog: Current<Catalog>,
+    /// The identifiers that are never searched.
+    pub suppression: Current<Suppressed>,
+    /// Whether sign-in-page checks are used.
+    pub discovery: bool,
+    /// The charges of searches that leads start.
+    pub charge_of: ChargeOf,
+    /// The shutdown of the process, and the wake-up of its maintenance thread.
+    pub(super) lifecycle: Arc<Lifecycle>,
     /// The clock that gives the time of day.
     pub clock: Arc<dyn Clock>,
     /// The identity of this process.

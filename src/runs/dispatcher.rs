@@ -12,16 +12,14 @@ use super::driver;
 use super::drivers::{Drivers, Slot};
 use super::earlier::EarlierConclusions;
 use super::ending;
+use super::family::advance::advance;
 use super::job::Job;
 use super::journal::{Claim, Resumable};
 use super::live::{LiveRun, Stopped};
 use super::queue::Queue;
 use super::registry::Registry;
 use super::run::RunSummary;
-use super::suppression::Suppressed;
-use crate::base::current::Current;
 use crate::base::storage::StorageError;
-use crate::modules::catalog::Catalog;
 use crate::modules::query::Query;
 
 /// The stack size of a driver, which holds no page and no document.
@@ -41,9 +39,6 @@ pub(super) struct Dispatcher {
     pub(super) registry: Arc<Registry>,
     pub(super) drivers: Arc<Drivers>,
     pub(super) queue: Queue,
-    /// The catalogue of new runs. A run keeps the modules with which it began on this process.
-    pub(super) catalog: Current<Catalog>,
-    pub(super) suppression: Current<Suppressed>,
 }
 
 impl Dispatcher {
@@ -83,8 +78,18 @@ impl Dispatcher {
         let mut next = Some(first);
         while let Some(job) = next {
             driver::drive(&self.context, &job);
+            self.follow_leads(&job.run);
             drop(job);
             next = self.claim_next(&mut slot);
+        }
+    }
+
+    /// Starts further runs of the family of a run that has ended.
+    fn follow_leads(&self, run: &LiveRun) {
+        let summary = run.summary();
+        if summary.follow.is_some() && run.is_stored() {
+            let root = summary.family.map_or(summary.id, |place| place.root);
+            advance(&self.context, root, summary.account, None);
         }
     }
 
@@ -165,7 +170,7 @@ impl Dispatcher {
                 "this version of the program cannot resume the search",
             );
         };
-        if self.suppression.get().holds(&query) {
+        if self.context.suppression.get().holds(&query) {
             return self.give_up(from, "suppressed", "the query is suppressed now");
         }
         if waited {
@@ -181,7 +186,7 @@ impl Dispatcher {
 
     fn job_of(&self, from: Resumable, query: Query) -> Job {
         let done: Vec<&str> = from.done.iter().map(|report| report.module.as_str()).collect();
-        let catalog = self.catalog.get();
+        let catalog = self.context.catalog.get();
         let (mut modules, mut gone) = (Vec::new(), Vec::new());
         for module in from.modules.iter().filter(|module| !done.contains(&module.as_str())) {
             match catalog.get(module) {

@@ -2,6 +2,8 @@
 //! publishes them, writes checkpoints, and ends the run.
 
 mod dispatch;
+mod lookups;
+mod pictures;
 
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +28,8 @@ use super::job::Job;
 use super::journal::{Batch, Ending, Write};
 use super::lanes::{Lane, Lanes};
 use super::live::{LiveRun, Stopped};
+use super::pictures::avatar::Avatar;
+use super::pictures::queue::Pictures;
 use super::run::{ModuleReport, Status};
 use super::time_limit::TimeLimit;
 use crate::modules::module::Module;
@@ -51,8 +55,12 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
     let run = &job.run;
     let mut driver = Driver::new(context, job);
     driver.skip_unsuitable(&job.gone);
-    while run.stopped().is_none() && !driver.is_finished() && !driver.store_refuses() {
+    while run.stopped().is_none() && !driver.store_refuses() {
+        if driver.is_finished() && !driver.look_up_next() {
+            break;
+        }
         driver.dispatch();
+        driver.fetch_pictures();
         driver.receive();
         driver.give_up_late();
         driver.record();
@@ -68,8 +76,11 @@ fn drive_to_its_end(context: &Arc<RunContext>, job: &Job) {
 struct Driver<'a> {
     context: &'a Arc<RunContext>,
     run: &'a Arc<LiveRun>,
+    /// The query of the run.
     query: Arc<Query>,
     lanes: Lanes,
+    /// What the modules in the lanes are asked for.
+    subjects: Vec<Subject>,
     running: HashMap<usize, RunningCheck>,
     in_tail: usize,
     in_browser: usize,
@@ -89,6 +100,9 @@ struct Driver<'a> {
     /// their ids.
     newest: Timestamp,
     found: Findings,
+    /// The look-ups that have ended since results were last stored.
+    ended_lookups: Vec<EndedLookup>,
+    pictures: Pictures,
     health_updates: HealthUpdates,
     on_open_circuit: OnOpenCircuit,
     /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
@@ -96,6 +110,21 @@ struct Driver<'a> {
     reports: Vec<ModuleReport>,
     retry: Retry,
     checkpoint_at: Instant,
+}
+
+/// What a module is asked for.
+#[derive(Clone)]
+struct Subject {
+    query: Arc<Query>,
+    /// The index of the look-up, or `None` for a module of the run's own search.
+    lookup: Option<usize>,
+}
+
+/// The end of a look-up. It is recorded after its results were stored.
+struct EndedLookup {
+    place: usize,
+    outcome: Outcome,
+    reason: Option<Reason>,
 }
 
 struct RunningCheck {
@@ -114,6 +143,13 @@ enum Message {
     },
     /// A module's turn at a host has come.
     Turn(usize),
+    /// A picture was fetched, or is given up.
+    Picture {
+        result: u32,
+        avatar: Option<Avatar>,
+    },
+    /// A host that a picture waits for is free.
+    PictureTurn,
     /// The run was stopped.
     Stop,
 }
@@ -127,10 +163,13 @@ impl<'a> Driver<'a> {
         run.set_driver(Arc::new(move || drop(stop.send(Message::Stop))));
         let now = Instant::now();
         let lanes = Lanes::new(job.modules.clone(), &context.health);
+        let query = Arc::new(job.query.clone());
+        let subjects = vec![Subject { query: Arc::clone(&query), lookup: None }; job.modules.len()];
         Self {
             context,
             run,
-            query: Arc::new(job.query.clone()),
+            query,
+            subjects,
             share: lanes.has_browser().then(|| context.browsing.share()),
             lanes,
             running: HashMap::new(),
@@ -145,6 +184,8 @@ impl<'a> Driver<'a> {
             limit: TimeLimit::of(run, context.limits.run_timeout),
             newest: context.clock.now(),
             found: Findings::of(run),
+            ended_lookups: Vec::new(),
+            pictures: Pictures::of(run),
             health_updates: HealthUpdates::new(run.id(), job.earlier.site_concluded),
             on_open_circuit: if run.options().named { OnOpenCircuit::Ask } else { OnOpenCircuit::Skip },
             site_failed: job.earlier.site_failed,
@@ -155,7 +196,15 @@ impl<'a> Driver<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        self.lanes.left() == 0 && self.running.is_empty() && self.found.is_empty() && self.reports.is_empty()
+        self.has_no_checks()
+            && self.found.is_empty()
+            && self.reports.is_empty()
+            && self.ended_lookups.is_empty()
+            && self.pictures.are_over()
+    }
+
+    fn has_no_checks(&self) -> bool {
+        self.lanes.left() == 0 && self.running.is_empty()
     }
 
     /// Ends the modules that do not accept this query at once, without a worker.
@@ -168,11 +217,13 @@ impl<'a> Driver<'a> {
             http_status: None,
             elapsed_ms: 0,
             circuit: None,
+            rules: None,
+            partial: false,
         }));
         for (place, module) in self.lanes.all() {
             if let Some(reason) = self.why_skipped(&module) {
                 self.lanes.take(place);
-                self.note(&module, bare_report(Outcome::Skipped, reason), Duration::ZERO);
+                self.note(place, &module, bare_report(Outcome::Skipped, reason), Duration::ZERO);
             }
         }
         self.record();
@@ -186,7 +237,7 @@ impl<'a> Driver<'a> {
 
     /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
-        if self.lanes.left() == 0 && self.running.is_empty() && self.found.is_empty() {
+        if self.has_no_checks() && self.found.is_empty() && self.pictures.are_over() {
             return;
         }
         let mut until = self.checkpoint_at;
@@ -196,7 +247,7 @@ impl<'a> Driver<'a> {
             (!self.running.is_empty()).then_some(self.limit.abandon_at)
         };
         let retry = (!self.found.is_empty()).then(|| self.retry.at()).flatten();
-        for moment in [end, self.not_before, retry].into_iter().flatten() {
+        for moment in [end, self.not_before, retry, self.pictures.end()].into_iter().flatten() {
             until = until.min(moment);
         }
         let wait = until.saturating_duration_since(Instant::now());
@@ -213,15 +264,16 @@ impl<'a> Driver<'a> {
         let (place, report, is_shared, took, at) = match message {
             Message::Ended { place, report, is_shared, took, at } => (place, report, is_shared, took, at),
             Message::Turn(place) => return self.turns.push(place),
-            Message::Stop => return,
+            Message::Picture { result, avatar } => return self.take_picture(result, avatar),
+            Message::PictureTurn | Message::Stop => return,
         };
         self.newest = self.newest.max(at);
         if let Some(check) = self.end_of(place) {
             match is_shared {
-                true => self.note_shared(&check.module, &report),
+                true => self.note_shared(place, &check.module, &report),
                 false => self.health_updates.take(&self.context.health, &check.module, &report, took, at),
             }
-            self.note(&check.module, *report, took);
+            self.note(place, &check.module, *report, took);
         }
     }
 
@@ -245,13 +297,16 @@ impl<'a> Driver<'a> {
                     warn!("run {run}: module {module} exceeded its deadline and is abandoned");
                 }
                 let report = bare_report(Outcome::Timeout, self.limit.reason);
-                self.note(&check.module, report, check.since.elapsed());
+                self.note(place, &check.module, report, check.since.elapsed());
             }
         }
     }
 
     /// Numbers and merges the findings of a module, and keeps them for [`Self::record`].
-    fn note(&mut self, module: &Module, report: Report, took: Duration) {
+    fn note(&mut self, place: usize, module: &Module, report: Report, took: Duration) {
+        if let Some(at) = self.subjects[place].lookup {
+            return self.note_lookup(at, module, report, took);
+        }
         let came_to_nothing =
             report.outcome.is_failure() || report.reason.is_some_and(Reason::is_local_fault);
         self.site_failed |= came_to_nothing && !module.reads_only_feeds();
@@ -263,6 +318,8 @@ impl<'a> Driver<'a> {
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             circuit: report.evidence.circuit.filter(|_| report.reason.is_some_and(Reason::has_circuit)),
+            rules: report.evidence.rules,
+            partial: report.evidence.partial,
         });
         if let Some(cut) = report.reason.and_then(Cut::of) {
             self.context.figures.note_cut(cut);
@@ -290,7 +347,10 @@ impl<'a> Driver<'a> {
                 Err(error) => return self.retry.again(self.run, &error),
             }
         }
-        self.run.publish(self.found.stored(), std::mem::take(&mut self.reports));
+        self.record_lookups();
+        let stored = self.found.stored();
+        self.pictures.take(&stored);
+        self.run.publish(stored, std::mem::take(&mut self.reports));
     }
 
     fn checkpoint_if_due(&mut self) {
@@ -318,8 +378,7 @@ impl<'a> Driver<'a> {
 
     /// Returns whether the results can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
-        let is_idle = self.running.is_empty() && self.lanes.left() == 0;
-        let patience = if is_idle { self.context.limits.store_patience } else { Duration::MAX };
+        let patience = if self.has_no_checks() { self.context.limits.store_patience } else { Duration::MAX };
         self.retry.is_hopeless(patience)
     }
 
@@ -327,14 +386,22 @@ impl<'a> Driver<'a> {
         let ending = if self.store_refuses() {
             self.run.publish(Batch::default(), std::mem::take(&mut self.reports));
             ending::not_stored(self.context)
-        } else if self.run.summary().coverage.conclusive() == 0 {
-            ending::failed(self.context, "no_conclusion", "no module came to a conclusion")
-        } else if self.site_failed && !self.health_updates.has_conclusion() {
-            // Results from local lists are shown, but they alone do not justify the price of a search.
-            ending::failed(self.context, "no_conclusion", "no site that was asked gave a conclusion")
+        } else if let Some(message) = self.failure() {
+            ending::failed(self.context, "no_conclusion", message)
         } else {
+            self.start_children();
             Ending { status: Status::Completed, error: None, completed_at: self.context.clock.now() }
         };
         ending::store(self.context, self.run, ending);
+    }
+
+    /// Returns why the run fails if its own modules have ended, or `None` if it is worth its price.
+    fn failure(&self) -> Option<&'static str> {
+        if self.run.summary().coverage.conclusive() == 0 {
+            return Some("no module came to a conclusion");
+        }
+        // Results from local lists are shown, but they alone do not justify the price of a search.
+        let has_only_lists = self.site_failed && !self.health_updates.has_conclusion();
+        has_only_lists.then_some("no site that was asked gave a conclusion")
     }
 }

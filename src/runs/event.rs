@@ -136,6 +136,21 @@ pub fn progress_frame(data: &ProgressData) -> Frame {
     frame("progress", data)
 }
 
+/// Returns a `lead` frame.
+pub fn lead_frame(data: &impl Serialize) -> Frame {
+    frame("lead", data)
+}
+
+/// Returns a `child` frame.
+pub fn child_frame(data: &impl Serialize) -> Frame {
+    frame("child", data)
+}
+
+/// Returns a `follow` frame.
+pub fn follow_frame(data: &impl Serialize) -> Frame {
+    frame("follow", data)
+}
+
 /// Returns the `done` frame.
 pub fn done_frame(data: &DoneData<'_>) -> Frame {
     frame("done", data)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::entity::{EntityKey, merge};
 use super::journal::Batch;
@@ -65,6 +66,21 @@ impl Findings {
                 }
             }
         }
+    }
+
+    /// Sets a metadata member of a stored result. Returns `false` if there is no such result.
+    pub(super) fn set_member(&mut self, run: &LiveRun, id: u32, name: &str, value: Value) -> bool {
+        let changed = &mut self.pending.changed;
+        let at = match changed.binary_search_by_key(&id, |record| record.id) {
+            Ok(at) => at,
+            Err(at) => {
+                let Some(record) = run.result(id) else { return false };
+                changed.insert(at, record);
+                at
+            }
+        };
+        changed[at].metadata.insert(name.to_owned(), value);
+        true
     }
 
     /// Returns whether all findings are stored.

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::entity::identified::Entity;
-use super::leads::lead::Class;
+use super::leads::class::Class;
 use super::leads::links::{Owners, links};
 use super::record::{Findings, ResultRef};
 use super::run::ResultRecord;

@@ -6,17 +6,20 @@
 //!
 //! Leases are dated only by the database's clock, because the clocks of two instances may differ.
 
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::coverage::Coverage;
+use super::family::journal::Families;
+use super::family::member::{FollowOrder, Lookup, NewMember};
 use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
 use super::notification::Subscriber;
+use super::record::Thumbnails;
 use super::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, count};
 use super::run_options::RunOptions;
 use crate::account::audit::Origin;
@@ -62,6 +65,10 @@ pub struct NewRun {
     pub premium: bool,
     /// How long its checks may take.
     pub options: RunOptions,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// The place of the run in a family, if a lead starts it.
+    pub family: Option<NewMember>,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -77,6 +84,8 @@ pub struct NewRun {
     pub max_waiting: usize,
     /// The caller's `Idempotency-Key`, if there is one.
     pub idempotency: Option<Idempotency>,
+    /// Why the caller searches, for the audit.
+    pub purpose: Option<String>,
     /// The origin of the request, for the audit.
     pub origin: Origin,
 }
@@ -92,6 +101,8 @@ impl NewRun {
             query: self.query.clone(),
             premium: self.premium,
             options: self.options,
+            follow: self.follow.clone(),
+            family: self.family.map(|member| member.place),
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -118,6 +129,8 @@ impl NewRun {
             query: "alice".into(),
             premium: false,
             options: RunOptions::default(),
+            follow: None,
+            family: None,
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
@@ -125,6 +138,7 @@ impl NewRun {
             holds: Duration::ZERO,
             max_waiting: 0,
             idempotency: None,
+            purpose: None,
             origin: Origin::SYSTEM,
         }
     }
@@ -154,6 +168,10 @@ pub enum Started {
     UnknownAccount,
     /// The run would have to wait, and the queue is full. Nothing was charged or created.
     Overloaded,
+    /// The root of the family was deleted. Nothing was charged or created.
+    FamilyGone,
+    /// Leads have started as many runs of the family as allowed. Nothing was charged or created.
+    FamilyFull,
     /// The account does not have enough credits. Nothing was charged or created.
     InsufficientCredits {
         /// The credits that were used in the current cycle.
@@ -216,6 +234,8 @@ pub struct Checkpoint {
     pub coverage: Coverage,
     /// The reports of the modules that have ended.
     pub modules: Vec<ModuleReport>,
+    /// The accounts that are or were looked up, in the order in which they were planned.
+    pub lookups: Vec<Lookup>,
 }
 
 /// A run that was taken over with a new lease. It was waiting or was interrupted.
@@ -231,6 +251,8 @@ pub struct Resumable {
     pub modules: Vec<String>,
     /// The reports of the modules that ended before the interruption.
     pub done: Vec<ModuleReport>,
+    /// The accounts that are or were looked up.
+    pub lookups: Vec<Lookup>,
     /// The stored results, whose ids do not change.
     pub results: Vec<ResultRecord>,
 }
@@ -262,13 +284,15 @@ pub struct ListFilter {
     /// Selects only runs whose query contains this text, ignoring case. On SQLite, only the case of ASCII letters is
     /// ignored.
     pub text: Option<String>,
+    /// Selects only this run and the runs that its leads and theirs have started.
+    pub root: Option<RunId>,
     /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
     pub before: Option<(Timestamp, RunId)>,
 }
 
 /// The storage of runs, results, charges and the health of modules. Starts and deletions by users are recorded in the
 /// audit.
-pub trait Journal: Send + Sync {
+pub trait Journal: Families {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
 
@@ -285,6 +309,21 @@ pub trait Journal: Send + Sync {
     /// try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
     fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError>;
+
+    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
+    fn keep_thumbnail(
+        &self,
+        run: RunId,
+        lease: Lease,
+        result: u32,
+        png: &[u8],
+    ) -> Result<Write, StorageError>;
+
+    /// Returns the thumbnail of a result as a PNG.
+    fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError>;
+
+    /// Returns all thumbnails of a run as PNGs, by the ids of their results.
+    fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError>;
 
     /// Replaces the checkpoint and renews the lease.
     fn checkpoint(

@@ -85,12 +85,12 @@ impl Lanes {
         }
     }
 
-    /// Removes all remaining modules and returns them.
-    pub fn drain(&mut self) -> Vec<Arc<Module>> {
+    /// Removes all remaining modules and returns them with their indexes.
+    pub fn drain(&mut self) -> Vec<(usize, Arc<Module>)> {
         let rest = self.all();
         for (place, _) in &rest {
             self.take(*place);
         }
-        rest.into_iter().map(|(_, module)| module).collect()
+        rest
     }
 }

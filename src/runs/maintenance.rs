@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
+use super::family::advance::advance_idle;
 use super::journal::Journal;
 use super::lifecycle::Lifecycle;
 use super::unconfirmed::UnconfirmedCommits;
@@ -96,6 +97,7 @@ impl Maintenance {
             schedule.dispatch = Instant::now();
         }
         if is_due(&mut schedule.dispatch, DISPATCH_EVERY.min(self.context().limits.lease / 10)) {
+            advance_idle(self.context());
             self.dispatcher.dispatch();
         }
         if is_due(&mut schedule.share_health, SHARE_HEALTH_EVERY) {

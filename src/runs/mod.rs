@@ -13,6 +13,7 @@
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | runs in memory, and the readers that wait for them |
+//! | [`family`] | following leads: look-ups, and the runs that leads start |
 //! | [`follow`] | reading a run frame by frame, live or stored |
 //! | [`stream`] | sending a run to one reader |
 //! | `registry` | the runs that this process holds in memory |
@@ -24,8 +25,10 @@
 //! | [`shared_answers`] | the answers that searches for the same query share |
 //! | [`health`] | the health of each module, measured by real runs |
 //! | [`leads`] | what results point to, which could be searched next |
+//! | [`diff`] | what changed between two runs of one query |
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
+//! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
 //! | [`figures`] | the totals of this process |
 //! | [`lanes`] | the order in which a run starts its modules |
 //! | [`browsing`] | checks in browsers, with workers of their own |
@@ -66,6 +69,7 @@ pub mod bundles;
 mod checking;
 pub mod context;
 pub mod coverage;
+pub mod diff;
 mod dispatcher;
 pub mod driver;
 mod drivers;
@@ -73,6 +77,7 @@ pub mod earlier;
 mod ending;
 pub mod entity;
 pub mod event;
+pub mod family;
 pub mod figures;
 mod findings;
 pub mod follow;
@@ -90,6 +95,7 @@ pub mod notification;
 pub mod pace;
 pub mod page;
 pub mod people;
+pub mod pictures;
 pub mod pool;
 pub mod proof;
 mod queue;

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
+use super::family::stored::all_results;
 use super::follow::Follower;
 use super::journal::ListFilter;
 use super::live::LiveRun;
@@ -14,9 +15,10 @@ use super::registry::Registry;
 use super::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::modules::query::Query;
 
-/// The maximum number of results that are read from the store at once.
-const PAGE: usize = 1000;
+/// The number of earlier runs that are considered as the last one with the same query.
+const EARLIER: usize = 20;
 
 /// A run in memory or in the store.
 pub enum Found {
@@ -32,6 +34,14 @@ impl Found {
         match self {
             Self::Live(run) => run.id(),
             Self::Stored(summary) => summary.id,
+        }
+    }
+
+    /// Returns whether the run is the first of a family whose leads are followed.
+    pub fn is_following_root(&self) -> bool {
+        match self {
+            Self::Live(run) => run.follow().is_some() && run.summary().family.is_none(),
+            Self::Stored(summary) => summary.follow.is_some() && summary.family.is_none(),
         }
     }
 
@@ -71,21 +81,38 @@ impl Reader {
         self.registry().live(id)
     }
 
+    /// Returns the last run before this one with the same account, type and normal form of the query, if both have ended.
+    /// Only some of the newest runs whose query contains that form are considered.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn earlier(&self, run: &RunSummary) -> Result<Option<RunSummary>, StorageError> {
+        let normal = |run: &RunSummary| {
+            Query::parse(run.search_type, &run.query).ok().map(|query| query.normal().to_owned())
+        };
+        let Some(query) = normal(run).filter(|_| run.status.is_terminal()) else { return Ok(None) };
+        let filter = ListFilter {
+            search_type: Some(run.search_type),
+            status: None,
+            text: Some(query.clone()),
+            root: None,
+            before: Some((run.created_at, run.id)),
+        };
+        let runs = self.page(run.account, &filter, EARLIER)?.runs;
+        let is_same = |one: &RunSummary| {
+            one.status.is_terminal()
+                && one.simulated == run.simulated
+                && normal(one).as_deref() == Some(query.as_str())
+        };
+        Ok(runs.into_iter().find(is_same))
+    }
+
     /// Returns all results of a stored run.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stored_results(&self, id: RunId) -> Result<Vec<ResultRecord>, StorageError> {
-        let mut results: Vec<ResultRecord> = Vec::new();
-        loop {
-            let after = results.last().map_or(0, |last| last.id);
-            let page = self.context().journal.results(id, after, PAGE)?;
-            let whole = page.len() < PAGE;
-            results.extend(page);
-            if whole {
-                return Ok(results);
-            }
-        }
+        all_results(&*self.context().journal, id)
     }
 
     /// Returns the reports of the modules that have ended.
@@ -109,9 +136,31 @@ impl Reader {
             Found::Live(run) => Ok(run.record(as_of)),
             Found::Stored(summary) => {
                 let results = self.stored_results(summary.id)?;
-                Ok(RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, as_of))
+                let lookups = self.context().journal.lookups(summary.id)?;
+                Ok(RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, lookups, as_of))
             }
         }
+    }
+
+    /// Returns the complete run with its thumbnails.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn record_with_thumbnails(&self, found: &Found) -> Result<RunRecord, StorageError> {
+        let mut record = self.record(found)?;
+        // A picture may have been stored since, or its run deleted: then the result has none.
+        if record.summary.options.avatars {
+            record.thumbnails = self.context().journal.thumbnails(found.id())?;
+        }
+        Ok(record)
+    }
+
+    /// Returns the thumbnail of a result as a PNG.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+        self.context().journal.thumbnail(run, result)
     }
 
     /// Waits until a run ends, even if another instance drives it, and until the given moment at most. The run is

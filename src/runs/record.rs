@@ -1,13 +1,20 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::diff::compared::DiffRun;
+use super::family::member::Lookup;
 use super::run::{ModuleReport, Progress, ResultRecord, RunSummary, count};
 use crate::base::ids::RunId;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
+
+/// The thumbnails of a run as PNGs, by the ids of their results.
+pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
 
 /// A run, its results, and the outcomes of its modules at one moment.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +25,12 @@ pub struct RunRecord {
     pub results: Vec<ResultRecord>,
     /// The modules that have ended.
     pub modules: Vec<ModuleReport>,
+    /// The accounts that are or were looked up.
+    pub lookups: Vec<Lookup>,
     /// The moment of this record.
     pub as_of: Timestamp,
+    /// The thumbnails of the results, as far as they were read: only pages for people show them.
+    pub thumbnails: Thumbnails,
 }
 
 /// Names a result.
@@ -44,19 +55,37 @@ pub struct Findings<'a> {
     pub results: &'a [ResultRecord],
 }
 
+impl<'a> Findings<'a> {
+    /// Returns what a run was asked and what it found. Returns `None` if the query is not valid for this version, which
+    /// a search of an earlier one may have.
+    pub fn of(run: &RunSummary, results: &'a [ResultRecord]) -> Option<Self> {
+        let query = Query::parse(run.search_type, &run.query).ok()?;
+        Some(Self { run_id: run.id, query, results })
+    }
+}
+
 impl RunRecord {
     /// Returns what the run was asked and what it found. Returns `None` if the query is not valid for this version,
     /// which a search of an earlier one may have.
     pub fn findings(&self) -> Option<Findings<'_>> {
-        let query = Query::parse(self.summary.search_type, &self.summary.query).ok()?;
-        Some(Findings { run_id: self.summary.id, query, results: &self.results })
+        Findings::of(&self.summary, &self.results)
     }
-    /// Combines three reads of the store. A run that another instance drives may have changed in between, so its counts
+
+    /// Returns the run as one side of a diff. Returns `None` if the query is not valid for this version, which a search of
+    /// an earlier one may have.
+    pub fn to_compare(&self) -> Option<DiffRun<'_>> {
+        let Findings { run_id, query, results } = self.findings()?;
+        let RunSummary { status, simulated, created_at, .. } = self.summary;
+        Some(DiffRun { run_id, query, status, simulated, created_at, results, modules: &self.modules })
+    }
+
+    /// Combines four reads of the store. A run that another instance drives may have changed in between, so its counts
     /// are computed again.
     pub(super) fn of_reads(
         mut summary: RunSummary,
         results: Vec<ResultRecord>,
         modules: Vec<ModuleReport>,
+        lookups: Vec<Lookup>,
         as_of: Timestamp,
     ) -> Self {
         summary.total_results = count(results.len());
@@ -68,7 +97,7 @@ impl RunRecord {
                 ..summary.progress
             };
         }
-        Self { summary, results, modules, as_of }
+        Self { summary, results, modules, lookups, as_of, thumbnails: Thumbnails::new() }
     }
 
     /// Returns the modules with that outcome, ordered by platform and id.

@@ -1,6 +1,7 @@
 //! The state of one search: status, progress, coverage and numbered results.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,12 +9,14 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::coverage::Coverage;
+use super::family::member::{FollowOrder, Membership};
 use super::run_options::RunOptions;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
+use crate::modules::rules_version::RulesVersion;
 
 /// The status of a run: `running` (in progress, or waiting for its turn), `completed` (all modules have ended) or
 /// `failed` (it could not continue). The last two are terminal.
@@ -129,6 +132,16 @@ pub struct ModuleReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub circuit: Option<OpenCircuit>,
+    /// Present if the module came to a conclusion: the version of its rules and the source that answered. Results of two
+    /// runs can be compared if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, nullable = false, pattern = "^[0-9a-f]{8}(\\.[0-9]+)?$", examples("3f9a1c07"))]
+    pub rules: Option<RulesVersion>,
+    /// Present only if true: the site may have more about the query than was read, since a request failed, or a body or a
+    /// list was cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub partial: bool,
 }
 
 impl ModuleReport {
@@ -172,6 +185,10 @@ pub struct RunSummary {
     pub premium: bool,
     /// How long its checks may take.
     pub options: RunOptions,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// The place of the run in a family, if a lead has started it.
+    pub family: Option<Membership>,
     /// Whether checks query the simulated web, whose results are not real.
     pub simulated: bool,
     /// The number of results so far.

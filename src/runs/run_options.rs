@@ -1,10 +1,10 @@
-//! [`RunOptions`]: the options of a search that decide how long its checks may take.
+//! [`RunOptions`]: the options of a search that decide how long its checks may take, and whether pictures are fetched.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The options of a search that decide how long its checks may take. As JSON, it is stored with the run, and an option
+/// The options of a search besides its query and its modules. As JSON, it is stored with the run, and an option
 /// with its default value has no member.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -19,6 +19,9 @@ pub struct RunOptions {
     /// Whether the caller has named the modules. Such a search also asks hosts whose circuit is open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
+    /// Whether the profile pictures of accounts are fetched. It has no effect on a passive search.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub avatars: bool,
 }
 
 impl RunOptions {
@@ -76,6 +79,7 @@ mod tests {
         for (options, json) in [
             (RunOptions::default(), "{}"),
             (RunOptions { patient: true, ..RunOptions::default() }, r#"{"patient":true}"#),
+            (RunOptions { avatars: true, ..RunOptions::default() }, r#"{"avatars":true}"#),
             (
                 RunOptions { time_budget: TimeBudget::from_secs(6), ..RunOptions::default() },
                 r#"{"time_budget":6}"#,

@@ -8,9 +8,11 @@ use uuid::Uuid;
 
 use super::activity::Activity;
 use super::browsing::Browsing;
+pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
 use super::dispatcher::Dispatcher;
 use super::drivers::Drivers;
+use super::family::service::FamilyService;
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::health::circuits::Circuits;
@@ -65,12 +67,29 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
+/// What runs need of other layers.
+pub struct RunHooks {
+    /// A function that is called for each run that is deleted, through this process or another one.
+    pub on_deletion: OnDeletion,
+    /// The charges of searches that leads start.
+    pub charge_of: ChargeOf,
+}
+
+impl Default for RunHooks {
+    /// Returns hooks that do nothing. Leads then start no search.
+    fn default() -> Self {
+        Self { on_deletion: Box::new(|_| {}), charge_of: Box::new(|_| Ok(None)) }
+    }
+}
+
 /// The runs of a process. There is one value for each process, which all layers share.
 pub struct Runs {
     /// The starter, which starts searches.
     pub starter: Starter,
     /// The reader, which finds, lists and follows runs.
     pub reader: Reader,
+    /// The component that reads families, and follows leads on request.
+    pub families: FamilyService,
     /// The periodic tasks and the shutdown.
     pub maintenance: Maintenance,
     /// The counters and gauges for operators.
@@ -80,8 +99,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Starts the check workers, and reads the health of modules from the store. `on_deletion` is called for each run
-    /// that is deleted, through this process or another one.
+    /// Starts the check workers, and reads the health of modules from the store.
     pub fn new(
         journal: Arc<dyn Journal>,
         catalog: Arc<Catalog>,
@@ -89,10 +107,12 @@ impl Runs {
         browsers: Arc<dyn Browsers>,
         clock: Arc<dyn Clock>,
         config: RunsConfig,
-        on_deletion: OnDeletion,
+        hooks: RunHooks,
     ) -> Arc<Self> {
+        let RunHooks { on_deletion, charge_of } = hooks;
         let circuits = Arc::new(Circuits::new(Arc::clone(&clock), config.limits.host_retry));
         let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
+        let lifecycle = Arc::new(Lifecycle::default());
         let context = Arc::new(RunContext {
             journal,
             checker,
@@ -109,10 +129,14 @@ impl Runs {
             clock,
             instance: InstanceId(Uuid::new_v4()),
             limits: config.limits,
+            catalog: Current::new(catalog),
+            suppression: Current::<Suppressed>::default(),
+            discovery: config.discovery,
+            charge_of,
+            lifecycle: Arc::clone(&lifecycle),
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
         });
-        let lifecycle = Arc::new(Lifecycle::default());
         let sharing = Arc::clone(&context);
         let on_deletion: OnDeletion = Box::new(move |run| {
             sharing.shared_answers.forget(run);
@@ -124,19 +148,27 @@ impl Runs {
             registry: Arc::clone(&registry),
             drivers: Drivers::new(Arc::clone(&lifecycle), config.max_runs),
             queue: Queue::default(),
-            catalog: Current::new(catalog),
-            suppression: Current::<Suppressed>::default(),
         });
         let unconfirmed = Arc::new(UnconfirmedCommits::new(Arc::clone(&dispatcher)));
-        let (max_waiting, discovery) = (config.max_waiting, config.discovery);
         Arc::new(Self {
-            starter: Starter::new(Arc::clone(&dispatcher), Arc::clone(&unconfirmed), max_waiting, discovery),
+            starter: Starter::new(Arc::clone(&dispatcher), Arc::clone(&unconfirmed), config.max_waiting),
             reader: Reader::new(Arc::clone(&dispatcher)),
+            families: FamilyService::new(Arc::clone(&context)),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle),
             activity: Activity::new(dispatcher),
             context,
             registry,
         })
+    }
+
+    /// Deletes a run and all runs that its leads and theirs have started. Returns `false` like [`Self::delete`].
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let deleted = self.context.journal.delete_family(root, account, self.context.clock.now(), by)?;
+        deleted.iter().for_each(|run| self.registry.note_deleted(*run));
+        Ok(!deleted.is_empty())
     }
 
     /// Deletes a run. Stops it first if it is running. Returns `false` if the run is unknown, already deleted or of

@@ -122,6 +122,8 @@ fn without_requests(report: &Report) -> Report {
         http_status: report.evidence.http_status,
         final_host: report.evidence.final_host.clone(),
         matcher: report.evidence.matcher.clone(),
+        rules: report.evidence.rules,
+        partial: report.evidence.partial,
         ..Evidence::default()
     };
     let (outcome, reason, findings) = (report.outcome, report.reason, report.findings.clone());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::family::member::{FollowOrder, NewMember};
 use super::journal::Idempotency;
 use super::live::LiveRun;
 use super::run::RunSummary;
@@ -26,6 +27,12 @@ pub struct StartRequest {
     pub choice: Choice,
     /// How long its checks may take.
     pub options: RunOptions,
+    /// The place of the run in a family, if a lead starts it.
+    pub family: Option<NewMember>,
+    /// How leads are followed, if they are.
+    pub follow: Option<Arc<FollowOrder>>,
+    /// Why the caller searches, for the audit.
+    pub purpose: Option<String>,
     /// The cost of the search.
     pub charge: Charge,
     /// The caller's `Idempotency-Key`, if there is one.
@@ -60,6 +67,10 @@ pub enum StartError {
     Suppressed,
     /// Too many runs are waiting.
     Overloaded,
+    /// The run whose lead was to be followed was deleted.
+    FamilyGone,
+    /// Leads have started as many runs of the family as allowed.
+    FamilyFull,
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.

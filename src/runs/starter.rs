@@ -36,19 +36,16 @@ pub struct Starter {
     dispatcher: Arc<Dispatcher>,
     unconfirmed: Arc<UnconfirmedCommits>,
     max_waiting: usize,
-    discovery: bool,
 }
 
 impl Starter {
-    /// Creates a starter. `max_waiting` is the maximum number of waiting runs. `discovery` tells whether sign-in-page
-    /// checks are used.
+    /// Creates a starter. `max_waiting` is the maximum number of waiting runs.
     pub(super) fn new(
         dispatcher: Arc<Dispatcher>,
         unconfirmed: Arc<UnconfirmedCommits>,
         max_waiting: usize,
-        discovery: bool,
     ) -> Self {
-        Self { dispatcher, unconfirmed, max_waiting, discovery }
+        Self { dispatcher, unconfirmed, max_waiting }
     }
 
     /// Returns the modules that a search uses.
@@ -64,7 +61,7 @@ impl Starter {
         let switches = Selection {
             search_type: query.search_type(),
             premium,
-            discovery: self.discovery,
+            discovery: self.context().discovery,
             nsfw: choice.nsfw,
         };
         self.catalog().choose(&switches, choice)
@@ -73,31 +70,31 @@ impl Starter {
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
-        self.dispatcher.suppression.set(Arc::new(list));
+        self.context().suppression.set(Arc::new(list));
         self.context().shared_answers.clear();
     }
 
     /// Returns whether a query is suppressed.
     pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.dispatcher.suppression.get().holds(query)
+        self.context().suppression.get().holds(query)
     }
 
     /// Returns the catalogue that searches choose from now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.dispatcher.catalog.get()
+        self.context().catalog.get()
     }
 
     /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
-        self.dispatcher.catalog.set(catalog);
+        self.context().catalog.set(catalog);
         self.context().shared_answers.clear();
         self.context().checker.forget_verdicts();
     }
 
     /// Returns the number of modules that a search without a choice uses.
     pub fn module_counts(&self) -> ModuleCounts {
-        let (catalog, discovery) = (self.catalog(), self.discovery);
+        let (catalog, discovery) = (self.catalog(), self.context().discovery);
         let count = |search_type, premium| {
             catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
         };
@@ -205,7 +202,14 @@ impl Starter {
             search_type: request.query.search_type(),
             query: request.query.raw().to_owned(),
             premium: request.premium,
-            options: RunOptions { named: !request.choice.modules.is_empty(), ..request.options },
+            options: RunOptions {
+                named: !request.choice.modules.is_empty(),
+                // A picture may be on the searched domain itself.
+                avatars: request.options.avatars && !request.choice.passive,
+                ..request.options
+            },
+            follow: request.follow.clone(),
+            family: request.family,
             simulated: self.context().simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: self.context().clock.now(),
@@ -213,6 +217,7 @@ impl Starter {
             holds: self.context().limits.lease,
             max_waiting: self.max_waiting,
             idempotency: request.idempotency.clone(),
+            purpose: request.purpose.clone(),
             origin: request.origin.clone(),
         }
     }
@@ -248,6 +253,8 @@ fn result(
         Started::Mismatch => StartResult::Mismatch,
         Started::UnknownAccount => StartResult::UnknownAccount,
         Started::Overloaded => return Err(StartError::Overloaded),
+        Started::FamilyGone => return Err(StartError::FamilyGone),
+        Started::FamilyFull => return Err(StartError::FamilyFull),
         Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
     })
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::event::{self, ErrorData, Frame, KEEP_ALIVE};
-use super::follow::{Follower, Step};
+use super::follow::{Frames, Step};
 use super::run::Status;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
@@ -39,7 +39,7 @@ pub struct Permission {
 
 /// A stream that sends a run to one reader.
 pub struct Stream {
-    follower: Follower,
+    follower: Box<dyn Frames>,
     limits: StreamLimits,
     request_id: RequestId,
     permission: Option<Permission>,
@@ -47,7 +47,8 @@ pub struct Stream {
 
 impl Stream {
     /// Creates a stream of the frames of `follower`. `request_id` is the id of the request that opened it.
-    pub fn new(follower: Follower, limits: StreamLimits, request_id: RequestId) -> Self {
+    pub fn new(follower: impl Frames + 'static, limits: StreamLimits, request_id: RequestId) -> Self {
+        let follower = Box::new(follower);
         Self { follower, limits, request_id, permission: None }
     }
 

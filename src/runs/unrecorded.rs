@@ -1,11 +1,15 @@
 //! [`Unrecorded`]: a journal that stores nothing, for a search in a terminal, whose only reader sees the run live. Such
 //! a search leaves no trace on the disk.
 
+use std::collections::HashMap;
 use std::sync::Weak;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
+use super::family::journal::{Families, StoredFamily};
+use super::family::member::{FollowEnd, FollowedLead, Lookup};
 use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
@@ -14,6 +18,7 @@ use super::journal::{
     Resumable, Started, Write,
 };
 use super::notification::Subscriber;
+use super::record::Thumbnails;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
@@ -21,9 +26,43 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
 
-/// A journal that accepts everything and stores nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Unrecorded;
+/// A journal that accepts everything and stores nothing. It keeps thumbnails in memory.
+#[derive(Debug, Default)]
+pub struct Unrecorded {
+    thumbnails: Mutex<HashMap<RunId, Thumbnails>>,
+}
+
+impl Families for Unrecorded {
+    fn family(&self, _: RunId, _: AccountId) -> Result<Option<StoredFamily>, StorageError> {
+        Ok(None)
+    }
+
+    fn lookups(&self, _: RunId) -> Result<Vec<Lookup>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn children(&self, _: RunId, _: RunId) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn end_following(&self, _: RunId, _: &FollowEnd) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    fn idle_families(&self, _: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    fn delete_family(
+        &self,
+        _: RunId,
+        _: AccountId,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Vec<RunId>, StorageError> {
+        Ok(Vec::new())
+    }
+}
 
 impl Journal for Unrecorded {
     fn start(&self, _: &NewRun, _: &Charge) -> Result<Started, StorageError> {
@@ -36,6 +75,19 @@ impl Journal for Unrecorded {
 
     fn add_results(&self, _: RunId, _: Lease, _: &Batch) -> Result<Write, StorageError> {
         Ok(Write::Done)
+    }
+
+    fn keep_thumbnail(&self, run: RunId, _: Lease, result: u32, png: &[u8]) -> Result<Write, StorageError> {
+        self.thumbnails.lock().entry(run).or_default().insert(result, png.to_vec());
+        Ok(Write::Done)
+    }
+
+    fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+        Ok(self.thumbnails(run)?.remove(&result))
+    }
+
+    fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
+        Ok(self.thumbnails.lock().get(&run).cloned().unwrap_or_default())
     }
 
     fn checkpoint(&self, _: RunId, _: Lease, _: &Checkpoint, _: Duration) -> Result<Write, StorageError> {

@@ -9,8 +9,10 @@
 //! | [`options`](self) | the options: seed, delays, shares of sites that misbehave |
 //! | `world` | the existing names, the behaviour and the delay of each site; names to rely on |
 //! | `web` | the reaction to each request |
+//! | `people/` | people whose accounts name each other, for tests of leads, graphs and people |
 //! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
 //! | `browsers`, `script` | premium modules: pages as a browser returns them, or as a real browser gets them |
+//! | `portraits` | profile pictures |
 //! | `drift` | changes of sites, to which rules must be adapted |
 //! | `faults` | challenge pages, login pages and other misbehaviour |
 //! | `server`, `wire` | the HTTP server |
@@ -38,6 +40,8 @@ mod drift;
 mod faults;
 mod options;
 mod pages;
+mod people;
+mod portraits;
 mod script;
 mod server;
 mod web;
@@ -48,6 +52,7 @@ pub use browsers::SimulatedBrowsers;
 pub use drift::{Drift, DriftKind};
 pub use options::{SandboxOptions, Shares, SiteBehavior};
 pub use pages::Problem;
+pub use people::{PeopleKind, SeededAccount, SeededMailbox, SeededPeople, SeededRole, SeededSite};
 pub use web::Requests;
 
 use server::{Host, Server};

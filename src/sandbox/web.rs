@@ -13,6 +13,7 @@ use super::drift::Place;
 use super::faults;
 use super::options::{SandboxOptions, SiteBehavior};
 use super::pages::{Aim, Problem, Site};
+use super::portraits;
 use super::script;
 use super::server::{Action, Host, Reaction};
 use super::wire::{Answer, Asked};
@@ -174,6 +175,10 @@ impl Call<'_> {
 
 impl Host for Web {
     fn react(&self, asked: &Asked) -> Reaction {
+        let url = asked.header("x-sightline-url").and_then(|url| Url::parse(url).ok());
+        if let Some(picture) = url.and_then(|url| portraits::answer(self.world.seed(), &url)) {
+            return Reaction { after: Duration::ZERO, action: Action::Answer(picture) };
+        }
         let Some(call) = self.call(asked) else {
             self.unknown.fetch_add(1, Ordering::Relaxed);
             return Reaction { after: Duration::ZERO, action: Action::Answer(faults::unknown()) };

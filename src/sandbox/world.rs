@@ -19,7 +19,8 @@
 //! suffixes. A feed misbehaves when its site does, independently of the query.
 //!
 //! Names in a module's `known` list always exist on its site, unless the query begins with `nobody`. The made-up
-//! names of control checks exist nowhere. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
+//! names of control checks exist nowhere. The names of simulated people, which begin with `person1`, exist where
+//! `people/` says. Any other name exists on 25 % to 35 % of the username sites, 30 % to 40 %
 //! of the email sites and 80 % to 90 % of the domain sites.
 
 use std::time::Duration;
@@ -28,6 +29,7 @@ use super::draw::fraction;
 use super::drift::Drift;
 use super::options::{SandboxOptions, SiteBehavior};
 use super::pages::decides;
+use super::people;
 use crate::modules::definition::Entry;
 use crate::modules::query::{Query, SearchType};
 
@@ -121,7 +123,7 @@ impl World {
             Some(QueryBehavior::Nobody) => false,
             Some(QueryBehavior::Everybody) => true,
             _ if is_known(entry, query) => true,
-            _ => {
+            _ => people::exists(entry, query).unwrap_or_else(|| {
                 let name = query.to_lowercase();
                 let base = match entry.search_type {
                     SearchType::Username => 0.25,
@@ -131,7 +133,7 @@ impl World {
                 // Some names are taken on more sites than others.
                 let share = base + 0.10 * fraction(self.options.seed, &["share", &name]);
                 fraction(self.options.seed, &["exists", &entry.id, &name]) < share
-            }
+            }),
         }
     }
 

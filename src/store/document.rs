@@ -19,6 +19,7 @@ use super::limits::METADATA_DEPTH;
 use crate::base::storage::StorageError;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::reason::Reason;
+use crate::modules::rules_version::RulesVersion;
 use crate::runs::run::{ModuleReport, ResultRecord, RunError};
 
 /// Encodes a value as JSON text.
@@ -80,12 +81,14 @@ pub(super) fn unreadable() -> RunError {
 /// run is live.
 type ShortReport<'a> = (Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64);
 
-/// A module report as an array, followed by the open circuit of a host that was not asked.
+/// A module report as an array. It is followed by the open circuit of a host that was not asked, or by the version of the
+/// rules that led to a conclusion and whether only a part was read.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum StoredReport<'a> {
     Asked(ShortReport<'a>),
     NotAsked(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, OpenCircuit),
+    Concluded(Cow<'a, str>, Cow<'a, str>, Outcome, Option<Reason>, Option<u16>, u64, RulesVersion, bool),
 }
 
 /// Encodes the module reports of a run.
@@ -94,13 +97,16 @@ pub(super) fn encode_reports(reports: &[ModuleReport]) -> Result<String, Storage
 }
 
 fn shorten(report: &ModuleReport) -> StoredReport<'_> {
-    let ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit } = report;
-    let (module, platform) = (Cow::Borrowed(&**module), Cow::Borrowed(&**platform));
-    match circuit {
-        None => StoredReport::Asked((module, platform, *status, *reason, *http_status, *elapsed_ms)),
-        Some(circuit) => {
-            StoredReport::NotAsked(module, platform, *status, *reason, *http_status, *elapsed_ms, *circuit)
+    let ModuleReport { status, reason, http_status: http, elapsed_ms: elapsed, .. } = *report;
+    let (module, platform) = (Cow::Borrowed(&*report.module), Cow::Borrowed(&*report.platform));
+    match (report.circuit, report.rules) {
+        (Some(circuit), _) => {
+            StoredReport::NotAsked(module, platform, status, reason, http, elapsed, circuit)
         }
+        (None, Some(rules)) => {
+            StoredReport::Concluded(module, platform, status, reason, http, elapsed, rules, report.partial)
+        }
+        (None, None) => StoredReport::Asked((module, platform, status, reason, http, elapsed)),
     }
 }
 
@@ -108,14 +114,18 @@ fn shorten(report: &ModuleReport) -> StoredReport<'_> {
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>, StorageError> {
     let stored: Vec<StoredReport<'_>> = decode(text)?;
     let whole = |report: StoredReport<'_>| {
-        let ((module, platform, status, reason, http_status, elapsed_ms), circuit) = match report {
-            StoredReport::Asked(report) => (report, None),
+        let (short, circuit, rules, partial) = match report {
+            StoredReport::Asked(short) => (short, None, None, false),
             StoredReport::NotAsked(module, platform, status, reason, http, elapsed, circuit) => {
-                ((module, platform, status, reason, http, elapsed), Some(circuit))
+                ((module, platform, status, reason, http, elapsed), Some(circuit), None, false)
+            }
+            StoredReport::Concluded(module, platform, status, reason, http, elapsed, rules, partial) => {
+                ((module, platform, status, reason, http, elapsed), None, Some(rules), partial)
             }
         };
+        let (module, platform, status, reason, http_status, elapsed_ms) = short;
         let (module, platform) = (module.into_owned(), platform.into_owned());
-        ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit }
+        ModuleReport { module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial }
     };
     Ok(stored.into_iter().map(whole).collect())
 }

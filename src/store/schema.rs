@@ -64,6 +64,9 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0012_host_circuits"),
     migration!("0013_module_quarantines"),
     migration!("0014_catalog_bundles"),
+    migration!("0015_families"),
+    migration!("0016_thumbnails"),
+    migration!("0017_webhooks"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

@@ -46,6 +46,14 @@ impl DatabaseUrl {
         Self(Target::Sqlite(path.as_ref().to_owned()))
     }
 
+    /// Returns the file of an SQLite database, or `None` for a PostgreSQL database.
+    pub fn sqlite_file(&self) -> Option<&Path> {
+        match &self.0 {
+            Target::Sqlite(path) => Some(path),
+            Target::Postgres(_) => None,
+        }
+    }
+
     pub(super) fn target(&self) -> &Target {
         &self.0
     }

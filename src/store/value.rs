@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::base::ids::{AccountId, KeyId, RunId, SessionId};
+use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WebhookId};
 use crate::base::storage::StorageError;
 
 /// A parameter of a statement.
@@ -136,6 +136,12 @@ impl FromCell for String {
     }
 }
 
+impl FromCell for Vec<u8> {
+    fn from_cell(cell: &Cell) -> Option<Self> {
+        if let Cell::Bytes(value) = cell { Some(value.clone()) } else { None }
+    }
+}
+
 impl<const N: usize> FromCell for [u8; N] {
     fn from_cell(cell: &Cell) -> Option<Self> {
         if let Cell::Bytes(value) = cell { value.as_slice().try_into().ok() } else { None }
@@ -216,4 +222,4 @@ macro_rules! ids {
     };
 }
 
-ids!(AccountId, KeyId, RunId, SessionId);
+ids!(AccountId, KeyId, RunId, SessionId, WebhookId, DeliveryId);

@@ -12,6 +12,7 @@ use crate::account::sign_in::SignInError;
 use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::http::{Refusal, Response, RouteError};
+use crate::webhooks::registry::WebhookError;
 
 /// The time in seconds after which an unavailable store or an overload may be over.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -160,6 +161,21 @@ impl From<AccountError> for WebError {
             | AccountError::InvalidEmail
             | AccountError::UnknownPlan(_)
             | AccountError::Random(_) => Self::internal(error),
+        }
+    }
+}
+
+impl From<WebhookError> for WebError {
+    fn from(error: WebhookError) -> Self {
+        match error {
+            WebhookError::Storage(error) => error.into(),
+            WebhookError::Random(_) => Self::internal(error),
+            WebhookError::UnknownWebhook | WebhookError::UnknownDelivery => Self::no_such_page(),
+            WebhookError::Disabled => Self::new(409, "The webhook is disabled", "Enable it first."),
+            WebhookError::NoKey
+            | WebhookError::InvalidUrl(_)
+            | WebhookError::InvalidEvents
+            | WebhookError::TooMany => Self::invalid(error.to_string()),
         }
     }
 }

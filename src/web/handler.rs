@@ -15,7 +15,7 @@ use crate::account::audit::Actor;
 use crate::account::rate_limit::RateLimitError;
 use crate::account::service::Caller;
 use crate::account::sign_in::token::Token;
-use crate::http::{Reply, Request, Response, ResponseContext, Router, Service};
+use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service};
 
 /// The content security policy of pages. It allows only files of the app, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -57,12 +57,12 @@ impl Service for Web {
     fn call(
         self: &Arc<Self>,
         route: &'static Route,
-        segment: Option<String>,
+        segments: Segments,
         request: Request,
         context: &mut Context,
     ) -> Result<Reply, WebError> {
         context.state.frame.here = route.path;
-        let visit = self.visit(&route.endpoint, segment, request, context)?;
+        let visit = self.visit(&route.endpoint, segments, request, context)?;
         if let Some(answer) = self.access_refusal(route, &visit)? {
             return Ok(Reply::Now(answer));
         }
@@ -108,7 +108,7 @@ impl Web {
     fn visit(
         &self,
         endpoint: &Endpoint,
-        segment: Option<String>,
+        segments: Segments,
         request: Request,
         context: &mut Context,
     ) -> Result<Visit, WebError> {
@@ -134,7 +134,7 @@ impl Web {
         }
         context.state.frame.notice = notice;
         let (request_id, frame) = (context.request_id.clone(), context.state.frame.clone());
-        Ok(Visit { request, request_id, frame, segment, signed_in, token })
+        Ok(Visit { request, request_id, frame, segments, signed_in, token })
     }
 
     fn session_of(&self, token: &Token, endpoint: &Endpoint) -> Result<Option<SignedIn>, WebError> {

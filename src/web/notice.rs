@@ -15,6 +15,10 @@ pub enum Notice {
     SessionEnded,
     /// A key was revoked.
     KeyRevoked,
+    /// A message to a webhook is sent soon.
+    MessageQueued,
+    /// A webhook was deleted.
+    WebhookDeleted,
     /// A search was deleted.
     SearchDeleted,
     /// The account is deleted.
@@ -29,13 +33,15 @@ pub enum Notice {
 
 impl Notice {
     /// All notices, for look-ups by name.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
         Self::PasswordChanged,
         Self::SessionEnded,
         Self::KeyRevoked,
+        Self::MessageQueued,
+        Self::WebhookDeleted,
         Self::SearchDeleted,
         Self::AccountDeleted,
         Self::CircuitsReset,
@@ -52,6 +58,8 @@ impl Notice {
             Self::PasswordChanged => "password-changed",
             Self::SessionEnded => "session-ended",
             Self::KeyRevoked => "key-revoked",
+            Self::MessageQueued => "message-queued",
+            Self::WebhookDeleted => "webhook-deleted",
             Self::SearchDeleted => "search-deleted",
             Self::AccountDeleted => "account-deleted",
             Self::CircuitsReset => "circuits-reset",
@@ -76,6 +84,8 @@ impl Notice {
             Self::PasswordChanged => "Your password is changed. All other sessions have ended.",
             Self::SessionEnded => "The session has ended.",
             Self::KeyRevoked => "The key is revoked.",
+            Self::MessageQueued => "The message is sent soon. Load the page again to see its answer.",
+            Self::WebhookDeleted => "The webhook and its deliveries are deleted.",
             Self::SearchDeleted => "The search and its results are deleted.",
             Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
             Self::CircuitsReset => "Searches ask all hosts again.",

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::error::WebError;
-use super::pages::run::{delete, events, export, graph, page};
-use super::pages::{account, asset, data, history, keys, operator, search, security, set_up, sign_in};
+use super::pages::run::{delete, diff, events, export, follow, graph, page, thumbnail};
+use super::pages::{
+    account, asset, data, history, keys, operator, search, security, set_up, sign_in, webhooks,
+};
 use super::service::Web;
 use super::visit::Visit;
 use crate::account::rate_limit::Policy;
@@ -70,6 +72,11 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/graph", Access::SignedIn, graph::page).counting(Policy::Read),
+    route("POST", "/app/searches/{run_id}/leads/{lead_id}/follow", Access::SignedIn, follow::follow)
+        .counting(Policy::Search),
+    route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, thumbnail::thumbnail)
+        .unattended(),
+    route("GET", "/app/searches/{run_id}/diff/{other}", Access::SignedIn, diff::page).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
@@ -81,6 +88,26 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/keys", Access::SignedIn, keys::create).counting(Policy::Read),
     route("GET", "/app/keys/{id}/revoke", Access::SignedIn, keys::confirm_revoke),
     route("POST", "/app/keys/{id}/revoke", Access::SignedIn, keys::revoke).counting(Policy::Read),
+    route("GET", "/app/webhooks", Access::SignedIn, webhooks::page).counting(Policy::Read),
+    route("POST", "/app/webhooks", Access::SignedIn, webhooks::create).counting(Policy::Read),
+    route("GET", "/app/webhooks/{webhook_id}", Access::SignedIn, webhooks::webhook).counting(Policy::Read),
+    route("POST", "/app/webhooks/{webhook_id}/test", Access::SignedIn, webhooks::test).counting(Policy::Read),
+    route("POST", "/app/webhooks/{webhook_id}/rotate", Access::SignedIn, webhooks::rotate)
+        .counting(Policy::Read),
+    route("POST", "/app/webhooks/{webhook_id}/enable", Access::SignedIn, webhooks::enable)
+        .counting(Policy::Read),
+    route("POST", "/app/webhooks/{webhook_id}/disable", Access::SignedIn, webhooks::disable)
+        .counting(Policy::Read),
+    route("GET", "/app/webhooks/{webhook_id}/delete", Access::SignedIn, webhooks::confirm_delete),
+    route("POST", "/app/webhooks/{webhook_id}/delete", Access::SignedIn, webhooks::delete)
+        .counting(Policy::Read),
+    route(
+        "POST",
+        "/app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
+        Access::SignedIn,
+        webhooks::replay,
+    )
+    .counting(Policy::Read),
     route("GET", "/app/account", Access::SignedIn, account::page),
     route("POST", "/app/account/password", Access::SignedIn, security::change_password),
     route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),

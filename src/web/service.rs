@@ -17,6 +17,7 @@ use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
 use crate::report::account::Archive;
 use crate::runs::service::Runs;
+use crate::webhooks::registry::Webhooks;
 
 /// The time for which a notice waits for its page.
 const NOTICE_LIFETIME: std::time::Duration = std::time::Duration::from_secs(60);
@@ -44,6 +45,8 @@ pub struct Parts {
     pub limiter: Arc<RateLimiter>,
     /// The searches.
     pub runs: Arc<Runs>,
+    /// The webhooks.
+    pub webhooks: Arc<Webhooks>,
     /// The stored data of an account, for its export.
     pub archive: Archive,
     /// The clock that gives the time of day.

@@ -13,7 +13,7 @@ use crate::account::sign_in::service::SignInClient;
 use crate::account::sign_in::session::Session;
 use crate::account::sign_in::token::Token;
 use crate::base::ids::RequestId;
-use crate::http::Request;
+use crate::http::{Request, Segments};
 
 /// A request with its session and form. It owns its data, because a handler may move it to another thread.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Visit {
     pub request_id: RequestId,
     /// The frame of the answer's page, also for an error.
     pub frame: Frame,
-    pub(super) segment: Option<String>,
+    pub(super) segments: Segments,
     pub(super) signed_in: Option<SignedIn>,
     /// The session token that the browser sent, valid or not.
     pub(super) token: Option<Token>,
@@ -92,9 +92,9 @@ impl Visit {
         Ok(Origin::request(self.caller()?.actor, &self.request_id))
     }
 
-    /// Returns the segment of the path that matches the route's `{…}`, as it was sent.
-    pub fn segment(&self) -> Option<&str> {
-        self.segment.as_deref()
+    /// Returns the segment of the path that matches this `{…}` of the route, as it was sent.
+    pub fn segment(&self, name: &str) -> Option<&str> {
+        self.segments.get(name)
     }
 
     /// Returns the fields of the form in the body.

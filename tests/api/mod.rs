@@ -2,8 +2,10 @@
 
 mod bad_input;
 mod credits;
+mod diff;
 mod docs;
 mod export;
+mod following;
 mod headers;
 mod health;
 mod leads;

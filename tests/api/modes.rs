@@ -192,7 +192,8 @@ fn null_members_count_as_missing() {
     let server = Setup::new().start();
     let body = json!({
         "type": "username", "query": "alice", "wait": null, "stream": null, "premium": null, "modules": null,
-        "exclude_modules": null, "categories": null, "nsfw": null, "passive": null, "patient": null
+        "exclude_modules": null, "categories": null, "nsfw": null, "passive": null, "patient": null,
+        "avatars": null
     });
     let first = post_with_key(&server, "nulls", &body);
     assert_eq!((first.status, keys(&first.json())), (200, vec!["run_id", "status"]), "{first}");

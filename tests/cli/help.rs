@@ -37,6 +37,7 @@ fn the_help_of_every_command_has_an_example() {
             "serve",
             "search",
             "graph",
+            "diff",
             "people",
             "account create",
             "account list",

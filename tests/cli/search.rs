@@ -25,6 +25,36 @@ fn the_exit_code_follows_from_the_result() {
 }
 
 #[test]
+fn leads_are_followed_and_the_graph_is_that_of_the_family() {
+    let report = search("person8", &["--follow=3", "--max-searches=3", "--format=json"]).code_is(0);
+    let json: Value = serde_json::from_str(&report.out).unwrap();
+    let children = json["children"].as_array().unwrap();
+    assert_eq!(children.len(), 3, "{}", report.err);
+    for child in children {
+        assert_eq!((&child["root_run_id"], &child["status"]), (&json["run_id"], &json!("completed")));
+        assert!((1..=3).contains(&child["depth"].as_u64().unwrap()));
+        assert!(report.err.contains(child["query"].as_str().unwrap()), "{}", report.err);
+    }
+    let folder = Folder::new();
+    let path = folder.path().join("report.json");
+    let nodes = |report: &Value| {
+        std::fs::write(&path, report.to_string()).unwrap();
+        let graph = ran(&["graph", path.to_str().unwrap(), "--format", "json"], &[]).code_is(0).out;
+        serde_json::from_str::<Value>(&graph).unwrap()["nodes"].as_array().unwrap().len()
+    };
+    let whole = nodes(&json);
+    let mut alone = json.clone();
+    alone["children"] = json!([]);
+    assert!(whole > nodes(&alone));
+    let table = search("person8", &["--category=social,coding", "--follow=2"]).code_is(0).out;
+    assert_eq!(table.matches("verified lead to the username ").count(), 1, "{table}");
+    search("person8", &["--follow", "--format", "csv"]).code_is(2).err_has("--follow");
+    search("person8", &["--follow=4"]).code_is(2).err_has("1..=3");
+    search("person8", &["--max-searches=2"]).code_is(2).err_has("--follow");
+    search("person8", &["--follow", "--links=all"]).code_is(2).err_has("verified and stated");
+}
+
+#[test]
 fn every_format_contains_the_same_results() {
     // The same modules must give an answer each time, also on a busy machine.
     let patience = ["--check-timeout=2m", "--run-timeout=10m", "--format"];
@@ -180,4 +210,56 @@ fn the_accounts_of_an_address_belong_to_one_person() {
     let args = ["search", "username", "nobody", "--sandbox=perfect", "--format=json"];
     let report = folder.file("nobody.json", &ran(&args, &[]).code_is(1).out);
     ran(&["people", &report], &[]).code_is(1);
+}
+
+#[test]
+fn the_diff_of_two_reports_states_only_what_they_prove() {
+    let folder = Folder::new();
+    let report = search("everybody", &["--module=github", "--module=gitlab", "--format=json"]).code_is(0).out;
+    let before = folder.file("before.json", &report);
+    let same = ran(&["diff", &before, &before], &[]).code_is(1).out;
+    assert!(same.starts_with("0 added, 0 removed, 0 changed, 0 unknown, "), "{same}");
+
+    // The account on GitHub is gone, the one on GitLab has another name, or was blocked.
+    let mut edited: Value = serde_json::from_str(&report).unwrap();
+    let end = |report: &mut Value, module: &str, status: &str, reason: Value| {
+        let mut modules = report["modules"].as_array_mut().unwrap().iter_mut();
+        let module = modules.find(|it| it["module"] == module).unwrap();
+        (module["status"], module["reason"]) = (status.into(), reason);
+    };
+    let of = |module: &'static str| move |it: &Value| it["source"] == module;
+    edited["results"].as_array_mut().unwrap().retain(|it| !of("github")(it));
+    end(&mut edited, "github", "miss", Value::Null);
+    let mut account = edited["results"].as_array_mut().unwrap().iter_mut().filter(|it| of("gitlab")(it));
+    account.next().unwrap()["metadata"]["display_name"] = "Another\u{1b} Name".into();
+    let after = folder.file("after.json", &edited.to_string());
+    let shown = ran(&["diff", &before, &after], &[]).code_is(0).out;
+    assert!(shown.contains("\n- ") || shown.starts_with("- "), "{shown}");
+    assert!(shown.contains("~ ") && shown.contains("Another\u{fffd} Name"), "{shown}");
+    assert!(
+        shown.contains(", 1 changed, 0 unknown, ") && shown.ends_with("2 of 2 modules compared\n"),
+        "{shown}"
+    );
+    let json: Value =
+        serde_json::from_str(&ran(&["diff", &before, &after, "--format=json"], &[]).code_is(0).out).unwrap();
+    assert_eq!(
+        (&json["changed"][0]["fields"][0]["name"], &json["counts"]["unknown"]),
+        (&json!("display_name"), &json!(0))
+    );
+
+    end(&mut edited, "github", "blocked", "captcha".into());
+    let blocked = folder.file("blocked.json", &edited.to_string());
+    let shown = ran(&["diff", &before, &blocked], &[]).code_is(0).out;
+    assert!(shown.contains("    github came to no conclusion in the later search (captcha)\n"), "{shown}");
+    assert!(shown.contains("0 added, 0 removed, 1 changed, "), "{shown}");
+
+    let mut other = edited.clone();
+    other["query"] = "everybody2".into();
+    let other = folder.file("other.json", &other.to_string());
+    ran(&["diff", &before, &other], &[]).code_is(2).err_has("the runs have different queries");
+    edited.as_object_mut().unwrap().remove("modules");
+    let bare = folder.file("bare.json", &edited.to_string());
+    ran(&["diff", &before, &bare], &[]).code_is(2).err_has("the report has no `modules`");
+    ran(&["diff", "-", "-"], &[]).code_is(2).err_has("only one of the reports");
+    ran(&["diff", &before], &[]).code_is(2).err_has("AFTER.json");
 }

@@ -79,8 +79,9 @@ fn python_client(venv: &Venv, folder: &Folder, document: &str) {
     let mut generate = venv.command("openapi-python-client");
     generate.args(["generate", "--fail-on-warning", "--meta", "none", "--path", document]);
     let config = folder.path("config.yml");
-    // Without this setting it runs formatters that are not installed.
-    std::fs::write(&config, "post_hooks: []\n").unwrap();
+    // Without the first setting it runs formatters that are not installed. It knows no pictures, only bytes.
+    let settings = "post_hooks: []\ncontent_type_overrides:\n  image/png: application/octet-stream\n";
+    std::fs::write(&config, settings).unwrap();
     said(generate.args(["--output-path", &package, "--config", &config]));
 }
 

@@ -14,6 +14,7 @@ use serde_json::json;
 mod asking;
 mod audit;
 mod clients;
+mod families;
 mod lives;
 mod process;
 mod sightings;

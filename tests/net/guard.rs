@@ -10,7 +10,7 @@ use super::site::{Site, ok, read_request, to};
 use super::{get, lab, send};
 
 /// Spellings of addresses that are not public.
-const FORBIDDEN: [&str; 22] = [
+pub(crate) const FORBIDDEN: [&str; 22] = [
     "127.0.0.1",
     "127.1",
     "2130706433",

@@ -31,7 +31,7 @@ use sightline::runs::live::LiveRun;
 use sightline::runs::run::Status;
 use sightline::runs::run_options::RunOptions;
 use sightline::runs::service::{
-    Found, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
+    Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult, idempotency_valid_since,
 };
 use sightline::store::{self, Store};
 
@@ -207,7 +207,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
             browsers,
             clock,
             config,
-            Box::new(|_| {}),
+            RunHooks::default(),
         )
     };
     let runs = another(Arc::clone(stage) as _);
@@ -231,6 +231,9 @@ impl Bench {
             query: Query::parse(SearchType::Username, query).unwrap(),
             premium: true,
             options: RunOptions::default(),
+            family: None,
+            follow: None,
+            purpose: None,
             choice: Choice::default(),
             charge: Charge { credits: 2, allowed: Some(100), cycle: Cycle::at(self.anchor(), now) },
             idempotency: None,

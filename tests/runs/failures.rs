@@ -18,7 +18,7 @@ impl Bench {
             Arc::new(NoBrowser),
             Arc::new(SystemClock),
             config,
-            Box::new(|_| {}),
+            RunHooks::default(),
         )
     }
 }

@@ -32,12 +32,15 @@ fn hits(modules: &[&str]) -> Checkpoint {
         http_status: Some(200),
         elapsed_ms: 1,
         circuit: None,
+        rules: None,
+        partial: false,
     };
     let ended = u32::try_from(modules.len()).unwrap();
     Checkpoint {
         progress: Progress { modules_total: 2, modules_completed: ended, modules_with_hits: ended },
         coverage: Coverage::of(modules.iter().map(|_| Outcome::Hit)),
         modules: modules.iter().map(report).collect(),
+        lookups: Vec::new(),
     }
 }
 

@@ -21,18 +21,21 @@ use sightline::modules::probe::{NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
-use sightline::runs::follow::Step;
+use sightline::runs::follow::{Frames as _, Step};
 use sightline::runs::health::circuit::Retry;
 use sightline::runs::journal::{Claim, Ending, Idempotency, InstanceId, Journal, Write};
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::run::{ResultRecord, RunSummary, Status};
 use sightline::runs::run_options::{RunOptions, TimeBudget};
-use sightline::runs::service::{Found, Runs, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
+mod diff;
+mod diff_world;
 mod failures;
 mod fairness;
+mod families;
 mod following;
 mod health;
 mod merging;
@@ -111,15 +114,8 @@ fn bench_with(
     let account = new_account(&*store);
     let web = Arc::new(PlayedWeb::default());
     let checker = checker(&web);
-    let runs = Runs::new(
-        journal(Arc::clone(&store)),
-        catalog,
-        checker,
-        Arc::new(NoBrowser),
-        clock,
-        config,
-        Box::new(|_| {}),
-    );
+    let runs =
+        Runs::new(journal(Arc::clone(&store)), catalog, checker, Arc::new(NoBrowser), clock, config, hooks());
     Bench { runs, web, store, account, folder }
 }
 
@@ -133,6 +129,15 @@ fn bench_on_a_switch(catalog: &[Value], config: RunsConfig) -> (Bench, Arc<Switc
 fn checker(web: &Arc<PlayedWeb>) -> Arc<Checker> {
     let prober = Arc::clone(web) as Arc<dyn Prober>;
     Arc::new(Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600)))
+}
+
+/// Returns hooks by which a search that a lead starts costs one credit of a thousand.
+fn hooks() -> RunHooks {
+    let charge = |_| {
+        let now = SystemClock.now();
+        Ok(Some(Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) }))
+    };
+    RunHooks { charge_of: Box::new(charge), ..RunHooks::default() }
 }
 
 fn new_account(ledger: &dyn Ledger) -> AccountId {
@@ -150,20 +155,21 @@ fn new_account(ledger: &dyn Ledger) -> AccountId {
 }
 
 impl Bench {
+    /// Creates another process on the same store and the same web.
+    fn another_process_with(&self, hooks: RunHooks) -> Arc<Runs> {
+        self.another(&self.web, hooks)
+    }
+
     /// Creates another process on the same store, with the present catalogue.
     fn another_process(&self, web: &Arc<PlayedWeb>) -> Arc<Runs> {
+        self.another(web, hooks())
+    }
+
+    fn another(&self, web: &Arc<PlayedWeb>, hooks: RunHooks) -> Arc<Runs> {
         let file = PathBuf::from(self.folder.path("catalog.json"));
         let catalog = Arc::new(Catalog::load(false, &[file]).unwrap());
         let journal: Arc<dyn Journal> = self.store.clone();
-        Runs::new(
-            journal,
-            catalog,
-            checker(web),
-            Arc::new(NoBrowser),
-            Arc::new(SystemClock),
-            config(),
-            Box::new(|_| {}),
-        )
+        Runs::new(journal, catalog, checker(web), Arc::new(NoBrowser), Arc::new(SystemClock), config(), hooks)
     }
 
     fn order(&self, query: &str) -> StartRequest {
@@ -173,6 +179,9 @@ impl Bench {
             query: Query::parse(SearchType::Username, query).unwrap(),
             premium: false,
             options: RunOptions::default(),
+            family: None,
+            follow: None,
+            purpose: None,
             choice: Choice::default(),
             charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) },
             idempotency: None,

@@ -36,10 +36,10 @@ const FIRST: [&str; 8] = ["Jane", "Amir", "Olga", "Pedro", "Yuki", "Fatma", "Lar
 const LAST: [&str; 8] = ["Okafor", "Lindgren", "Moreau", "Tanaka", "Alvarez", "Novak", "Haddad", "Brandt"];
 
 /// SplitMix64 by Sebastiano Vigna (<https://prng.di.unimi.it/splitmix64.c>, public domain).
-struct Draw(u64);
+pub(super) struct Draw(pub(super) u64);
 
 impl Draw {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,11 +47,11 @@ impl Draw {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap()
     }
 
-    fn is_one_in(&mut self, many: usize) -> bool {
+    pub(super) fn is_one_in(&mut self, many: usize) -> bool {
         self.below(many) == 0
     }
 }

@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use sightline::account::audit::Origin;
 use sightline::account::credits::Charge;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
 use sightline::modules::outcome::Outcome;
+use sightline::runs::family::journal::{Families, StoredFamily};
+use sightline::runs::family::member::{FollowEnd, FollowedLead, Lookup};
 use sightline::runs::health::Tallies;
 use sightline::runs::health::circuit::CircuitRecord;
 use sightline::runs::health::quarantines::FailedControl;
@@ -18,6 +21,7 @@ use sightline::runs::journal::{
     Resumable, Started, Write,
 };
 use sightline::runs::notification::Subscriber;
+use sightline::runs::record::Thumbnails;
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
 use sightline::store::Store;
 
@@ -54,6 +58,39 @@ impl Switched {
     }
 }
 
+impl Families for Switched {
+    fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
+        self.up()?;
+        self.inner.family(root, account)
+    }
+    fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
+        self.up()?;
+        self.inner.lookups(run)
+    }
+    fn children(&self, root: RunId, parent: RunId) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
+        self.up()?;
+        self.inner.children(root, parent)
+    }
+    fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
+        self.up()?;
+        self.inner.end_following(root, end)
+    }
+    fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
+        self.up()?;
+        self.inner.idle_families(simulated)
+    }
+    fn delete_family(
+        &self,
+        root: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<RunId>, StorageError> {
+        self.up()?;
+        self.inner.delete_family(root, account, at, by)
+    }
+}
+
 impl Journal for Switched {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         self.up()?;
@@ -70,6 +107,24 @@ impl Journal for Switched {
     fn add_results(&self, run: RunId, lease: Lease, batch: &Batch) -> Result<Write, StorageError> {
         self.up()?;
         self.inner.add_results(run, lease, batch)
+    }
+    fn keep_thumbnail(
+        &self,
+        run: RunId,
+        lease: Lease,
+        result: u32,
+        png: &[u8],
+    ) -> Result<Write, StorageError> {
+        self.up()?;
+        self.inner.keep_thumbnail(run, lease, result, png)
+    }
+    fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+        self.up()?;
+        self.inner.thumbnail(run, result)
+    }
+    fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
+        self.up()?;
+        self.inner.thumbnails(run)
     }
     fn checkpoint(
         &self,

@@ -27,11 +27,13 @@ pub(super) fn listed(number: usize) -> Vec<String> {
 /// A web on which the id of a module determines the behaviour of its site: `ok-…` hits, `miss-…` misses, `shy-…` misses
 /// but blocks the check of `bob`, `panic-…` panics, `limit-…` answers 429 with `Retry-After`, `limited-…` does so on a
 /// host `first…`, `hang-…` never answers, `gate-…` answers when the gate is open, `list-…` lists email addresses (see
-/// [`listed`]), `gatelist-…` does so when the gate is open, and `gateslow-…` is slow even then.
+/// [`listed`]), `gatelist-…` does so when the gate is open, and `gateslow-…` is slow even then. `profile-…` sites have the profiles that a test gives them.
 #[derive(Default)]
 pub(super) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
     pub(super) opened: Condvar,
+    /// The answers of the `profile-…` sites, by module and query. Other names are not found there.
+    pub(super) profiles: Mutex<HashMap<(String, String), Value>>,
     /// The modules of all requests, in their order.
     pub(super) asked: Mutex<Vec<String>>,
     pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
@@ -86,6 +88,10 @@ impl PlayedWeb {
                 return Err(ProbeError::Timeout(Phase::FirstByte));
             }
             "list" => 200,
+            "profile" => {
+                let name = (module.to_owned(), request.trace.query.to_string());
+                return Ok(profile(request, self.profiles.lock().get(&name)));
+            }
             "gate" | "gatelist" | "gateslow" => {
                 self.pass_gate();
                 if module.starts_with("gateslow-") {
@@ -106,6 +112,17 @@ impl PlayedWeb {
             truncated: false,
             timing: Timing::default(),
         })
+    }
+}
+
+fn profile(request: &Request, profile: Option<&Value>) -> Response {
+    Response {
+        status: if profile.is_some() { 200 } else { 404 },
+        final_url: request.url.clone(),
+        headers: vec![],
+        body: profile.unwrap_or(&Value::Null).to_string().into_bytes(),
+        truncated: false,
+        timing: Timing::default(),
     }
 }
 

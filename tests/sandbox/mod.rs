@@ -3,8 +3,10 @@
 
 mod dead;
 mod drifts;
+mod families;
 mod fields;
 mod lab;
 mod language;
 mod lists;
+mod people;
 mod traffic;

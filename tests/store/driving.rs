@@ -94,6 +94,7 @@ on_both! {
             progress: Progress { modules_total: 2, modules_completed: 1, modules_with_hits: 1 },
             coverage: Coverage::of([sightline::modules::outcome::Outcome::Hit]),
             modules: checkpoint().modules[..1].to_vec(),
+            lookups: Vec::new(),
         };
         for step in [&early, &checkpoint()] {
             let taken = f.store.checkpoint(run.id, f.me.lease(0), step, HOLDS).unwrap();
@@ -272,6 +273,7 @@ on_both! {
             summary: f.summary(&run),
             modules: run.modules.clone(),
             done: checkpoint().modules,
+            lookups: checkpoint().lookups,
             results: results.to_vec(),
         }]);
         assert_eq!(taken[0].summary.total_results, 2);

@@ -15,7 +15,7 @@ use sightline::runs::run_options::{RunOptions, TimeBudget};
 use super::{at, charge, cycle, new_account, once_connected, race, with_key};
 
 fn options() -> RunOptions {
-    RunOptions { patient: true, time_budget: TimeBudget::from_secs(6), named: true }
+    RunOptions { patient: true, time_budget: TimeBudget::from_secs(6), named: true, avatars: true }
 }
 
 on_both! {
@@ -30,6 +30,8 @@ on_both! {
             query: " @Someone ".into(),
             premium: true,
             options: options(),
+            follow: None,
+            family: None,
             simulated: true,
             total_results: 0,
             revision: 0,

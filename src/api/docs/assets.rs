@@ -7,6 +7,7 @@ use crate::http::StaticFile;
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
+const SCREENSHOT: &str = "image/png";
 
 /// The licences of the files of other projects.
 pub(super) static LICENSES: LazyLock<Arc<StaticFile>> = LazyLock::new(|| {
@@ -30,6 +31,11 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         plain("pages.css", STYLE, include_bytes!("assets/pages.css")),
         plain("manual.css", STYLE, include_bytes!("assets/manual.css")),
         Asset::new("icon.svg", Arc::clone(&ICON)),
+        plain(
+            "follow-the-leads.png",
+            SCREENSHOT,
+            include_bytes!("../../manual/follow-the-leads.png").as_slice(),
+        ),
     ]
 });
 
@@ -59,5 +65,13 @@ pub(super) fn find(address: &str) -> Option<&'static Arc<StaticFile>> {
 pub(super) fn with_addresses(template: &str) -> String {
     ASSETS.iter().fold(template.replace("{{head}}", include_str!("pages/head.html")), |page, asset| {
         page.replace(&format!("{{{{{}}}}}", asset.name), &format!("docs/assets/{}", asset.address))
+    })
+}
+
+/// Returns a page of the manual with the address of each picture, relative to `root`.
+pub(super) fn with_pictures(page: &str, root: &str) -> String {
+    ASSETS.iter().fold(page.to_owned(), |page, asset| {
+        let address = format!("src=\"{root}docs/assets/{}\"", asset.address);
+        page.replace(&format!("src=\"{}\"", asset.name), &address)
     })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use super::assets::with_addresses;
+use super::assets::{with_addresses, with_pictures};
 use super::pages::{MANUAL_POLICY, Page, show};
 use crate::http::{Reply, Request, Response, StaticFile};
 use crate::manual::{self, TOPICS, Topic, escape};
@@ -31,7 +31,8 @@ static PAGES: LazyLock<HashMap<&'static str, Page>> = LazyLock::new(|| {
         let frame = Frame { root: "../", title: topic.title(), current: Some(topic), query: "" };
         let source =
             format!("<p class=\"source\"><a href=\"{}.md\">This page as Markdown</a></p>\n", topic.name);
-        let text = frame.around(&format!("{}{source}", manual::render(topic.markdown)));
+        let content = with_pictures(&manual::render(topic.markdown), frame.root);
+        let text = frame.around(&format!("{content}{source}"));
         (topic.name, Page::new(&text, MANUAL_POLICY))
     };
     TOPICS.iter().map(page).collect()

@@ -35,7 +35,7 @@ const OF_KEYED_REQUESTS: [Failure; 3] = [Failure::InvalidApiKey, Failure::PlanRe
 /// and its own.
 pub(super) fn of_operation(access: Access, path: &str, own: &[Failure]) -> BTreeMap<u16, Vec<Failure>> {
     let keys: &[Failure] = if matches!(access, Access::Key(_)) { &OF_KEYED_REQUESTS } else { &[] };
-    let run: &[Failure] = if path.contains("{run_id}") { &[Failure::NotFound] } else { &[] };
+    let run: &[Failure] = if path.contains('{') { &[Failure::NotFound] } else { &[] };
     by_status([&OF_EVERY_REQUEST[..], keys, run, own].concat())
 }
 
@@ -86,7 +86,11 @@ pub(super) fn component_name(failures: &[Failure]) -> String {
     };
     match failures {
         failures if failures.contains(&Failure::PremiumUnavailable) => format!("{name}OrPremium"),
+        failures if failures.contains(&Failure::WebhooksUnavailable) => format!("{name}OrWebhooks"),
+        failures if failures.contains(&Failure::Conflict) => format!("{name}OfState"),
         failures if failures.contains(&Failure::Suppressed) => format!("{name}OrSuppressed"),
+        [Failure::RunNotEnded] => "RunNotEnded".to_owned(),
+        [Failure::RunsDiffer] => "RunsDiffer".to_owned(),
         _ => name.to_owned(),
     }
 }

@@ -140,7 +140,7 @@ const ROWS: &[Row] = {
         Row("X-Run-Status", "State of the run.", Word(&["running", "completed", "failed"]), "completed"),
         Row(
             "Content-Security-Policy",
-            "Present only with HTML: the page may load nothing.",
+            "Present only with HTML and pictures: they may load nothing.",
             Text("^[ -~]+$"),
             "default-src 'none'",
         ),

@@ -62,8 +62,9 @@ use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
 const KEY_SCHEMES: [&str; 2] = ["bearer", "header"];
 
 /// The tags of operations in their order, with their descriptions.
-const TAGS: [(&str, &str); 3] = [
+const TAGS: [(&str, &str); 4] = [
     ("Searches", "Start a search, follow it, read its results."),
+    ("Webhooks", "Addresses that get a message when a search ends. Free."),
     ("Account", "The account of the key: its plan, limits and credits. Free."),
     ("Service", "State, abilities and limits of the service. Free."),
 ];
@@ -209,8 +210,8 @@ fn text(access: Access, own: &str) -> String {
 }
 
 fn parameters_of(route: &Route, own: Option<Vec<RefOr<Parameter>>>) -> Vec<RefOr<Parameter>> {
-    let run_id = route.path.contains("{run_id}").then(|| RefOr::T(parameters::run_id()));
-    let mut all: Vec<_> = run_id.into_iter().chain(own.into_iter().flatten()).collect();
+    let ids = parameters::ids(&route.path).map(RefOr::T);
+    let mut all: Vec<_> = ids.chain(own.into_iter().flatten()).collect();
     all.iter_mut().for_each(tidy_parameter);
     all.push(RefOr::Ref(Ref::new("#/components/parameters/X-Request-Id")));
     all
@@ -231,7 +232,9 @@ fn share(access: Access, response: &mut Response) {
 
 /// Returns links to the operations on a run.
 fn links() -> impl Iterator<Item = (String, RefOr<Link>)> {
-    let of_runs = ROUTES.iter().filter(|route| route.path.contains("{run_id}"));
+    // A link names the run alone, so operations that need further segments have none.
+    let of_runs =
+        ROUTES.iter().filter(|route| route.path.contains("{run_id}") && route.path.matches('{').count() == 1);
     of_runs.map(|route| {
         let operation = (route.operation)();
         let id = operation.operation_id.unwrap_or_default();

@@ -6,16 +6,26 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
-/// Returns the parameter for the run in a path.
-pub(super) fn run_id() -> Parameter {
-    let text =
-        "Identifies the run: the hyphenated form of a UUID. A malformed id gets 404, like an unknown one.";
+/// The ids in paths: the name of the segment, and of the thing that it identifies.
+const IDS: [(&str, &str); 3] = [("run_id", "run"), ("webhook_id", "webhook"), ("delivery_id", "delivery")];
+
+/// Returns the parameters for the ids in a path.
+pub(super) fn ids(path: &str) -> impl Iterator<Item = Parameter> {
+    IDS.into_iter()
+        .filter(move |(name, _)| path.contains(&format!("{{{name}}}")))
+        .map(|(name, thing)| id(name, thing))
+}
+
+fn id(name: &str, thing: &str) -> Parameter {
+    let text = format!(
+        "Identifies the {thing}: the hyphenated form of a UUID. A malformed id gets 404, like an unknown one."
+    );
     let schema = ObjectBuilder::new()
         .schema_type(Type::String)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
         .examples([json!("018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]);
     ParameterBuilder::new()
-        .name("run_id")
+        .name(name)
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some(text))

@@ -19,6 +19,8 @@ use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duratio
 use crate::modules::catalog::Choice;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
+use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
+use crate::runs::leads::class::Class;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{Progress, Status};
 use crate::runs::run_options::{RunOptions, TimeBudget};
@@ -38,6 +40,7 @@ Examples:
   sightline search email someone@example.org --format csv > results.csv
   sightline search username octocat --format html > report.html
   sightline search username alice --category coding,social --exclude-module gitlab
+  sightline search username alice --follow=2 --format json | sightline graph - --format graphml
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
     /// Kind of the query: domain, email or username
@@ -57,8 +60,13 @@ pub(crate) struct SearchArgs {
     /// End after this time with the answers so far; the other modules end as timeout
     #[arg(long, value_name = "DURATION", value_parser = checked(time_budget))]
     time_budget: Option<TimeBudget>,
+    /// Fetch the profile pictures of the accounts that are found; the HTML format shows them
+    #[arg(long)]
+    avatars: bool,
     #[command(flatten)]
     choice: ChoiceArgs,
+    #[command(flatten)]
+    follow: FollowArgs,
     #[command(flatten)]
     engine: EngineConfig,
     #[command(flatten)]
@@ -98,10 +106,45 @@ impl From<ChoiceArgs> for Choice {
     }
 }
 
+/// The options that follow leads.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Following leads")]
+struct FollowArgs {
+    /// Look up the accounts that profiles name, and search for the names, addresses and domains in them, up to this many
+    /// leads away
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_DEPTH)))]
+    follow: Option<u8>,
+    /// The most searches that leads start
+    #[arg(long, value_name = "N", requires = "follow", default_value_t = FollowOrder::DEFAULT_SEARCHES)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=i64::from(MAX_SEARCHES)))]
+    max_searches: u8,
+    /// Follow only leads that are verified, or also those that a profile states
+    #[arg(long, value_name = "CLASS", requires = "follow", default_value = "stated")]
+    #[arg(value_parser = checked(link_class))]
+    links: Class,
+}
+
+impl From<FollowArgs> for Option<FollowOrder> {
+    fn from(args: FollowArgs) -> Self {
+        let FollowArgs { follow, max_searches, links } = args;
+        follow.map(|depth| FollowOrder { depth, max_searches, links, choice: Choice::default() })
+    }
+}
+
+fn link_class(text: &str) -> Result<Class, String> {
+    Class::from_name(text).ok_or_else(|| "verified and stated are allowed".to_owned())
+}
+
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let query = Query::parse(args.search_type, &args.query)
         .map_err(|error| Failure::Usage(format!("invalid query for {}: {error}", args.search_type)))?;
     args.engine.check(std::env::vars_os())?;
+    let follow = Option::<FollowOrder>::from(args.follow);
+    if follow.is_some() && !args.format.takes_families() {
+        let text = "--follow needs --format table or json: the other formats hold one search";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     start_log(&args.log)?;
 
     let mut view = View::new(args.format);
@@ -111,8 +154,14 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         engine: args.engine,
         query,
         premium: args.premium,
-        options: RunOptions { patient: args.patient, time_budget: args.time_budget, ..RunOptions::default() },
+        options: RunOptions {
+            patient: args.patient,
+            time_budget: args.time_budget,
+            avatars: args.avatars,
+            ..RunOptions::default()
+        },
         choice: args.choice.into(),
+        follow,
         suppression: args.suppression,
     };
     let found = app::search(&request, |event| {
@@ -121,6 +170,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
                 show(&bar, progress);
                 Ok(())
             }
+            SearchEvent::Child(search) => bar.suspend_while(|| view.child(out, search)),
             SearchEvent::Result(result) => bar.suspend_while(|| view.result(out, result)),
         };
         match shown {
@@ -135,10 +185,16 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     if let Some(failure) = broken {
         return Err(failure);
     }
-    let run = found?;
-    view.finish(out, &run)?;
+    let runs = found?;
+    let Some((run, children)) = runs.split_first() else { return Ok(Exit::Failed) };
+    view.finish(out, run, children)?;
     out.flush()?;
-    Ok(conclude(&run))
+    let exit = conclude(run);
+    for child in children {
+        let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
+        let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
+    }
+    Ok(exit)
 }
 
 fn time_budget(text: &str) -> Result<TimeBudget, String> {

@@ -5,9 +5,10 @@ use std::io::Write;
 
 use clap::ValueEnum;
 
-use crate::base::text::{line, padded};
+use crate::base::text::{line, padded, plain};
 use crate::cli::exit::Failure;
 use crate::report;
+use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
@@ -37,6 +38,13 @@ pub(super) struct View {
     has_head: bool,
 }
 
+impl Format {
+    /// Returns whether the format can hold several searches.
+    pub(super) fn takes_families(self) -> bool {
+        matches!(self, Self::Table | Self::Json)
+    }
+}
+
 impl View {
     pub(super) fn new(format: Format) -> Self {
         Self { format, has_head: false }
@@ -56,8 +64,27 @@ impl View {
         Ok(out.flush()?)
     }
 
-    /// Writes the rest after the last result.
-    pub(super) fn finish(&self, out: &mut dyn Write, run: &RunRecord) -> Result<(), Failure> {
+    /// Writes a line of the table about the search that a lead starts.
+    pub(super) fn child(&mut self, out: &mut dyn Write, search: &NextSearch) -> Result<(), Failure> {
+        if self.format != Format::Table {
+            return Ok(());
+        }
+        self.has_head = false;
+        let (class, query) = (search.class.as_str(), plain(search.query.raw()));
+        writeln!(out, "\n{} lead to the {} {query}", class, search.query.search_type())?;
+        Ok(out.flush()?)
+    }
+
+    /// Writes the rest after the last result. `children` are the searches that leads have started.
+    pub(super) fn finish(
+        &self,
+        out: &mut dyn Write,
+        run: &RunRecord,
+        children: &[RunRecord],
+    ) -> Result<(), Failure> {
+        if self.format == Format::Json && run.summary.follow.is_some() {
+            return Ok(report::write_family(out, run, children)?);
+        }
         let format = match self.format {
             Format::Table => return Ok(()),
             Format::Json => report::Format::Json,

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::load::{Catalog, Selection};
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
@@ -15,7 +17,8 @@ const SHOWN_NAMES: usize = 20;
 const SHOWN_CHARS: usize = 64;
 
 /// A choice of modules. The default value is used for a search without a choice.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Choice {
     /// The ids of the only modules to use. An empty list means all. An adult module listed here runs even
     /// without `nsfw`.

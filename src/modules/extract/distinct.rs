@@ -24,9 +24,7 @@ pub(super) struct Distinct {
 impl Distinct {
     /// Adds a finding. If an equal one exists, only the metadata that it lacks is added to it.
     pub(super) fn add(&mut self, (result_type, value, metadata): Found) {
-        let members = result_type.identifying().iter();
-        let members = members.map(|name| metadata.get(*name).map(Value::to_string)).collect();
-        match self.places.entry((result_type, value.clone(), members)) {
+        match self.places.entry(identity(result_type, &value, &metadata)) {
             Entry::Vacant(place) => {
                 place.insert(self.found.len());
                 self.found.push((result_type, value, metadata));
@@ -40,6 +38,11 @@ impl Distinct {
         }
     }
 
+    /// Returns whether it contains an equal finding.
+    pub(super) fn has(&self, (result_type, value, metadata): &Found) -> bool {
+        self.places.contains_key(&identity(*result_type, value, metadata))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.found.len()
     }
@@ -47,6 +50,12 @@ impl Distinct {
     pub(super) fn into_found(self) -> impl Iterator<Item = Found> {
         self.found.into_iter()
     }
+}
+
+fn identity(result_type: ResultType, value: &str, metadata: &Map<String, Value>) -> Identity {
+    let members = result_type.identifying().iter();
+    let members = members.map(|name| metadata.get(*name).map(Value::to_string)).collect();
+    (result_type, value.to_owned(), members)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::distinct::{Distinct, Found};
 use super::extractor::Extractor;
 use super::fit::fit;
-use super::items::{Each, Item};
+use super::items::{Each, Item, MAX_ITEMS};
 use super::page_profile::PageProfile;
 use super::reading::{Answers, Reading};
 use super::source::Source;
@@ -135,6 +135,11 @@ impl ResultFields {
         lists.any(|list| !matches!(list.each, Each::Header(_)) && !list.each.items(page, values).is_empty())
     }
 
+    /// Returns whether the generic profile data of a page is read, without that of the page of a made-up name.
+    pub(crate) fn reads_page_profile(&self) -> bool {
+        self.draws_portraits
+    }
+
     /// Returns the generic profile data in these responses, for the metadata of a hit.
     pub(crate) fn page_profile(
         &self,
@@ -146,7 +151,8 @@ impl ResultFields {
         PageProfile::read(page, name, platform)
     }
 
-    /// Returns the results of the responses, without duplicates. `control` is the profile data of a made-up
+    /// Returns the results of the responses, without duplicates, and whether a list has more elements than it may
+    /// return. `control` is the profile data of a made-up
     /// name, with that name removed.
     pub(crate) fn read(
         &self,
@@ -155,8 +161,8 @@ impl ResultFields {
         values: Values<'_>,
         confidence: f64,
         control: Option<&PageProfile>,
-    ) -> Vec<Finding> {
-        let mut distinct = Distinct::default();
+    ) -> (Vec<Finding>, bool) {
+        let (mut distinct, mut is_cut) = (Distinct::default(), false);
         if let Some(main) = &self.main {
             let value = main.value.as_ref().and_then(|extractor| {
                 let reading = Reading { answer: answers.get(extractor.probe), values, item: None };
@@ -183,7 +189,9 @@ impl ResultFields {
             }
         }
         for list in &self.lists {
-            list.read(answers, values).into_found().for_each(|found| distinct.add(found));
+            let (found, is_list_cut) = list.read(answers, values);
+            found.into_found().for_each(|found| distinct.add(found));
+            is_cut |= is_list_cut;
         }
         let finding = |(result_type, value, metadata): Found| Finding {
             result_type,
@@ -192,7 +200,7 @@ impl ResultFields {
             confidence,
             metadata,
         };
-        distinct.into_found().map(finding).collect()
+        (distinct.into_found().map(finding).collect(), is_cut)
     }
 
     fn main_metadata(&self, main: &Main, answers: &Answers<'_>, values: Values<'_>) -> Map<String, Value> {
@@ -282,19 +290,23 @@ impl List {
         })
     }
 
-    /// Returns the values of the list: filtered, without duplicates, at most `limit`.
-    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> Distinct {
-        let mut found = Distinct::default();
+    /// Returns the values of the list: filtered, without duplicates, at most `limit`. Also returns whether there are
+    /// more.
+    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> (Distinct, bool) {
+        let (mut found, mut is_cut) = (Distinct::default(), false);
         let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
             None => None,
             Some(Ok(regex)) => Some(regex),
             // If a value that the filter needs is missing, no element can pass it.
-            Some(Err(_)) => return found,
+            Some(Err(_)) => return (found, false),
         };
         let pages = answers.pages(self.probe);
-        for (answer, item) in
-            pages.flat_map(|page| self.each.items(page, &values).into_iter().map(move |it| (page, it)))
-        {
+        let items = pages.flat_map(|page| {
+            let items = self.each.items(page, &values);
+            is_cut |= items.len() >= MAX_ITEMS;
+            items.into_iter().map(move |item| (page, item))
+        });
+        for (answer, item) in items {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;
             }
@@ -306,13 +318,15 @@ impl List {
                 }
                 let Some(text) = valid(self.result_type, &text, values.query) else { continue };
                 let metadata = metadata.get_or_insert_with(|| self.metadata(&reading));
-                found.add((self.result_type, text, metadata.clone()));
-                if found.len() == self.limit {
-                    return found;
+                let next = (self.result_type, text, metadata.clone());
+                if found.len() < self.limit {
+                    found.add(next);
+                } else if !found.has(&next) {
+                    return (found, true);
                 }
             }
         }
-        found
+        (found, is_cut)
     }
 
     fn texts(&self, reading: &Reading<'_, '_>, item: &Item<'_>) -> Vec<String> {

@@ -14,7 +14,7 @@ use crate::modules::scope::Scope;
 use crate::modules::template::Values;
 
 /// The maximum number of elements that are read, before filters.
-const MAX_ITEMS: usize = 5_000;
+pub(super) const MAX_ITEMS: usize = 5_000;
 
 /// One element of a list result.
 #[derive(Debug, Clone)]

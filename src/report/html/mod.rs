@@ -1,5 +1,5 @@
-//! The report as one HTML page to read, print or keep. It has no scripts, images or external styles, and a
-//! content security policy that forbids them.
+//! The report as one HTML page to read, print or keep. It has no scripts, external images or external styles, and a
+//! content security policy that forbids them. Thumbnails are part of the page.
 //!
 //! | file | holds |
 //! |---|---|
@@ -22,13 +22,16 @@ use crate::runs::record::RunRecord;
 use crate::runs::run::{RunSummary, Status};
 use markup::Markup;
 pub use markup::web_address;
+pub use results::initial;
 
 const STYLE: &str = concat!(include_str!("outcomes.css"), include_str!("report.css"));
 
-/// Returns the policy of the page: it may use its own style and nothing else.
+/// Returns the policy of the page: it may use its own style, pictures that are part of it, and nothing else.
 pub fn content_security_policy() -> String {
     let hash = STANDARD.encode(Sha256::digest(STYLE));
-    format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'")
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// Returns the page.
@@ -142,6 +145,21 @@ mod tests {
         assert_eq!(page.matches(" style=").count() + page.matches(" src=").count(), 1, "as text: {page}");
         assert!(page.contains("javascript:alert(1)"), "shown, not linked");
         assert!(page.contains("href=\"https://a.example/?q=%221,2%22\""), "{page}");
+    }
+
+    #[test]
+    fn thumbnails_are_part_of_the_page_and_other_results_have_a_letter() {
+        let mut report = run(vec![result(1, "octocat"), result(2, "other")]);
+        assert!(!page(&report).contains("class=\"face\""), "no pictures were asked for");
+        report.summary.options.avatars = true;
+        report.thumbnails.insert(1, b"\x89PNG".to_vec());
+        let page = page(&report);
+        assert_eq!(
+            page.matches("<img class=\"face\" src=\"data:image/png;base64,iVBORw==\" alt=\"\"").count(),
+            1
+        );
+        assert_eq!(page.matches("<span class=\"face\" aria-hidden=\"true\">G</span>").count(), 1, "{page}");
+        assert!(content_security_policy().contains("img-src data:;"));
     }
 
     #[test]

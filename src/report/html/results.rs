@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::markup::{Markup, web_address};
 use crate::runs::entity::merge::SOURCES;
+use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
 
@@ -25,7 +28,7 @@ pub(super) fn write(page: &mut Markup, run: &RunRecord) {
     for ((_, kind), results) in by_type(&run.results) {
         page.raw("<h3>").text(&kind.replace('_', " ")).raw(" <span class=\"count\">");
         page.show(results.len()).raw("</span></h3>\n<div class=\"results\">\n");
-        results.into_iter().for_each(|result| article(page, result));
+        results.into_iter().for_each(|result| article(page, result, run));
         page.raw("</div>\n");
     }
     page.raw("</section>\n");
@@ -45,8 +48,12 @@ fn by_type(results: &[ResultRecord]) -> BTreeMap<(usize, &str), Vec<&ResultRecor
     groups
 }
 
-fn article(page: &mut Markup, result: &ResultRecord) {
-    page.raw("<article>\n<p class=\"platform\">")
+fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
+    page.raw("<article>\n");
+    if run.summary.options.avatars {
+        face(page, result, run.thumbnails.get(&result.id));
+    }
+    page.raw("<p class=\"platform\">")
         .text(result.platform.as_deref().unwrap_or(&result.source))
         .raw(" <span class=\"confidence\" title=\"confidence, 0 to 1\">")
         .show(format_args!("{:.2}", result.confidence))
@@ -67,17 +74,36 @@ fn article(page: &mut Markup, result: &ResultRecord) {
     page.raw("</p>\n</article>\n");
 }
 
+/// Writes the thumbnail, or the first letter of the platform if there is none.
+fn face(page: &mut Markup, result: &ResultRecord, thumbnail: Option<&Vec<u8>>) {
+    match thumbnail {
+        Some(png) => page
+            .raw("<img class=\"face\" src=\"data:image/png;base64,")
+            .text(&STANDARD.encode(png))
+            .raw("\" alt=\"\" width=\"48\" height=\"48\">\n"),
+        None => page
+            .raw("<span class=\"face\" aria-hidden=\"true\">")
+            .text(&initial(result.platform.as_deref().unwrap_or(&result.source)))
+            .raw("</span>\n"),
+    };
+}
+
+/// Returns the first letter or digit of a name as a capital letter.
+pub fn initial(name: &str) -> String {
+    name.chars().find(|c| c.is_alphanumeric()).unwrap_or('?').to_uppercase().collect()
+}
+
 fn value(page: &mut Markup, result: &ResultRecord) {
     let link = result.metadata.get(PROFILE_URL).and_then(Value::as_str);
     let Some(shown) = result.value.as_deref().or(link) else { return };
     page.raw("<p class=\"value\"><bdi>").link(link.unwrap_or(shown), shown).raw("</bdi></p>\n");
 }
 
-/// Returns whether a metadata member is listed as a fact. Sources have a line of their own. The address of a
+/// Returns whether a metadata member is listed as a fact. Sources have a line of their own, and the picture is shown. The address of a
 /// profile is the link of the value if it is a valid web address.
 fn is_fact(name: &str, value: &Value, result: &ResultRecord) -> bool {
     match name {
-        SOURCES => false,
+        SOURCES | AVATAR => false,
         PROFILE_URL => result.value.is_some() && value.as_str().is_some_and(|url| web_address(url).is_none()),
         _ => !value.is_null(),
     }

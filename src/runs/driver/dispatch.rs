@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::{Driver, Message, RunningCheck};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
+use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::runs::adaptive_limit::Feedback;
 use crate::runs::checking::{bare_report, check_guarded, control_guarded, denied_report};
@@ -21,8 +22,8 @@ impl Driver<'_> {
     pub(super) fn dispatch(&mut self) {
         self.not_before = None;
         if Instant::now() >= self.limit.at {
-            for module in self.lanes.drain() {
-                self.note(&module, bare_report(Outcome::Timeout, self.limit.reason), Duration::ZERO);
+            for (place, module) in self.lanes.drain() {
+                self.note(place, &module, bare_report(Outcome::Timeout, self.limit.reason), Duration::ZERO);
             }
             return;
         }
@@ -72,11 +73,12 @@ impl Driver<'_> {
     }
 
     fn try_to_start(&mut self, place: usize, module: Arc<Module>, lane: Lane) {
-        if let Some(report) = self.context.shared_answers.get(self.run, &module, &self.query) {
+        let query = Arc::clone(&self.subjects[place].query);
+        if let Some(report) = self.context.shared_answers.get(self.run, &module, &query) {
             return self.share(place, &module, report);
         }
         let waker = self.waker(place);
-        match self.admit(&module, &waker) {
+        match self.admit(&module, &query, &waker) {
             Admission::Granted(permit) => self.start(place, module, lane, permit),
             Admission::HostBusy => {
                 self.wakers.insert(place, waker);
@@ -108,28 +110,28 @@ impl Driver<'_> {
 
     fn pass_over(&mut self, place: usize, module: &Module, report: Report) {
         self.remove(place);
-        self.note(module, report, Duration::ZERO);
+        self.note(place, module, report, Duration::ZERO);
     }
 
     /// Ends a module with the answer to an earlier check.
     fn share(&mut self, place: usize, module: &Module, report: Report) {
         self.remove(place);
         self.newest = self.newest.max(self.context.clock.now());
-        self.note_shared(module, &report);
-        self.note(module, report, Duration::ZERO);
+        self.note_shared(place, module, &report);
+        self.note(place, module, report, Duration::ZERO);
     }
 
-    pub(super) fn note_shared(&mut self, module: &Module, report: &Report) {
+    pub(super) fn note_shared(&mut self, place: usize, module: &Module, report: &Report) {
         if report.outcome.is_conclusive() {
             self.context.figures.shared_answers.one();
-            if !module.reads_only_feeds() {
+            if !module.reads_only_feeds() && self.subjects[place].lookup.is_none() {
                 self.health_updates.note_conclusion();
             }
         }
     }
 
-    fn admit(&self, module: &Module, waker: &Waker) -> Admission {
-        let Self { context, query, on_open_circuit, .. } = self;
+    fn admit(&self, module: &Module, query: &Query, waker: &Waker) -> Admission {
+        let Self { context, on_open_circuit, .. } = self;
         context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, waker)
     }
 
@@ -139,9 +141,9 @@ impl Driver<'_> {
         self.in_browser += usize::from(lane == Lane::Browser);
         self.running.insert(place, RunningCheck { module: Arc::clone(&module), lane, since: Instant::now() });
         if self.context.health.expected(module.id()) >= SLOW {
-            self.control_early(&module);
+            self.control_early(&module, place);
         }
-        let (context, query) = (Arc::clone(self.context), Arc::clone(&self.query));
+        let (context, query) = (Arc::clone(self.context), Arc::clone(&self.subjects[place].query));
         let (sender, limit, run) = (self.sender.clone(), self.limit, Arc::clone(self.run));
         let job = move || {
             if run.stopped().is_some() {
@@ -170,16 +172,17 @@ impl Driver<'_> {
 
     /// Starts the control check that a hit of a slow module would wait for. Otherwise such a hit takes twice as long as
     /// the site.
-    fn control_early(&self, module: &Arc<Module>) {
+    fn control_early(&self, module: &Arc<Module>, place: usize) {
+        let query = Arc::clone(&self.subjects[place].query);
         let (context, entry) = (Arc::clone(self.context), module.entry());
         let has_rate = entry.every_ms.is_some() || entry.per_day.is_some();
-        if has_rate || module.is_premium() || !context.checker.needs_control(module, &self.query) {
+        if has_rate || module.is_premium() || !context.checker.needs_control(module, &query) {
             return;
         }
         // It does not wait for a host: it is only worth a request that delays no other check.
         let no_waker: Waker = Arc::new(|| {});
-        let Admission::Granted(permit) = self.admit(module, &no_waker) else { return };
-        let (module, query) = (Arc::clone(module), Arc::clone(&self.query));
+        let Admission::Granted(permit) = self.admit(module, &query, &no_waker) else { return };
+        let module = Arc::clone(module);
         let (run, ceiling) = (Arc::clone(self.run), self.limit.at);
         self.context.pool.execute(move || {
             if run.stopped().is_none() {

@@ -30,6 +30,29 @@ pub enum Step {
     Gone,
 }
 
+/// Frames that are read one after the other, to the `done` frame.
+pub trait Frames: Send {
+    /// Returns the run as it was when it was last read.
+    fn summary(&self) -> &RunSummary;
+
+    /// Returns the `run` frame, which comes first.
+    fn run_frame(&self) -> Frame {
+        let run = self.summary();
+        event::run_frame(&RunData {
+            run_id: run.id,
+            search_type: run.search_type,
+            query: &run.query,
+            status: Status::Running,
+        })
+    }
+
+    /// Returns the next frames. Waits for them until the given moment.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails and the run is not live in this process.
+    fn next(&mut self, until: Instant) -> Result<Step, StorageError>;
+}
+
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     registry: Arc<Registry>,
@@ -41,6 +64,37 @@ pub struct Follower {
 enum Source {
     Live(Arc<LiveRun>, Cursor),
     Stored(StoredCursor),
+}
+
+impl Frames for Follower {
+    fn summary(&self) -> &RunSummary {
+        &self.summary
+    }
+
+    fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
+        loop {
+            let live = match &mut self.source {
+                Source::Live(run, cursor) => Some((run.read(cursor, until), *cursor)),
+                Source::Stored(_) => None,
+            };
+            match live {
+                Some((Next::Frames(frames), _)) => return Ok(Step::Frames(frames)),
+                Some((Next::End, _)) => return Ok(Step::End),
+                Some((Next::Quiet, _)) => return Ok(Step::Quiet),
+                Some((Next::Stopped(Stopped::Shutdown), _)) => return Ok(Step::Shutdown),
+                Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
+                // Another instance drives the run now, so its results are read from the store.
+                Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
+                    // The other driver lists ended modules in another order. A repeated module is harmless, but an
+                    // omitted one is not.
+                    let place = Place { reports: 0, ..cursor.place() };
+                    let watch = self.registry.watch(self.summary.id);
+                    self.source = Source::Stored(StoredCursor::at(place, watch));
+                }
+                None => return self.next_stored(until),
+            }
+        }
+    }
 }
 
 impl Follower {
@@ -65,50 +119,6 @@ impl Follower {
         let place = Place { left_out: after, ..Place::default() };
         let cursor = StoredCursor::at(place, registry.watch(summary.id));
         Self { registry, journal, summary, source: Source::Stored(cursor) }
-    }
-
-    /// Returns the `run` frame, which comes first.
-    pub fn run_frame(&self) -> Frame {
-        event::run_frame(&RunData {
-            run_id: self.summary.id,
-            search_type: self.summary.search_type,
-            query: &self.summary.query,
-            status: Status::Running,
-        })
-    }
-
-    /// Returns the run as it was when it was last read.
-    pub fn summary(&self) -> &RunSummary {
-        &self.summary
-    }
-
-    /// Returns the next frames. Waits for them until the given moment.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails and the run is not live in this process.
-    pub fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
-        loop {
-            let live = match &mut self.source {
-                Source::Live(run, cursor) => Some((run.read(cursor, until), *cursor)),
-                Source::Stored(_) => None,
-            };
-            match live {
-                Some((Next::Frames(frames), _)) => return Ok(Step::Frames(frames)),
-                Some((Next::End, _)) => return Ok(Step::End),
-                Some((Next::Quiet, _)) => return Ok(Step::Quiet),
-                Some((Next::Stopped(Stopped::Shutdown), _)) => return Ok(Step::Shutdown),
-                Some((Next::Stopped(Stopped::Deleted), _)) => return Ok(Step::Gone),
-                // Another instance drives the run now, so its results are read from the store.
-                Some((Next::Stopped(Stopped::LeaseLost), cursor)) => {
-                    // The other driver lists ended modules in another order. A repeated module is harmless, but an
-                    // omitted one is not.
-                    let place = Place { reports: 0, ..cursor.place() };
-                    let watch = self.registry.watch(self.summary.id);
-                    self.source = Source::Stored(StoredCursor::at(place, watch));
-                }
-                None => return self.next_stored(until),
-            }
-        }
     }
 
     fn next_stored(&mut self, until: Instant) -> Result<Step, StorageError> {

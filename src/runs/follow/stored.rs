@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::base::storage::StorageError;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
+use crate::runs::family::frames::frames;
 use crate::runs::journal::{Changes, Journal};
 use crate::runs::live::Place;
 use crate::runs::run::RunSummary;
@@ -91,6 +92,7 @@ impl StoredCursor {
         frames.extend(again);
         if read.summary.status.is_terminal() {
             next.done = true;
+            frames.extend(family(journal, &read.summary)?);
             frames.push(done(&read.summary));
         }
         *self = next;
@@ -236,6 +238,13 @@ fn hash_of(frame: &Frame) -> u64 {
     let mut hasher = DefaultHasher::new();
     frame.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Returns the frames about the leads of the run that were followed.
+fn family(journal: &dyn Journal, summary: &RunSummary) -> Result<Vec<Frame>, StorageError> {
+    // Leads of other runs may have been followed by hand.
+    let root = summary.family.map_or(summary.id, |place| place.root);
+    Ok(frames(&journal.lookups(summary.id)?, &journal.children(root, summary.id)?))
 }
 
 fn done(summary: &RunSummary) -> Frame {

@@ -1,32 +1,36 @@
 //! [`Lead`]: something that a result points to, and what became of it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::class::Class;
 use crate::base::ids::RunId;
 use crate::modules::definition::ResultType;
+use crate::modules::outcome::Outcome;
 use crate::runs::entity::identified::Entity;
 
-/// How sure it is that a link holds: `verified` (the platform itself has checked it, or both ends point at each other)
-/// or `stated` (the profile says so).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = LeadClass)]
-pub enum Class {
-    /// The platform has checked the link, or both ends point at each other.
-    Verified,
-    /// The profile says so.
-    Stated,
+/// The member of the metadata of a result that a look-up has found: which lead led to it. Its value is a [`FoundBy`].
+pub const FOUND_BY: &str = "found_by";
+
+/// Names the lead that led to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundBy {
+    /// The run of the result that named the account.
+    pub run_id: RunId,
+    /// The number of that result.
+    pub result_id: u32,
+    /// The class of the lead.
+    pub class: Class,
+    /// The lead.
+    pub lead_id: Uuid,
 }
 
-impl Class {
-    /// Returns `verified` or `stated`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Verified => "verified",
-            Self::Stated => "stated",
-        }
+impl FoundBy {
+    /// Reads the member of a result's metadata. Returns `None` if the search has found the result by itself.
+    pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
+        metadata.get(FOUND_BY).and_then(|value| Self::deserialize(value).ok())
     }
 }
 
@@ -46,12 +50,19 @@ pub struct LeadSource {
     pub class: Class,
 }
 
-/// What became of a lead: `found` (a result of the search) or `not_followed`.
+/// What became of a lead: `found` (the search has found it by itself), `looked_up` (its module was asked), `followed` (a
+/// search was started for it), `pending` (it will be followed) or `not_followed`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadStatus {
     /// The search has a result about it.
     Found,
+    /// The module of the account was asked, with the given outcome.
+    LookedUp,
+    /// A search was started for it.
+    Followed,
+    /// It will be followed as soon as its turn comes, unless a limit is reached before.
+    Pending,
     /// It was not searched, for the given reason.
     NotFollowed,
 }
@@ -62,6 +73,18 @@ pub enum LeadStatus {
 pub enum LeadReason {
     /// The search was not asked to follow leads.
     NotRequested,
+    /// Only verified leads are followed.
+    NotVerified,
+    /// It is further away than leads are followed.
+    Depth,
+    /// As many leads as allowed were followed.
+    Limit,
+    /// The account has no credits left in this cycle.
+    InsufficientCredits,
+    /// The identifier is never searched.
+    Suppressed,
+    /// The search has asked its module for this name already, without finding it.
+    AlreadyAsked,
     /// Results contradict each other about who this is, so only a person can decide.
     Conflict,
     /// Anybody can have a mailbox at this domain.
@@ -102,10 +125,16 @@ pub struct Lead {
     pub sources: Vec<LeadSource>,
     /// What became of it.
     pub status: LeadStatus,
-    /// Why it was not followed; null if it was found.
+    /// Why it was not followed; null for another status.
     #[schema(required)]
     pub reason: Option<LeadReason>,
-    /// The number of the result about it; null if there is none.
+    /// The outcome of the module that was asked; null if none was.
+    #[schema(required)]
+    pub outcome: Option<Outcome>,
+    /// The run that has the result about it, or that searches for it; null if there is none.
+    #[schema(value_type = Option<Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: Option<RunId>,
+    /// The number of the result about it in `run_id`; null if there is none.
     #[schema(required, examples(7))]
     pub result_id: Option<u32>,
 }

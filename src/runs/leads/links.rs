@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::lead::{Class, LeadReason};
+use super::class::Class;
+use super::lead::LeadReason;
 use super::pointer::{Named, Pointer, VALUE, names_itself, pointers};
 use crate::base::ids::RunId;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};

@@ -6,10 +6,12 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | [`class`] | how sure a link is |
 //! | [`lead`] | a lead, its class, its sources, and what became of it |
 //! | `pointer` | the texts in a result that name something else |
 //! | [`links`](mod@links) | what these texts name |
 
+pub mod class;
 pub mod lead;
 pub mod links;
 mod pointer;
@@ -23,11 +25,12 @@ use uuid::Uuid;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::runs::entity::identified::Entity;
-use crate::runs::record::Findings;
-use lead::{Class, Lead, LeadReason, LeadSource, LeadStatus};
+use crate::runs::record::{Findings, ResultRef};
+use class::Class;
+use lead::{Lead, LeadReason, LeadSource, LeadStatus};
 use links::{Link, links};
 
-/// The leads of a run.
+/// The leads of runs.
 #[derive(Debug, Clone, Default)]
 pub struct Leads {
     /// The leads: verified ones first, then by confidence, kind and value. The order does not depend on the order in
@@ -37,22 +40,22 @@ pub struct Leads {
     pub omitted: usize,
 }
 
-/// Returns the leads in the results of a run.
-pub fn leads(run: &Findings<'_>, profiles: &ProfileIndex) -> Leads {
-    let links = links(std::slice::from_ref(run), profiles);
-    let asked = Entity::of_query(&run.query);
+/// Returns the leads in the results of runs. The query of the first run is no lead.
+pub fn leads(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Leads {
+    let links = links(runs, profiles);
+    let asked = runs.first().map(|run| Entity::of_query(&run.query));
     let conflicting = conflicting(&links.all);
     let mut by_entity: BTreeMap<Uuid, Lead> = BTreeMap::new();
     for link in &links.all {
         for (entity, module) in targets(link) {
-            if entity == asked {
+            if Some(&entity) == asked.as_ref() {
                 continue;
             }
             let lead = by_entity.entry(entity.id).or_insert_with(|| new_lead(entity, module, link.barred));
             lead.add(link);
         }
     }
-    let found = found(run, profiles);
+    let found = found(runs, profiles);
     let mut all: Vec<Lead> = by_entity.into_values().collect();
     for lead in &mut all {
         lead.settle(found.get(&lead.lead_id).copied(), &conflicting);
@@ -91,6 +94,8 @@ fn new_lead(entity: Entity, module: Option<String>, barred: Option<LeadReason>) 
         sources: Vec::new(),
         status: LeadStatus::NotFollowed,
         reason: Some(barred.unwrap_or(LeadReason::NotRequested)),
+        outcome: None,
+        run_id: None,
         result_id: None,
     }
 }
@@ -111,20 +116,27 @@ impl Lead {
     }
 
     /// Says what became of the lead.
-    fn settle(&mut self, found: Option<u32>, conflicting: &BTreeSet<Uuid>) {
-        if found.is_some() {
-            (self.status, self.reason, self.result_id) = (LeadStatus::Found, None, found);
+    fn settle(&mut self, found: Option<ResultRef>, conflicting: &BTreeSet<Uuid>) {
+        if let Some(ResultRef { run_id, result_id }) = found {
+            (self.status, self.reason) = (LeadStatus::Found, None);
+            (self.run_id, self.result_id) = (Some(run_id), Some(result_id));
         } else if conflicting.contains(&self.lead_id) {
             self.reason = Some(LeadReason::Conflict);
         }
     }
 }
 
-/// Returns the entities that are results of the run about an account, with the numbers of these results. An entity that
-/// is only listed on another page was not looked up.
-fn found(run: &Findings<'_>, profiles: &ProfileIndex) -> HashMap<Uuid, u32> {
-    let accounts = run.results.iter().filter(|record| record.metadata.contains_key("profile_url"));
-    accounts.map(|record| (Entity::of_result(record, profiles).id, record.id)).collect()
+/// Returns the entities that are results of the runs about an account, each with the first of these results. An entity
+/// that is only listed on another page was not looked up.
+fn found(runs: &[Findings<'_>], profiles: &ProfileIndex) -> HashMap<Uuid, ResultRef> {
+    let mut found = HashMap::new();
+    for run in runs {
+        for record in run.results.iter().filter(|record| record.metadata.contains_key("profile_url")) {
+            let result = ResultRef { run_id: run.run_id, result_id: record.id };
+            found.entry(Entity::of_result(record, profiles).id).or_insert(result);
+        }
+    }
+    found
 }
 
 /// Returns the accounts about which verified links of different sources contradict each other: two names on one

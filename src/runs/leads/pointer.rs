@@ -17,7 +17,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::lead::Class;
+use super::class::Class;
+use super::lead::FOUND_BY;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::{Query, SearchType};
@@ -108,6 +109,7 @@ fn is_main(record: &ResultRecord, query: &Query) -> bool {
     let is_asked = value.eq_ignore_ascii_case(query.normal()) || value.eq_ignore_ascii_case(query.raw());
     record.result_type == ResultType::Profile.as_str()
         || record.metadata.contains_key("profile_url")
+        || record.metadata.contains_key(FOUND_BY)
         // A list names the service of each account, which may have the name that was asked for.
         || (is_asked && !record.metadata.contains_key("service"))
 }

@@ -45,7 +45,7 @@ fn run_id() -> RunId {
 
 fn leads_of(kind: SearchType, query: &str, results: &[ResultRecord]) -> Leads {
     let query = Query::parse(kind, query).unwrap();
-    leads(&Findings { run_id: run_id(), query, results }, catalog().profiles())
+    leads(&[Findings { run_id: run_id(), query, results }], catalog().profiles())
 }
 
 fn shown(leads: &Leads) -> Vec<String> {

@@ -11,10 +11,13 @@ use super::state::{self, Published, State, Stopped};
 use super::waiters::Waiters;
 use crate::base::ids::{AccountId, RunId};
 use crate::modules::outcome::Outcome;
+use crate::modules::reason::Reason;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
+use crate::runs::family::frames::frames;
+use crate::runs::family::member::{FollowOrder, FollowedLead, Lookup};
 use crate::runs::host_limiter::Waker;
 use crate::runs::journal::{Batch, Checkpoint, Ending, Lease, Resumable};
-use crate::runs::record::RunRecord;
+use crate::runs::record::{RunRecord, Thumbnails};
 use crate::runs::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, count};
 use crate::runs::run_options::RunOptions;
 
@@ -39,13 +42,14 @@ impl LiveRun {
             summary: opening,
             modules,
             done: Vec::new(),
+            lookups: Vec::new(),
             results: Vec::new(),
         })
     }
 
     /// Creates a run that was waiting or interrupted. Its stored results count as published.
     pub fn resume(from: Resumable) -> Self {
-        let state = State::new(&from.summary, from.results, from.done);
+        let state = State::new(&from.summary, from.results, from.done, from.lookups);
         Self {
             opening: RunSummary { waits: false, queue_position: None, ..from.summary },
             lease: from.lease,
@@ -60,6 +64,33 @@ impl LiveRun {
     /// Returns how long the checks of the run may take.
     pub fn options(&self) -> RunOptions {
         self.opening.options
+    }
+
+    /// Returns how leads are followed, if they are.
+    pub fn follow(&self) -> Option<Arc<FollowOrder>> {
+        self.opening.follow.clone()
+    }
+
+    /// Returns the accounts that are or were looked up.
+    pub fn lookups(&self) -> Vec<Lookup> {
+        self.state.lock().lookups.clone()
+    }
+
+    /// Adds accounts that will be looked up.
+    pub fn add_lookups(&self, planned: Vec<Lookup>) {
+        self.state.lock().lookups.extend(planned);
+    }
+
+    /// Records the end of a look-up.
+    pub fn end_lookup(&self, at: usize, outcome: Outcome, reason: Option<Reason>) {
+        if let Some(lookup) = self.state.lock().lookups.get_mut(at) {
+            (lookup.outcome, lookup.reason) = (Some(outcome), reason);
+        }
+    }
+
+    /// Sets the runs that leads of this run have started. Readers learn of them before the `done` frame.
+    pub fn set_children(&self, children: Vec<(FollowedLead, RunSummary)>) {
+        self.state.lock().children = children;
     }
 
     /// Returns the id of the run.
@@ -105,7 +136,9 @@ impl LiveRun {
             summary: self.summary_of(&state),
             results: state.results.iter().map(|result| result.record.clone()).collect(),
             modules: state.reports.clone(),
+            lookups: state.lookups.clone(),
             as_of,
+            thumbnails: Thumbnails::new(),
         }
     }
 
@@ -126,6 +159,7 @@ impl LiveRun {
             progress: self.progress_of(&state),
             coverage: state.coverage,
             modules: state.reports.clone(),
+            lookups: state.lookups.clone(),
         }
     }
 
@@ -195,7 +229,7 @@ impl LiveRun {
         if ending.status == Status::Failed {
             state.credits_charged = 0;
         }
-        state.done = Some(event::done_frame(&DoneData {
+        let done = event::done_frame(&DoneData {
             run_id: self.opening.id,
             status: ending.status,
             total_results: count(state.results.len()),
@@ -203,7 +237,10 @@ impl LiveRun {
             coverage: state.coverage,
             results_available: is_stored,
             error: ending.error.as_ref(),
-        }));
+        });
+        let mut last = frames(&state.lookups, &state.children).concat();
+        last.extend_from_slice(&done);
+        state.done = Some(last.into());
         state.ending = Some(ending);
         state.ended_at = Some(Instant::now());
         self.announce(state);

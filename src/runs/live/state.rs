@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::runs::coverage::Coverage;
 use crate::runs::event::{self, Frame};
+use crate::runs::family::member::{FollowedLead, Lookup};
 use crate::runs::host_limiter::Waker;
 use crate::runs::journal::Ending;
 use crate::runs::ring::Ring;
@@ -37,6 +38,9 @@ pub(super) struct State {
     /// The ids of changed results that are not announced yet.
     unannounced: BTreeSet<u32>,
     pub(super) reports: Vec<ModuleReport>,
+    pub(super) lookups: Vec<Lookup>,
+    /// The runs that leads of this run have started, as far as they are known before the run ends.
+    pub(super) children: Vec<(FollowedLead, RunSummary)>,
     pub(super) coverage: Coverage,
     pub(super) ring: Ring<Event>,
     pub(super) done: Option<Frame>,
@@ -80,7 +84,12 @@ pub(super) fn next_version() -> u64 {
 }
 
 impl State {
-    pub(super) fn new(summary: &RunSummary, results: Vec<ResultRecord>, reports: Vec<ModuleReport>) -> Self {
+    pub(super) fn new(
+        summary: &RunSummary,
+        results: Vec<ResultRecord>,
+        reports: Vec<ModuleReport>,
+        lookups: Vec<Lookup>,
+    ) -> Self {
         Self {
             status: Status::Running,
             ending: None,
@@ -90,6 +99,8 @@ impl State {
             unannounced: BTreeSet::new(),
             coverage: ModuleReport::coverage_of(&reports),
             reports,
+            lookups,
+            children: Vec::new(),
             ring: Ring::new(RING_EVENTS),
             done: None,
             is_stored: false,

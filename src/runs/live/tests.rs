@@ -46,6 +46,8 @@ fn report(number: usize) -> ModuleReport {
         http_status: None,
         elapsed_ms: 1,
         circuit: None,
+        rules: None,
+        partial: false,
     }
 }
 

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use super::words::{full_name, sentences};
 use crate::runs::entity::folded;
 use crate::runs::entity::identified::Entity;
+use crate::runs::pictures::avatar::{AVATAR_URL, Avatar};
+use crate::runs::pictures::likeness::Likeness;
 use crate::runs::record::ResultRef;
 
 /// The most signs of one account that are compared.
@@ -22,6 +24,20 @@ const HASHES: [&str; 2] = ["email_md5", "email_sha256"];
 /// The members that tell when the owner last used or changed the account.
 const USES: [&str; 3] = ["changed_at", "last_active_at", "last_seen_at"];
 
+/// Parts of the addresses of pictures that platforms give to accounts without one.
+const DEFAULT_PICTURES: [&str; 10] = [
+    "anonymous",
+    "blank",
+    "default",
+    "identicon",
+    "letter_avatar",
+    "missing",
+    "no-avatar",
+    "no_avatar",
+    "noavatar",
+    "placeholder",
+];
+
 /// Something that several accounts can have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Sign {
@@ -33,6 +49,10 @@ pub(super) enum Sign {
     Site(String),
     /// A public key.
     Key(String),
+    /// The SHA-256 of a profile picture, in hex.
+    Picture(String),
+    /// The first perceptual hash of profile pictures that are nearly the same.
+    Likeness(Likeness),
     /// A sentence of a bio.
     Bio(String),
 }
@@ -118,6 +138,13 @@ impl Account {
         for hash in texts(&HASHES) {
             self.hold(Sign::EmailHash(hash.to_lowercase()), Held { is_stated: false, at });
         }
+        // A picture without a perceptual hash has only two colours.
+        if let Some(Avatar { sha256, likeness: Some(likeness) }) = Avatar::of(metadata)
+            && !text(AVATAR_URL).is_some_and(is_default_picture)
+        {
+            self.hold(Sign::Picture(sha256), Held { is_stated: true, at });
+            self.hold(Sign::Likeness(likeness), Held { is_stated: true, at });
+        }
         self.is_verified |= metadata.get("verified") == Some(&Value::Bool(true));
         let time = |text: &str| text.parse::<Timestamp>().ok();
         let created = text("created_at").and_then(time);
@@ -174,4 +201,9 @@ impl Account {
             None => self.entity.value.clone(),
         }
     }
+}
+
+fn is_default_picture(address: &str) -> bool {
+    let address = address.to_lowercase();
+    DEFAULT_PICTURES.iter().any(|part| address.contains(part))
 }

@@ -14,8 +14,9 @@ use crate::modules::query::SearchType;
 use crate::modules::template::hex;
 use crate::runs::entity::identified::Entity;
 use crate::runs::entity::{EntityKey, folded, merge};
-use crate::runs::leads::lead::Class;
+use crate::runs::leads::class::Class;
 use crate::runs::leads::links::{Link, is_found_account, links};
+use crate::runs::pictures::likeness::Likeness;
 use crate::runs::record::{Findings, ResultRef};
 use crate::runs::run::ResultRecord;
 
@@ -49,6 +50,7 @@ impl Accounts {
             found.add_keys(run);
         }
         found.resolve_hashes(runs);
+        found.join_likenesses();
         found.into_accounts()
     }
 }
@@ -219,6 +221,23 @@ impl Collector {
                 };
                 account.hold(sign, held);
             }
+        }
+    }
+
+    /// Replaces the perceptual hashes of pictures that are nearly the same by the first of them.
+    fn join_likenesses(&mut self) {
+        let signs = self.all.iter().flat_map(|account| account.signs.keys());
+        let found =
+            signs.filter_map(|sign| if let Sign::Likeness(likeness) = sign { Some(*likeness) } else { None });
+        let first = first_likenesses(&found.collect::<BTreeSet<_>>());
+        for account in &mut self.all {
+            for (sign, held) in std::mem::take(&mut account.signs) {
+                let sign = match sign {
+                    Sign::Likeness(likeness) => Sign::Likeness(*first.get(&likeness).unwrap_or(&likeness)),
+                    other => other,
+                };
+                account.hold(sign, held);
+            }
             account.limit_signs();
         }
     }
@@ -243,6 +262,23 @@ impl Collector {
         let impossible = drop_impossible(&mut all);
         Accounts { all, impossible }
     }
+}
+
+/// Returns for each perceptual hash the least one that is connected with it by hashes of nearly the same picture.
+fn first_likenesses(all: &BTreeSet<Likeness>) -> BTreeMap<Likeness, Likeness> {
+    let mut left: Vec<Likeness> = all.iter().copied().collect();
+    let mut first = BTreeMap::new();
+    for start in all {
+        if first.contains_key(start) {
+            continue;
+        }
+        let mut reached = vec![*start];
+        while let Some(at) = reached.pop() {
+            first.insert(at, *start);
+            reached.extend(left.extract_if(.., |other| at.is_near(*other)).filter(|other| *other != at));
+        }
+    }
+    first
 }
 
 /// Removes the links that cannot mean the account at their other end, and returns them. A platform gives a name that has

@@ -14,7 +14,9 @@
 //! | `stated_email` | 4.0 | 0.858 | claim |
 //! | `same_key` | 4.0 | 0.858 | claim |
 //! | `same_site` | 3.7 | 0.818 | claim |
+//! | `same_picture` | 3.0 | 0.690 | copy |
 //! | `same_bio` | 2.6 | 0.599 | copy |
+//! | `similar_picture` | 2.4 | 0.550 | copy |
 //! | `stated_link` | 1.4 | 0.310 | copy |
 //! | `same_name` | 1.2 | 0.269 | copy |
 //! | `shared_by_many` | 0.5 | 0.154 | copy |
@@ -57,8 +59,13 @@ pub enum EvidenceKind {
     SameKey,
     /// The accounts name the same site, which is not one where many people publish.
     SameSite,
+    /// The accounts have the same profile picture, byte for byte. A picture that many accounts have is no evidence, nor is
+    /// one of only two colours: platforms draw such pictures themselves.
+    SamePicture,
     /// The accounts have the same sentence of six or more words in their bios.
     SameBio,
+    /// The accounts have nearly the same profile picture, for example in another size.
+    SimilarPicture,
     /// One account names the other, which does not name it.
     StatedLink,
     /// The accounts show the same full name.
@@ -91,7 +98,9 @@ impl EvidenceKind {
             Self::LinkCircle => 4.6,
             Self::StatedEmail | Self::SameKey => 4.0,
             Self::SameSite => 3.7,
+            Self::SamePicture => 3.0,
             Self::SameBio => 2.6,
+            Self::SimilarPicture => 2.4,
             Self::StatedLink => 1.4,
             Self::SameName => 1.2,
             Self::SharedByMany => 0.5,
@@ -107,7 +116,12 @@ impl EvidenceKind {
             | Self::VerifiedSite
             | Self::LinkCircle => Grade::Proof,
             Self::StatedEmail | Self::SameKey | Self::SameSite => Grade::Claim,
-            Self::SameBio | Self::StatedLink | Self::SameName | Self::SharedByMany => Grade::Copy,
+            Self::SamePicture
+            | Self::SameBio
+            | Self::SimilarPicture
+            | Self::StatedLink
+            | Self::SameName
+            | Self::SharedByMany => Grade::Copy,
             Self::OtherName => Grade::Counter,
         }
     }
@@ -163,7 +177,9 @@ mod tests {
             StatedEmail,
             SameKey,
             SameSite,
+            SamePicture,
             SameBio,
+            SimilarPicture,
             StatedLink,
             SameName,
             SharedByMany,
@@ -178,9 +194,10 @@ mod tests {
 
     #[test]
     fn claims_are_never_confirmed_and_copies_never_likely() {
-        let copies = [SameBio, StatedLink, SameName, SharedByMany];
+        let copies = [SamePicture, SameBio, SimilarPicture, StatedLink, SameName, SharedByMany];
         assert_eq!(Band::of(score(&copies)), Some(Band::Possible));
-        let claims = [StatedEmail, SameKey, SameSite, SameBio, StatedLink, SameName, SharedByMany];
+        let claims =
+            [StatedEmail, SameKey, SameSite, SamePicture, SameBio, StatedLink, SameName, SharedByMany];
         assert_eq!(Band::of(score(&claims)), Some(Band::Likely));
         assert_eq!(Band::of(score(&[LinkCircle, SameName])), Some(Band::Confirmed));
         assert_eq!(Band::of(score(&[StatedLink, SharedByMany])), None);

@@ -211,6 +211,8 @@ fn sentence(kind: EvidenceKind, one: &str, other: &str, sign: Option<&Sign>) -> 
         Some(Sign::EmailHash(_)) => "the same hash of an email address".to_owned(),
         Some(Sign::Site(domain)) => format!("the site {domain}"),
         Some(Sign::Key(_)) => "the same public key".to_owned(),
+        Some(Sign::Picture(_)) => "the same profile picture".to_owned(),
+        Some(Sign::Likeness(_)) => "nearly the same profile picture".to_owned(),
         Some(Sign::Bio(text)) => format!("the sentence \"{text}\" in the bio"),
         None => "a page of links".to_owned(),
     };
@@ -226,7 +228,10 @@ fn sentence(kind: EvidenceKind, one: &str, other: &str, sign: Option<&Sign>) -> 
             format!("{one} and {other} both state {shared}")
         }
         EvidenceKind::VerifiedSite => format!("{one} and {other} both have a verified link to {shared}"),
-        EvidenceKind::SameKey | EvidenceKind::SameBio => format!("{one} and {other} both have {shared}"),
+        EvidenceKind::SameKey
+        | EvidenceKind::SamePicture
+        | EvidenceKind::SameBio
+        | EvidenceKind::SimilarPicture => format!("{one} and {other} both have {shared}"),
         EvidenceKind::SameName => format!("{one} and {other} show the same full name"),
         EvidenceKind::SharedByMany => format!("{one} and {other} have {shared}, which many share"),
         EvidenceKind::OtherName => format!("{one} and {other} show different full names"),

@@ -136,10 +136,11 @@ impl<'a> Comparison<'a> {
             let reason = Reason { kind, accounts: [one, other], sign: Some(sign), at };
             reasons.entry(kind).or_insert(reason);
         }
-        // Of two kinds for addresses, or for sites, only the stronger one counts.
+        // Of two kinds for addresses, for sites or for pictures, only the stronger one counts.
         for (strong, weak) in [
             (EvidenceKind::SameEmail, EvidenceKind::StatedEmail),
             (EvidenceKind::VerifiedSite, EvidenceKind::SameSite),
+            (EvidenceKind::SamePicture, EvidenceKind::SimilarPicture),
         ] {
             if reasons.contains_key(&strong) {
                 reasons.remove(&weak);
@@ -153,6 +154,12 @@ impl<'a> Comparison<'a> {
         Some(match sign {
             // Platforms write texts of their own in the place of a bio.
             Sign::Bio(_) if is_crowded || self.are_on_one_platform(one, other) => return None,
+            // They also show pictures of their own.
+            Sign::Picture(_) | Sign::Likeness(_) if is_crowded || self.are_on_one_platform(one, other) => {
+                return None;
+            }
+            Sign::Picture(_) => EvidenceKind::SamePicture,
+            Sign::Likeness(_) => EvidenceKind::SimilarPicture,
             _ if is_crowded => EvidenceKind::SharedByMany,
             Sign::Email(_) | Sign::EmailHash(_) if is_stated => EvidenceKind::StatedEmail,
             Sign::Email(_) | Sign::EmailHash(_) => EvidenceKind::SameEmail,

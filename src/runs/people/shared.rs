@@ -66,7 +66,10 @@ impl<'a> Shared<'a> {
             account.signs.keys().for_each(|sign| holders.entry(sign).or_default().push(position));
         }
         holders.retain(|_, holders| holders.len() > 1);
-        let crowded = holders.iter().filter(|(_, holders)| is_crowd(holders, accounts));
+        let is_crowd = |sign: &Sign, holders: &[usize]| {
+            is_crowd(holders, accounts) || is_picture(sign) && is_of_strangers(holders, accounts)
+        };
+        let crowded = holders.iter().filter(|(sign, holders)| is_crowd(sign, holders));
         let crowded = crowded.map(|(sign, _)| *sign).collect();
         Self { holders, crowded }
     }
@@ -92,6 +95,22 @@ impl<'a> Shared<'a> {
             })
         })
     }
+}
+
+fn is_picture(sign: &Sign) -> bool {
+    matches!(sign, Sign::Picture(_) | Sign::Likeness(_))
+}
+
+/// Returns whether the accounts have too many usernames of which none is part of another: a picture that they share is
+/// the one that a platform gives to everybody, or a popular one.
+fn is_of_strangers(holders: &[usize], accounts: &[Account]) -> bool {
+    let mut unrelated: Vec<String> = Vec::new();
+    for name in holders.iter().filter_map(|at| accounts[*at].username()).collect::<BTreeSet<_>>() {
+        if unrelated.iter().all(|known| !known.contains(&name) && !name.contains(known)) {
+            unrelated.push(name);
+        }
+    }
+    unrelated.len() >= MANY_NAMES
 }
 
 pub(super) fn is_team(sign: &Sign) -> bool {

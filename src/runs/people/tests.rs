@@ -7,6 +7,8 @@ use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::run::ResultRecord;
 
+mod pictures;
+
 fn catalog() -> &'static Catalog {
     static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();
     CATALOG.get_or_init(|| Catalog::builtin().unwrap())
@@ -67,6 +69,11 @@ fn joined(one: Value, other: Value) -> (Vec<EvidenceKind>, Option<Band>) {
     let found = found(&[profile(1, "github", "octocat", one), profile(2, "gitlab", "octocat", other)]);
     assert_eq!(found.people.len() * 2 + found.unattributed.len(), 2, "{found:#?}");
     (kinds(&found), found.people.first().map(|person| person.band))
+}
+
+/// The metadata of an account whose picture has these hashes.
+fn picture(sha256: &str, phash: u64) -> Value {
+    json!({"avatar": {"sha256": sha256.repeat(32), "phash": format!("{phash:016x}")}})
 }
 
 const SENTENCE: &str = "I paint owls on very old bicycles in the north";
@@ -358,7 +365,7 @@ fn masses_of_accounts_are_bounded() {
 proptest! {
     #[test]
     fn people_do_not_depend_on_the_order_of_results_and_runs(
-        parts in prop::collection::vec((0usize..9, 0usize..5, 0usize..4), 1..24),
+        parts in prop::collection::vec((0usize..11, 0usize..5, 0usize..4), 1..24),
         seed in any::<u64>(),
     ) {
         const MODULES: [&str; 4] = ["github", "gitlab", "dev_to", "keybase"];
@@ -375,6 +382,8 @@ proptest! {
                 5 => json!({"display_name": "Bob Builder", "links": [link], "verified": true}),
                 6 => json!({"created_at": "2021-01-01T00:00:00Z", "links": [link]}),
                 7 => json!({"changed_at": "2020-01-01T00:00:00Z", "links": [link], "public_key": "abc"}),
+                8 => picture(&format!("0{other}"), (1 << (3 * other)) - 1),
+                9 => picture("0a", 0xf0f0 << name),
                 _ => json!({"links": HOSTS.map(|host| format!("https://{host}/octocat")), "display_name": "Octo Cat"}),
             };
             let id = u32::try_from(n).unwrap() + 1;

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 use crate::modules::definition::{FieldType, ResultType, Transform, field_type};
 use crate::modules::query::{Query, SearchType};
 use crate::sandbox::draw::draw;
+use crate::sandbox::people::names::{CITIES, FAMILY, GIVEN};
+use crate::sandbox::portraits;
 
-const GIVEN: [&str; 8] = ["Ana", "Ben", "Carla", "David", "Elif", "Farid", "Grace", "Hugo"];
-const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", "Novak", "Silva", "Weber"];
-const PLACES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
 const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
 const TECHNOLOGIES: [&str; 4] = ["nginx", "PHP", "WordPress", "jQuery"];
 
@@ -42,7 +41,7 @@ const SORTS: [(&str, Make); 15] = [
         |it, name, n| json!(format!("https://media.example.net/{}/{name}{n}", it.stem())),
     ),
     ("location city country region place hometown", |it, name, n| {
-        json!(it.pick(&numbered(name, n), &PLACES))
+        json!(it.pick(&numbered(name, n), &CITIES))
     }),
     (
         "count follow friends posts karma score total views likes stars repos points level num size rank age \
@@ -178,6 +177,10 @@ impl<'a> Sampler<'a> {
     /// Returns a value for metadata of that name, or `None` if the name under which the site has it is a better guide.
     pub(super) fn field(&self, name: &str, index: usize) -> Option<Value> {
         let like = |name: &str| Some(self.named(name, index));
+        if name == "avatar_url" {
+            let (given, family) = self.person(0);
+            return Some(json!(portraits::address(given, family)));
+        }
         match field_type(name)?.0 {
             FieldType::Text | FieldType::Id => None,
             FieldType::Handle => like("login"),

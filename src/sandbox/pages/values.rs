@@ -1,15 +1,18 @@
 //! Builds the parts of an answer that extractors read.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::conditions::fulfil;
 use super::context::{Context, Pattern};
 use super::dns;
 use super::draft::{Document, Part};
 use super::html::Element;
-use super::json::{lengthen, place, segments};
+use super::json::{lengthen, place, replace, segments};
 use super::sample::as_text;
-use crate::modules::definition::{Extractor, FieldType, ListResult, LongExtractor, ResultType, field_type};
+use crate::modules::definition::{
+    Extractor, FieldType, ListResult, LongExtractor, ResultType, Transform, field_type,
+};
+use crate::sandbox::people::Named;
 
 /// The number of elements of a list result on one page.
 const LIST_LENGTH: usize = 3;
@@ -22,6 +25,8 @@ pub(super) struct Reading<'a> {
     keep: Option<&'a str>,
     /// The index of the list element that is read.
     index: usize,
+    /// The value that it should find. Otherwise it is a plausible one for its name.
+    given: Option<Value>,
     sources: Vec<(&'a str, &'a str)>,
     /// The long forms, the outermost first. Each one except the last has the next one as its `inner`.
     levels: Vec<&'a LongExtractor>,
@@ -38,8 +43,9 @@ pub(super) fn for_probe(context: &Context<'_>, probe: usize, last: bool) -> Vec<
         let value = main.value.iter().map(|extractor| ("value", Some(main.result_type), extractor));
         value.chain(main.metadata.iter().map(|(name, extractor)| (name.as_str(), None, extractor)))
     });
-    let main = main.filter(|(.., extractor)| reads(extractor)).filter_map(|(name, kind, extractor)| {
-        Reading { kind, ..Reading::new(name, Some(extractor)) }.part(context)
+    let main = main.filter(|(.., extractor)| reads(extractor)).flat_map(|(name, kind, extractor)| {
+        let reading = Reading { kind, ..Reading::new(name, Some(extractor)) };
+        reading.given(context).into_iter().filter_map(|reading| reading.part(context))
     });
     main.chain(for_lists(context, probe, last, 0)).collect()
 }
@@ -47,8 +53,16 @@ pub(super) fn for_probe(context: &Context<'_>, probe: usize, last: bool) -> Vec<
 /// Returns the parts for the lists that a hit reads from a page of the probe's answer. The first page is page 0.
 pub(super) fn for_lists(context: &Context<'_>, probe: usize, last: bool, page: usize) -> Vec<Part> {
     let lists = context.entry.results.iter().filter(|list| list.probe.map_or(last, |at| at == probe));
-    let indices = page * LIST_LENGTH..(page + 1) * LIST_LENGTH;
-    lists.flat_map(|list| indices.clone().filter_map(|index| for_element(context, list, index))).collect()
+    let parts = lists.flat_map(|list| {
+        let people = context.people.as_ref().and_then(|people| people.elements(list.result_type));
+        let elements: Vec<(usize, Option<Named>)> = match people {
+            None => (page * LIST_LENGTH..(page + 1) * LIST_LENGTH).map(|index| (index, None)).collect(),
+            Some(named) if page == 0 => named.into_iter().map(Some).enumerate().collect(),
+            Some(_) => Vec::new(),
+        };
+        elements.into_iter().filter_map(|(index, named)| for_element(context, list, index, named.as_ref()))
+    });
+    parts.collect()
 }
 
 /// Returns the parts for the values that later probes need from the answer to the probe.
@@ -78,7 +92,42 @@ impl<'a> Reading<'a> {
                 (from.filter_map(split).collect(), levels)
             }
         };
-        Self { name, kind: None, keep: None, index: 0, sources, levels }
+        Self { name, kind: None, keep: None, index: 0, given: None, sources, levels }
+    }
+
+    /// Returns the readings of the values that people give for the name, or the reading itself if they give none.
+    fn given(self, context: &Context<'_>) -> Vec<Self> {
+        let Some(mut values) = context.people.as_ref().and_then(|people| people.values(self.name)) else {
+            return vec![self];
+        };
+        if values.len() > 1 && self.transforms().any(|transform| *transform == Transform::Lines) {
+            let lines: Vec<String> = values.iter().map(as_text).collect();
+            values = vec![Value::String(lines.join("\n"))];
+        }
+        let given = values.into_iter().enumerate();
+        given.map(|(index, value)| Self { index, given: Some(value), ..self.clone() }).collect()
+    }
+
+    /// Returns the value that it should find in an element of a list of accounts.
+    fn given_by(&self, named: &Named) -> Option<Value> {
+        let reads_name = self.kind == Some(ResultType::Username)
+            || self.leaf().is_some_and(|leaf| {
+                let leaf = leaf.to_lowercase();
+                !["url", "href", "link"].iter().any(|part| leaf.contains(part))
+            });
+        match (self.kind, self.name) {
+            (Some(_), _) if reads_name => Some(json!(named.username)),
+            (Some(_), _) => Some(json!(named.address)),
+            (None, "service") => Some(json!(named.module)),
+            (None, "username") => Some(json!(named.username)),
+            (None, "verified") => Some(json!(true)),
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the transforms that the extractor applies, the first one first.
+    fn transforms(&self) -> impl Iterator<Item = &'a Transform> {
+        self.levels.iter().rev().flat_map(|long| &long.transform)
     }
 
     /// Returns the first value that `part` finds, starting at the innermost extractor.
@@ -170,7 +219,8 @@ impl<'a> Reading<'a> {
             Some(kind) => sampler.typed(kind, index),
             None => sampler.field(self.name, index),
         };
-        let plain = typed.unwrap_or_else(|| sampler.named(leaf.unwrap_or(self.name), index));
+        let sample = || typed.unwrap_or_else(|| sampler.named(leaf.unwrap_or(self.name), index));
+        let plain = self.given.clone().unwrap_or_else(sample);
         let fitting = |value: Value, pattern| {
             if context.matches(pattern, &as_text(&value)) {
                 return value;
@@ -183,8 +233,9 @@ impl<'a> Reading<'a> {
         let value = recorded.cloned().unwrap_or_else(|| {
             let kept =
                 self.keep.map_or(plain.clone(), |keep| fitting(plain.clone(), Pattern::Template(keep)));
-            // The innermost extractor applies its transforms first.
-            let transforms = self.levels.iter().rev().flat_map(|long| &long.transform);
+            // A given value already has the lines, and an absolute address remains one.
+            let is_needless = |it: &&Transform| matches!(it, Transform::Lines | Transform::AbsoluteUrl);
+            let transforms = self.transforms().filter(|it| self.given.is_none() || !is_needless(it));
             sampler.shaped(kept, transforms, self.name, index)
         });
         if let Some(dated) = self.dated(context) {
@@ -218,8 +269,13 @@ fn element_of(argument: &str, text: String) -> Element {
     }
 }
 
-/// Returns the part for one element of a list result.
-fn for_element(context: &Context<'_>, list: &ListResult, index: usize) -> Option<Part> {
+/// Returns the part for one element of a list result, which may have to name an account.
+fn for_element(
+    context: &Context<'_>,
+    list: &ListResult,
+    index: usize,
+    named: Option<&Named>,
+) -> Option<Part> {
     let (kind, argument) = list.each.split_once(':')?;
     // The value comes first.
     let own = Reading {
@@ -228,13 +284,24 @@ fn for_element(context: &Context<'_>, list: &ListResult, index: usize) -> Option
         ..Reading::new(list.result_type.as_str(), list.value.as_ref())
     };
     let metadata = list.metadata.iter().map(|(name, extractor)| Reading::new(name, Some(extractor)));
-    let readings: Vec<Reading<'_>> =
-        [own].into_iter().chain(metadata).map(|reading| Reading { index, ..reading }).collect();
+    let readings: Vec<Reading<'_>> = [own]
+        .into_iter()
+        .chain(metadata)
+        .map(|reading| {
+            let given = named.and_then(|named| reading.given_by(named));
+            Reading { index, given, ..reading }
+        })
+        .collect();
     Some(match kind {
         "css" => Part::Element(html_element(context, &readings, argument)),
         "regex" => {
             let groups = group_values(context, &readings);
-            Part::Line(context.sampled_with(Pattern::Template(argument), index, &groups)?)
+            let line = context.sampled_with(Pattern::Template(argument), index, &groups)?;
+            // The pattern may not allow the address of this account.
+            if named.is_some_and(|named| !line.contains(&named.address)) {
+                return None;
+            }
+            Part::Line(line)
         }
         "header" => Part::Header(argument.to_owned(), text_element(context, &readings)?),
         "lines" => Part::Row(text_element(context, &readings)?),
@@ -258,8 +325,13 @@ fn json_element(context: &Context<'_>, list: &ListResult, readings: &[Reading<'_
         });
         for part in parts.take(1) {
             let Part::Json { pointer, value, .. } = part else { continue };
-            // The text of a DNS record must not be extended.
-            if !place(&mut element, &pointer, &value) && record.is_none() {
+            if place(&mut element, &pointer, &value) {
+                continue;
+            }
+            if reading.given.is_some() {
+                replace(&mut element, &pointer, &value);
+            } else if record.is_none() {
+                // The text of a DNS record must not be extended.
                 lengthen(&mut element, &pointer, &value);
             }
         }

@@ -36,6 +36,9 @@ const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDA
 const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
      (SELECT id FROM api_keys WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
 const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
+/// Removes the webhooks of an account with their deliveries.
+const ERASE_WEBHOOKS: &str = "DELETE FROM webhooks WHERE id IN \
+     (SELECT id FROM webhooks WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
 const ERASE_SIGN_IN: [&str; 3] = [
     "DELETE FROM web_sessions WHERE account = ?1",
     "DELETE FROM set_up_links WHERE account = ?1",
@@ -74,6 +77,7 @@ pub(super) fn close(
     statements.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
     statements.execute(ERASE_REQUESTS, values![id])?;
     erase_sign_in(statements, id)?;
+    statements.execute(ERASE_WEBHOOKS, values![id])?;
     let keys = statements.execute(ERASE_KEYS, values![id])?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
     note(statements, &event, at, by)?;
@@ -113,6 +117,7 @@ pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Resu
     statements.execute(ERASE_REQUESTS, values![id])?;
     statements.execute(ERASE_KEYS, values![id])?;
     erase_sign_in(statements, id)?;
+    statements.execute(ERASE_WEBHOOKS, values![id])?;
     statements.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
     statements.announce(Notification::Access)?;
     Ok(Erasure::Done)

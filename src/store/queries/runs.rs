@@ -11,11 +11,13 @@ use super::circuits::{reset_circuits, share_circuits};
 use super::credits::refund;
 use super::fragments::driven;
 use super::health::{reset_deadlines, share_health};
+use super::outbox::report_end;
 use super::queue::QUEUE;
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start;
 use super::summary::{read_summary, run_columns};
 use super::take_over::take_over;
+use super::thumbnails;
 use crate::account::audit::{Action, AuditEvent, Origin};
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -30,6 +32,7 @@ use crate::runs::journal::{
     Resumable, Started, Write,
 };
 use crate::runs::notification::{Notification, Subscriber};
+use crate::runs::record::Thumbnails;
 use crate::runs::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::store::backend::Operation;
 use crate::store::document::{decode_reports, encode, encode_reports};
@@ -63,13 +66,14 @@ const LIST_BY_TEXT: &str = list!(
 );
 
 const CHECKPOINT: &str = concat!(
-    "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7) WHERE ",
+    "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7), \
+     lookups = ?8 WHERE ",
     driven!(),
     " RETURNING 1"
 );
 const FINISH: &str = concat!(
     "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, planned = '[]', error = ?8, \
-     completed_at = ?9, owner = NULL, lease_until = NULL WHERE ",
+     completed_at = ?9, owner = NULL, lease_until = NULL, lookups = ?10 WHERE ",
     driven!()
 );
 const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
@@ -79,6 +83,12 @@ const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, complet
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
 const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
      (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
+
+/// Selects the runs of one family.
+const LIST_BY_ROOT: &str = list!(
+    " AND (id = ?7 OR root_run = ?7) AND (CAST(?5 AS text) IS NULL OR search_type = ?5) \
+     AND (CAST(?6 AS text) IS NULL OR status = ?6)"
+);
 
 impl Journal for Sql {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
@@ -103,6 +113,24 @@ impl Journal for Sql {
         Ok(self.published(run, lease, write))
     }
 
+    fn keep_thumbnail(
+        &self,
+        run: RunId,
+        lease: Lease,
+        result: u32,
+        png: &[u8],
+    ) -> Result<Write, StorageError> {
+        thumbnails::keep(self, run, lease, result, png)
+    }
+
+    fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+        thumbnails::one(self, run, result)
+    }
+
+    fn thumbnails(&self, run: RunId) -> Result<Thumbnails, StorageError> {
+        thumbnails::all(self, run)
+    }
+
     fn checkpoint(
         &self,
         run: RunId,
@@ -119,6 +147,7 @@ impl Journal for Sql {
             encode(&checkpoint.coverage)?,
             encode_reports(&checkpoint.modules)?,
             millis(holds),
+            encode(&checkpoint.lookups)?,
         ];
         let rows = self.change(operation, CHECKPOINT, values)?;
         Ok(self.published(run, lease, taken(rows.len() as u64)))
@@ -144,11 +173,15 @@ impl Journal for Sql {
             encode_reports(&checkpoint.modules)?,
             ending.error.as_ref().map(encode).transpose()?,
             ending.completed_at,
+            encode(&checkpoint.lookups)?,
         ];
         let write = self.write(Operation::on_runs("finish").in_background(), |statements| {
             let ended = statements.execute(FINISH, values)?;
             if ended == 1 && ending.status == Status::Failed {
                 refund(statements, run, ending.completed_at)?;
+            }
+            if ended == 1 {
+                report_end(statements, run)?;
             }
             Ok(taken(ended))
         })?;
@@ -183,6 +216,7 @@ impl Journal for Sql {
             let ended = statements.rows(UNDO_START, values![run, error, ending.completed_at])?;
             let Some(row) = ended.first() else { return Ok(Write::LeaseLost) };
             refund(statements, run, ending.completed_at)?;
+            report_end(statements, run)?;
             // If the run has a driver, the driver detects that the run is no longer its own.
             statements.announce(Notification::Changed { run, epoch: number(row.get(0)?)? })?;
             Ok(Write::Done)
@@ -222,19 +256,25 @@ impl Journal for Sql {
         let search_type = filter.search_type.map(SearchType::as_str);
         let status = filter.status.map(Status::as_str);
         let mut values: Vec<Value<'_>> = values![account, before, id, limit(count)].to_vec();
-        let sql = match (&filter.text, search_type, status) {
-            (Some(text), ..) => {
+        let sql = match (&filter.root, &filter.text) {
+            (Some(root), _) => {
+                values.extend_from_slice(values![search_type, status, *root]);
+                LIST_BY_ROOT
+            }
+            (None, Some(text)) => {
                 values.extend_from_slice(values![search_type, status, text]);
                 LIST_BY_TEXT
             }
-            (None, None, None) => LIST,
-            (None, Some(_), None) => LIST_BY_TYPE,
-            (None, None, Some(_)) => LIST_BY_STATUS,
-            (None, Some(_), Some(_)) => LIST_BY_BOTH,
+            (None, None) => {
+                values.extend(search_type.into_iter().chain(status).map(Value::from));
+                match (search_type, status) {
+                    (None, None) => LIST,
+                    (Some(_), None) => LIST_BY_TYPE,
+                    (None, Some(_)) => LIST_BY_STATUS,
+                    (Some(_), Some(_)) => LIST_BY_BOTH,
+                }
+            }
         };
-        if filter.text.is_none() {
-            values.extend(search_type.into_iter().chain(status).map(Value::from));
-        }
         let rows = self.rows(Operation::on_runs("list"), sql, &values)?;
         rows.iter().map(read_summary).collect()
     }

@@ -9,6 +9,7 @@ use crate::account::credits::Charge;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::runs::coverage::Coverage;
+use crate::runs::family::member::NewMember;
 use crate::runs::journal::{Idempotency, NewRun, Started};
 use crate::runs::notification::Notification;
 use crate::runs::run::Progress;
@@ -32,12 +33,19 @@ const REQUEST_TRIES: usize = 10;
 /// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
-     lease_until, started_at, turn, query, progress, coverage, planned, options, reports) \
+     lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
+     parent_run, depth, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]')"
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, \
+     CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
+
+const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
+const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND lead = ?2";
+const NOTE_LEAD: &str =
+    "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
 pub(super) fn start(
@@ -53,13 +61,23 @@ pub(super) fn start(
     {
         return Ok(known);
     }
-    if run.owner.is_none() && !may_wait(statements, run)? {
+    if let Some(member) = &run.family
+        && let Some(refused) = refuse_member(statements, run, member)?
+    {
+        return Ok(refused);
+    }
+    // The number of runs that leads start has a limit of its own.
+    if run.owner.is_none() && run.family.is_none() && !may_wait(statements, run)? {
         return Ok(Started::Overloaded);
     }
     if !use_credits(statements, run.account, charge)? {
         return Ok(Started::InsufficientCredits { used: used(statements, run.account, charge)? });
     }
     insert(statements, run, charge)?;
+    if let Some(NewMember { place, lead, class, .. }) = &run.family {
+        let values = values![place.root, *lead, class.as_str(), run.id, place.parent];
+        statements.execute(NOTE_LEAD, values)?;
+    }
     note_charge(statements, run.id, run.account, charge, run.created_at)?;
     note(statements, &started(run, charge), run.created_at, &run.origin)?;
     if run.owner.is_none() {
@@ -104,6 +122,26 @@ fn note_request(
     Err(StorageError::unavailable("an idempotency key is stored and deleted again and again"))
 }
 
+/// Locks the root of a family, so that one run of it is started at a time. Returns the result if the run must not be
+/// started.
+fn refuse_member(
+    statements: &mut dyn Statements,
+    run: &NewRun,
+    member: &NewMember,
+) -> Result<Option<Started>, StorageError> {
+    let root = member.place.root;
+    if statements.rows(LOCK_ROOT, values![root, run.account])?.is_empty() {
+        return Ok(Some(Started::FamilyGone));
+    }
+    let known = statements.rows(RUN_OF_LEAD, values![root, member.lead])?;
+    if let Some(row) = known.first() {
+        return Ok(Some(Started::Repeated(row.get(0)?)));
+    }
+    let rows = statements.rows("SELECT count(*) FROM followed_leads WHERE root = ?1", values![root])?;
+    let started: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
+    Ok((started >= u64::from(member.max_searches)).then_some(Started::FamilyFull))
+}
+
 /// Returns whether one more run of the account may wait for a driver. An account without a waiting run is never
 /// refused because of the runs of others.
 fn may_wait(statements: &mut dyn Statements, run: &NewRun) -> Result<bool, StorageError> {
@@ -131,13 +169,25 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         encode(&run.modules)?,
         run.owner.is_some(),
         encode(&run.options)?,
+        run.follow.as_deref().map(encode).transpose()?,
+        run.family.map(|member| member.place.root),
+        run.family.map(|member| member.place.parent),
+        run.family.map_or(0, |member| i64::from(member.place.depth)),
     ];
     statements.execute(INSERT, values).map(drop)
 }
 
 /// Returns the audit entry for a run that was charged and started. It never contains the query.
 fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
-    AuditEvent::of_object(Action::RunStarted, run.account, run.id)
+    let event = AuditEvent::of_object(Action::RunStarted, run.account, run.id)
         .with("type", run.search_type.as_str())
-        .with("credits", charge.credits)
+        .with("credits", charge.credits);
+    let event = match &run.family {
+        Some(member) => event.with("parent", member.place.parent.to_string()),
+        None => event,
+    };
+    match &run.purpose {
+        Some(purpose) => event.with("purpose", plain(purpose)),
+        None => event,
+    }
 }

@@ -1,7 +1,10 @@
 //! Rows of `runs` without their long documents.
 
+use std::sync::Arc;
+
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
+use crate::runs::family::member::Membership;
 use crate::runs::run::{RunSummary, Status};
 use crate::store::document::decode;
 use crate::store::number::number;
@@ -12,13 +15,14 @@ macro_rules! run_columns {
     () => {
         "id, account, status, search_type, query, premium, total_results, progress, coverage, \
          credits_charged, created_at, completed_at, error, simulated, revision, \
-         owner IS NULL AND turn IS NOT NULL AND status = 'running', options"
+         owner IS NULL AND turn IS NOT NULL AND status = 'running', options, follow, root_run, parent_run, \
+         depth"
     };
 }
 pub(super) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 17;
+pub(super) const RUN_COLUMNS: usize = 21;
 
 /// Reads a row whose first columns are [`run_columns`].
 pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
@@ -36,6 +40,8 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         revision: number(row.get(14)?)?,
         waits: row.get(15)?,
         options: decode(row.text(16)?)?,
+        follow: row.optional_text(17)?.map(decode).transpose()?.map(Arc::new),
+        family: read_place(row)?,
         queue_position: None,
         progress: decode(row.text(7)?)?,
         coverage: decode(row.text(8)?)?,
@@ -44,4 +50,9 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         completed_at: row.get(11)?,
         error: row.optional_text(12)?.map(decode).transpose()?,
     })
+}
+
+fn read_place(row: &Row) -> Result<Option<Membership>, StorageError> {
+    let (Some(root), Some(parent)) = (row.get(18)?, row.get(19)?) else { return Ok(None) };
+    Ok(Some(Membership { root, parent, depth: number(row.get(20)?)? }))
 }

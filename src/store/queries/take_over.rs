@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::credits::refund;
 use super::fragments::{encode_ids, ids};
+use super::outbox::report_end;
 use super::queue::{in_turn, waits};
 use super::results::{RESULTS, read_result};
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
@@ -41,7 +42,7 @@ const TAKE: &str = concat!(
     ids!("?1"),
     " RETURNING ",
     run_columns!(),
-    ", planned, reports, epoch, started_at, now()"
+    ", planned, reports, epoch, started_at, now(), lookups"
 );
 const END_UNREADABLE: &str = "UPDATE runs SET status = 'failed', error = ?2, \
      completed_at = date_trunc('milliseconds', now()), owner = NULL, lease_until = NULL \
@@ -95,6 +96,7 @@ fn resumable(
         summary: read_summary(row)?,
         modules: decode(row.text(RUN_COLUMNS)?)?,
         done: decode_reports(row.text(RUN_COLUMNS + 1)?)?,
+        lookups: decode(row.text(RUN_COLUMNS + 5)?)?,
         results: results.iter().map(read_result).collect::<Result<_, _>>()?,
     })
 }
@@ -107,5 +109,7 @@ fn end_unreadable(
 ) -> Result<(), StorageError> {
     log::error!("run {run} cannot be resumed and is ended as failed: {error}");
     let rows = statements.rows(END_UNREADABLE, values![run, encode(&unreadable())?])?;
-    rows.first().map_or(Ok(()), |row| refund(statements, run, row.get(0)?))
+    let Some(row) = rows.first() else { return Ok(()) };
+    refund(statements, run, row.get(0)?)?;
+    report_end(statements, run)
 }

@@ -71,6 +71,7 @@ impl Filter {
             search_type: self.search_type,
             status: self.status,
             text: Some(self.text.clone()).filter(|text| !text.is_empty()),
+            root: None,
             before: self.before.map(Cursor::place),
         }
     }

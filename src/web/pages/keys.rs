@@ -167,7 +167,7 @@ pub(in crate::web) fn revoke(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
 }
 
 fn own_key(web: &Web, visit: &Visit) -> Result<KeyRecord, WebError> {
-    let id: Option<KeyId> = visit.segment().and_then(|id| id.parse().ok());
+    let id: Option<KeyId> = visit.segment("id").and_then(|id| id.parse().ok());
     let keys = web.parts.accounts.keys(Some(visit.caller()?.account.id))?;
     keys.into_iter()
         .find(|key| Some(key.id) == id && key.revoked_at.is_none())

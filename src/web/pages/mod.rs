@@ -15,3 +15,4 @@ mod search_form;
 pub(super) mod security;
 pub(super) mod set_up;
 pub(super) mod sign_in;
+pub(super) mod webhooks;

@@ -188,6 +188,9 @@ fn place(
         premium,
         choice: form.choice(),
         options: form.options(),
+        family: None,
+        follow: form.follow_order(),
+        purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
         charge,
         idempotency: Some(idempotency),
         origin: visit.origin()?,
@@ -201,6 +204,8 @@ fn place(
         Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(&charge, used)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
         Err(StartError::Overloaded) => Err(Refusal::overloaded()),
+        // Only a lead starts a run of a family.
+        Err(StartError::FamilyGone | StartError::FamilyFull) => Err(Refusal::overloaded()),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

@@ -1,6 +1,7 @@
 //! The search form: its input, and the obstacles to a search.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -9,6 +10,8 @@ use super::option::FormOption;
 use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::modules::catalog::{Choice, ChoiceError};
 use crate::modules::query::{Query, QueryError, SearchType};
+use crate::runs::family::member::{FollowOrder, MAX_DEPTH};
+use crate::runs::leads::class::Class;
 use crate::runs::run_options::{RunOptions, TimeBudget};
 use crate::web::error::WebError;
 use crate::web::show::Moment;
@@ -19,6 +22,8 @@ use crate::web::visit::Form;
 const ONCE_PREFIX: &str = "web-form:";
 /// The time in seconds after which a refused search can be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
+/// The longest purpose of a search in characters.
+const MAX_PURPOSE: usize = 200;
 /// The maximum number of characters of a name that a message repeats.
 const SHOWN_CHARS: usize = 300;
 
@@ -32,19 +37,24 @@ pub(super) struct SearchForm {
     pub(super) nsfw: bool,
     pub(super) passive: bool,
     pub(super) patient: bool,
+    pub(super) avatars: bool,
     pub(super) time_budget: Option<TimeBudget>,
+    /// The number of leads between the search and the last one that is followed, if leads are followed.
+    pub(super) follow: Option<u8>,
+    /// Why the user searches, for the audit.
+    pub(super) purpose: String,
     /// The form's token. Each form gets a new one, so that a form that is sent twice starts one search.
     pub(super) once: String,
     pub(super) refusal: Option<Refusal>,
 }
 
 impl SearchForm {
-    /// Creates an empty form.
+    /// Creates an empty form, with profile pictures.
     ///
     /// # Errors
     /// Returns 500 if the system gives no random numbers.
     pub(super) fn fresh() -> Result<Self, WebError> {
-        Ok(Self { once: new_once()?, ..Self::default() })
+        Ok(Self { avatars: true, once: new_once()?, ..Self::default() })
     }
 
     /// Reads the form that was sent.
@@ -56,7 +66,16 @@ impl SearchForm {
             nsfw: form.is_checked("nsfw"),
             passive: form.is_checked("passive"),
             patient: form.is_checked("patient"),
+            avatars: form.is_checked("avatars"),
             time_budget: form.get("time_budget").parse().ok().and_then(TimeBudget::from_secs),
+            follow: form.get("follow").parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth)),
+            purpose: form
+                .get("purpose")
+                .trim()
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(MAX_PURPOSE)
+                .collect(),
             once: form.get("once").to_owned(),
             refusal: None,
         }
@@ -106,13 +125,37 @@ impl SearchForm {
     }
 
     pub(super) fn options(&self) -> RunOptions {
-        RunOptions { patient: self.patient, time_budget: self.time_budget, ..RunOptions::default() }
+        RunOptions {
+            patient: self.patient,
+            time_budget: self.time_budget,
+            avatars: self.avatars,
+            ..RunOptions::default()
+        }
+    }
+
+    /// Returns how leads are followed, if they are.
+    pub(super) fn follow_order(&self) -> Option<Arc<FollowOrder>> {
+        let (max_searches, links) = (FollowOrder::DEFAULT_SEARCHES, Class::Stated);
+        let order = |depth| FollowOrder { depth, max_searches, links, choice: self.choice() };
+        self.follow.map(|depth| Arc::new(order(depth)))
+    }
+
+    /// Returns the choices of how far leads are followed.
+    pub(super) fn follow_choices(&self) -> Vec<FormOption> {
+        let choices = [
+            (None, "", "No"),
+            (Some(1), "1", "Those of the results"),
+            (Some(2), "2", "And those of what they lead to"),
+            (Some(3), "3", "And one step further"),
+        ];
+        choices.map(|(depth, value, label)| FormOption::new(value, label, self.follow == depth)).into()
     }
 
     /// Returns the SHA-256 of the search that the form describes.
     pub(super) fn fingerprint(&self, query: &Query) -> [u8; 32] {
         Sha256::new()
             .chain_update(self.options().fingerprint())
+            .chain_update(self.follow.map(|depth| format!("follow {depth} ")).unwrap_or_default())
             .chain_update([self.asks_premium(query), self.nsfw, self.passive].map(u8::from))
             .chain_update(query.search_type().as_str())
             // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
@@ -303,6 +346,7 @@ mod tests {
             "query=octocat&nsfw=yes",
             "query=octocat&passive=yes",
             "query=octocat&patient=yes",
+            "query=octocat&avatars=yes",
             "query=octocat&time_budget=10",
             "query=Octocat",
         ] {

@@ -74,7 +74,7 @@ fn show(
 }
 
 fn token_of(visit: &Visit) -> Result<Token, WebError> {
-    visit.segment().and_then(Token::parse).ok_or_else(|| link_error(SignInError::LinkOver))
+    visit.segment("token").and_then(Token::parse).ok_or_else(|| link_error(SignInError::LinkOver))
 }
 
 fn link_error(error: SignInError) -> WebError {

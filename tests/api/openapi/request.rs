@@ -161,6 +161,7 @@ fn members_are_judged_alike() {
         "nsfw",
         "passive",
         "patient",
+        "avatars",
         "unknown",
     ];
     for member in members {

@@ -44,12 +44,29 @@ fn the_table_of_routes_and_the_document_say_the_same() {
     }
 }
 
+/// Returns a path with an id in place of each of its segments in braces.
+fn with_ids(path: &str) -> String {
+    let segments = path.split('/').map(|segment| if segment.starts_with('{') { NO_RUN } else { segment });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+#[test]
+fn every_segment_in_braces_is_a_parameter_of_the_path() {
+    for (path, method, operation) in operations() {
+        let segments = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+        let parameters = operation["parameters"].as_array().unwrap().iter().map(resolve);
+        let parameters = parameters.filter(|parameter| parameter["in"] == "path");
+        let names: Vec<&str> = parameters.map(|parameter| parameter["name"].as_str().unwrap()).collect();
+        assert_eq!(names, segments.collect::<Vec<_>>(), "{method} {path}");
+    }
+}
+
 #[test]
 fn every_documented_method_answers_and_every_other_one_is_refused() {
     let server = Setup::new().start();
     let key = format!("Bearer {}", server.key);
     for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
-        let address = path.replace("{run_id}", NO_RUN);
+        let address = with_ids(path);
         let mut want: BTreeSet<&str> = BTreeSet::from(["OPTIONS"]);
         for method in METHODS.into_iter().filter(|method| !item[method.to_lowercase()].is_null()) {
             want.insert(method);
@@ -65,6 +82,8 @@ fn every_documented_method_answers_and_every_other_one_is_refused() {
                     assert_eq!((answer.status, allow), (204, Some(want.clone())), "{answer}");
                 }
                 (true, _) => assert_ne!(answer.status, 405, "{answer}"),
+                // An answer to `HEAD` has no body.
+                (false, "HEAD") => assert_eq!((answer.status, allow), (405, Some(want.clone())), "{answer}"),
                 (false, _) => {
                     answer.is_error(405, "method_not_allowed");
                     assert_eq!(allow, Some(want.clone()), "{answer}");
@@ -80,7 +99,7 @@ fn every_documented_method_answers_and_every_other_one_is_refused() {
 fn every_operation_with_a_key_refuses_a_request_without_one() {
     let server = Setup::new().start();
     for (path, method, operation) in operations() {
-        let address = path.replace("{run_id}", NO_RUN);
+        let address = with_ids(path);
         let answer = ask(&server, &method.to_uppercase(), &address, &[], None);
         if operation["security"].as_array().unwrap().is_empty() {
             assert_eq!(answer.status, 200, "{answer}");

@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 
 use super::schemas::Schemas;
 use super::{ask, operation, resolve};
+use crate::net::site::{Site, with_headers};
 use crate::retention::suppress::suppressing;
+use crate::support::databases::postgres;
+use crate::support::eventually;
 use crate::support::server::{Answer, Event, Server, Setup};
 
 /// Headers of HTTP itself, which the document does not describe.
@@ -95,7 +98,10 @@ impl Judge {
 const SEARCHES: &str = "/v1/searches";
 const RUN: &str = "/v1/searches/{run_id}";
 const EXPORT: &str = "/v1/searches/{run_id}/export";
+const DIFF: &str = "/v1/searches/{run_id}/diff/{other}";
 const STREAM: &str = "/v1/searches/{run_id}/stream";
+const WEBHOOKS: &str = "/v1/webhooks";
+const WEBHOOK: &str = "/v1/webhooks/{webhook_id}";
 
 fn get(judge: &Judge, server: &Server, path: &str, address: &str, headers: &[(&str, &str)]) -> Answer {
     let key = format!("Bearer {}", server.key);
@@ -140,7 +146,8 @@ fn every_success_is_as_documented() {
         runs.push(run);
     }
     let small = json!({"type": "username", "query": "alice", "modules": ["github"], "wait": true});
-    assert_eq!(post(&judge, &server, &[], &small).json()["status"], "completed");
+    let small_run = post(&judge, &server, &[], &small);
+    assert_eq!(small_run.json()["status"], "completed");
     post(
         &judge,
         &server,
@@ -157,10 +164,14 @@ fn every_success_is_as_documented() {
         let tag = whole.header("etag").unwrap().to_owned();
         assert_eq!(get(&judge, &server, RUN, &address, &[("If-None-Match", &tag)]).status, 304);
         get(&judge, &server, "/v1/searches/{run_id}/modules", &format!("{address}/modules"), &[]);
+        get(&judge, &server, DIFF, &format!("{address}/diff/{run}"), &[]);
         for format in ["json", "ndjson", "csv", "html"] {
             get(&judge, &server, EXPORT, &format!("{address}/export?format={format}"), &[]);
         }
     }
+    // Another choice of modules: the results of the others are unknown.
+    let less = small_run.json()["run_id"].as_str().unwrap().to_owned();
+    get(&judge, &server, DIFF, &format!("/v1/searches/{}/diff/{less}", runs[0]), &[]);
     let page = get(&judge, &server, SEARCHES, "/v1/searches?limit=2&type=username&status=completed", &[]);
     let cursor = page.json()["next_cursor"].as_str().map(str::to_owned);
     let cursor = cursor.unwrap_or_else(|| {
@@ -177,8 +188,38 @@ fn every_success_is_as_documented() {
     for path in ["/v1/me", "/v1/credits"] {
         judge.judge(path, "get", &ask(&server, "GET", path, &[("X-API-Key", &pro)], None));
     }
+    webhooks(&judge);
     let health = Setup::real().start().request("GET", "/v1/health").send();
     judge.judge("/v1/health", "get", &health);
+}
+
+/// Calls every operation on webhooks.
+fn webhooks(judge: &Judge) {
+    let receiver = Site::saying(with_headers("", b"thanks"));
+    let server = Setup::new().flag("--allow-private-targets").start();
+    let key = ("X-API-Key", server.key.as_str());
+    let call = |method: &str, path: &str, address: &str, body: Option<&Value>| {
+        let headers: &[(&str, &str)] = &[key, ("Content-Type", "application/json")];
+        let headers = if body.is_some() { headers } else { &headers[..1] };
+        let answer = ask(&server, method, address, headers, body.map(Value::to_string).as_deref());
+        judge.judge(path, &method.to_lowercase(), &answer);
+        answer
+    };
+    let body = json!({"url": receiver.url("/"), "events": ["run.completed", "run.failed"]});
+    let created = call("POST", WEBHOOKS, WEBHOOKS, Some(&body)).json();
+    let address = format!("{WEBHOOKS}/{}", created["id"].as_str().unwrap());
+    let delivery = call("POST", &format!("{WEBHOOK}/test"), &format!("{address}/test"), None).json();
+    let delivery = format!("{address}/deliveries/{}", delivery["id"].as_str().unwrap());
+    let (list, listed) = (format!("{WEBHOOK}/deliveries"), format!("{address}/deliveries?limit=1"));
+    eventually("the message is delivered", || {
+        call("GET", &list, &listed, None).json()["deliveries"][0]["status"] == "delivered"
+    });
+    call("POST", &format!("{list}/{{delivery_id}}/replay"), &format!("{delivery}/replay"), None);
+    call("POST", &format!("{WEBHOOK}/rotate"), &format!("{address}/rotate"), None);
+    call("PATCH", WEBHOOK, &address, Some(&json!({"enabled": false})));
+    call("GET", WEBHOOK, &address, None);
+    call("GET", WEBHOOKS, WEBHOOKS, None);
+    call("DELETE", WEBHOOK, &address, None);
 }
 
 #[test]
@@ -211,8 +252,17 @@ fn every_error_is_as_documented() {
     }
     keyed(&server.key, &[("Content-Type", "text/plain")], &good.to_string());
     keyed(&server.key, &[("Content-Type", "text/plain"), problem], &good.to_string());
+    let [ended, other, running] = ["nobody", "nobody2", "silent"].map(|query| {
+        let run = server.search("username", query);
+        if query != "silent" {
+            server.finished(&run);
+        }
+        run
+    });
     for form in [&[][..], &[problem]] {
         for (path, address) in [
+            (DIFF, format!("/v1/searches/{ended}/diff/{running}")),
+            (DIFF, format!("/v1/searches/{ended}/diff/{other}")),
             (RUN, "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab".to_owned()),
             (STREAM, "/v1/searches/x/stream".to_owned()),
             (SEARCHES, "/v1/searches?limit=0".to_owned()),
@@ -239,6 +289,7 @@ fn every_error_is_as_documented() {
     let real = Setup::real().start();
     post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
     overload(&judge);
+    refused_webhooks(&judge);
     let (quiet, _list) = suppressing("username", "alice");
     post(&judge, &quiet, &[], &good);
     post(&judge, &quiet, &[problem], &good);
@@ -257,6 +308,22 @@ fn every_error_is_as_documented() {
         .filter(|(status, code)| !elsewhere.contains(&(*status, code.as_str())))
         .collect();
     assert_eq!(seen, all);
+}
+
+/// Creates one webhook too many, and one on a server without a key for its secret.
+fn refused_webhooks(judge: &Judge) {
+    let body = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]}).to_string();
+    let create = |server: &Server| {
+        let headers = [("X-API-Key", server.key.as_str()), ("Content-Type", "application/json")];
+        let answer = ask(server, "POST", WEBHOOKS, &headers, Some(&body));
+        judge.judge(WEBHOOKS, "post", &answer);
+        answer
+    };
+    let server = Setup::new().start();
+    let statuses: Vec<u16> = (0..11).map(|_| create(&server).status).collect();
+    assert_eq!((statuses[9], statuses[10]), (201, 409));
+    let database = postgres();
+    create(&Setup::new().database(&database.url).start()).is_error(503, "webhooks_unavailable");
 }
 
 /// Opens one stream where one is allowed.
@@ -287,6 +354,17 @@ fn every_event_is_as_documented() {
         let stream = server.request("GET", &attached).key(&server.key).stream();
         judge_head(&judge, STREAM, "get", &stream.headers);
         stream.all().iter().for_each(|event| judge.event(event));
+    }
+    // Its leads start searches; all of them have a stream together.
+    let body = json!({"type": "username", "query": "person8", "stream": true, "follow": {"max_searches": 1}});
+    let stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+    let family = format!("/v1/searches/{}/family/stream", stream.header("x-run-id").unwrap());
+    let events = stream.all();
+    let of_family = server.request("GET", &family).key(&server.key).stream();
+    judge_head(&judge, "/v1/searches/{run_id}/family/stream", "get", &of_family.headers);
+    for event in events.into_iter().chain(of_family.all()) {
+        judge.event(&event);
+        seen.insert(event.event);
     }
     let server = Setup::new().realistic().flag("--stream-timeout=100ms").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});

@@ -99,6 +99,11 @@ impl Desk {
     /// Starts a search on the search page and waits for the page of its run. Returns its path.
     pub(super) fn search(&self, query: &str) -> String {
         self.open("/app");
+        self.search_here(query)
+    }
+
+    /// Starts a search from the current page, as its form is, and returns the path of the run's page.
+    pub(super) fn search_here(&self, query: &str) -> String {
         self.browser.type_into("input[name=query]", query);
         self.browser.click("form[data-search] button[type=submit]");
         self.browser.wait_until(

@@ -12,6 +12,8 @@ use crate::support::server::Setup;
 /// The most bytes over the network with heads, with an empty cache.
 const MOST_BYTES: u64 = 100_000;
 const MOST_REQUESTS: usize = 5;
+/// The most bytes of a thumbnail with the head of its answer.
+const MOST_BYTES_OF_A_PICTURE: u64 = 17 * 1024;
 /// The narrowest phone in use.
 const NARROWEST: u32 = 320;
 
@@ -31,8 +33,14 @@ fn every_page_is_small_and_accessible() {
     look("/app");
     let run = desk.search("alice");
     desk.has_state("Completed");
+    desk.open("/app");
+    desk.browser.run("document.querySelector('input[name=nsfw]').checked = true", &[]);
+    let again = desk.search_here("alice");
+    desk.has_state("Completed");
+    let diff = format!("{run}/diff/{}", again.rsplit('/').next().unwrap());
     for path in [
         &run,
+        &diff,
         &format!("{run}/graph"),
         &format!("{run}/delete"),
         "/app/searches",
@@ -80,6 +88,11 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
         requests.dedup_by(|one, other| one.url == other.url);
         is_over.then_some(requests)
     });
+    // The thumbnails of results are loaded one by one as they are scrolled to. They have a limit of their own.
+    let (pictures, requests): (Vec<_>, Vec<_>) =
+        requests.into_iter().partition(|request| request.url.contains("/thumbnails/"));
+    let is_small = |picture: &WebRequest| picture.bytes.is_none_or(|bytes| bytes <= MOST_BYTES_OF_A_PICTURE);
+    assert!(pictures.iter().all(is_small), "{path}: {pictures:#?}");
     // The results of a run do not count for its page.
     let (found, page): (Vec<_>, Vec<_>) =
         requests.iter().partition(|request| request.url.ends_with("/events"));

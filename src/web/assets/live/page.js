@@ -9,7 +9,7 @@ class RunPage {
     this.root = root;
     this.query = document.title;
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.results = new Results(this.part("results"), categoriesOf(root), root.dataset.pictures === "on");
+    this.results = new Results(this.part("results"), categoriesOf(root), root.dataset.thumbnails);
     this.coverage = new Coverage(this.part("coverage"), root.dataset.modules);
     this.said = -SAY_EVERY;
     this.isDue = false;
@@ -37,8 +37,6 @@ class RunPage {
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
-    // Without the script these controls do nothing, so they are hidden until now.
-    for (const name of ["pictures", "pictured"]) this.part(name)?.removeAttribute("hidden");
     walkByKeys(this.part("results"));
     this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
   }

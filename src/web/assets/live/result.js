@@ -3,7 +3,7 @@
 const HUES = 8;
 const SURE = [[0.9, "very likely"], [0.7, "likely"], [0.45, "possible"], [0, "uncertain"]];
 // Members that the card shows elsewhere, not among the details.
-const SHOWN_ELSEWHERE = new Set(["sources", "profile_url", "avatar_url"]);
+const SHOWN_ELSEWHERE = new Set(["sources", "profile_url", "avatar_url", "avatar"]);
 
 function sureness(confidence) {
   return SURE.find(([least]) => confidence >= least)[1];
@@ -19,18 +19,17 @@ function platformOf(record) {
   return plain(record.platform ?? record.source);
 }
 
-// A letter on a colour: no image is requested before the reader asks for images.
-function face(record, withPictures) {
+// The thumbnail that the service keeps, or a letter on a colour. No other site is asked for an image.
+function face(record, thumbnails) {
   const name = platformOf(record);
   const letter = (name.match(/[\p{L}\p{N}]/u) ?? ["?"])[0].toUpperCase();
   const made = element("span", { class: `face hue-${hueOf(name)}`, "aria-hidden": "true" }, letter);
-  const address = withPictures ? webAddress(firstOf(record.metadata.avatar_url)) : null;
-  if (address?.startsWith("https:")) made.replaceChildren(picture(address, letter));
+  if (record.metadata.avatar?.sha256) made.replaceChildren(picture(thumbnails + record.id, letter));
   return made;
 }
 
 function picture(address, letter) {
-  const image = element("img", { alt: "", loading: "lazy", decoding: "async", referrerpolicy: "no-referrer" });
+  const image = element("img", { alt: "", loading: "lazy", decoding: "async" });
   image.addEventListener("error", () => image.replaceWith(letter));
   image.src = address;
   return image;
@@ -54,11 +53,11 @@ function valueLine(record) {
   return element("div", { class: "result-value" }, link(address ?? shown, shown));
 }
 
-function resultCard(record, withPictures) {
+function resultCard(record, thumbnails) {
   const name = element("div", { class: "result-name" }, element("bdi", {}, platformOf(record)),
     element("span", { class: "badge" }, plain(record.type).replaceAll("_", " ")));
   const body = element("div", {}, name, valueLine(record), meter(record.confidence));
-  const head = element("div", { class: "result-head" }, face(record, withPictures), body);
+  const head = element("div", { class: "result-head" }, face(record, thumbnails), body);
   return element("li", { class: "result", id: `result-${record.id}` }, head, detailsOf(record));
 }
 

@@ -17,10 +17,10 @@ function leaves(value) {
 }
 
 class Results {
-  constructor(root, categories, withPictures) {
+  constructor(root, categories, thumbnails) {
     this.root = root;
     this.categories = categories;
-    this.withPictures = withPictures;
+    this.thumbnails = thumbnails;
     this.known = new Map();
     this.groups = new Map();
     this.view = { text: "", kind: "", order: "category" };
@@ -32,7 +32,7 @@ class Results {
     const written = JSON.stringify(record);
     const before = this.known.get(record.id);
     if (before?.written === written) return false;
-    const card = resultCard(record, this.withPictures);
+    const card = resultCard(record, this.thumbnails);
     if (before) this.replace(before.card, card, record);
     else card.classList.add("is-new");
     const [name, category] = [platformOf(record), this.categories.get(record.source) ?? "other"];

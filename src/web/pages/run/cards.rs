@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::text::plain;
-use crate::report::html::web_address;
+use crate::report::html::{initial, web_address};
+use crate::runs::pictures::avatar::Avatar;
 use crate::runs::run::ResultRecord;
 
 /// The maximum number of cards on a page. Files contain all results.
@@ -25,6 +26,10 @@ pub(super) struct Group {
 /// A result as a card.
 #[derive(Debug, PartialEq)]
 pub(super) struct Card {
+    /// The number of the result.
+    pub(super) id: u32,
+    pub(super) has_thumbnail: bool,
+    /// The letter that is shown if there is no thumbnail.
     pub(super) letter: String,
     /// The number of the background colour.
     pub(super) hue: u32,
@@ -59,12 +64,13 @@ pub(super) fn groups(
 
 fn card(result: &ResultRecord) -> Card {
     let platform = plain(result.platform.as_deref().unwrap_or(&result.source)).into_owned();
-    let letter = platform.chars().find(|c| c.is_alphanumeric()).unwrap_or('?');
     let address = first(result.metadata.get("profile_url"));
     let value = result.value.as_deref().or(address);
     let link = address.or(value).and_then(web_address);
     Card {
-        letter: letter.to_uppercase().collect(),
+        id: result.id,
+        has_thumbnail: Avatar::of(&result.metadata).is_some(),
+        letter: initial(&platform),
         hue: hue(&platform),
         kind: plain(&result.result_type).replace('_', " "),
         value: value.map(|value| plain(value).into_owned()),

@@ -19,7 +19,11 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     let format = Format::from_name(visit.query().get("format"));
     let format =
         format.ok_or_else(|| WebError::invalid("A search can be exported as json, ndjson, csv or html."))?;
-    let run = web.parts.runs.reader.record(&find(web, &visit)?)?;
+    let found = find(web, &visit)?;
+    let run = match format {
+        Format::Html => web.parts.runs.reader.record_with_thumbnails(&found)?,
+        Format::Json | Format::Ndjson | Format::Csv => web.parts.runs.reader.record(&found)?,
+    };
     let mut bytes = Vec::new();
     // This cannot fail: a Vec accepts all bytes, and the record contains only numbers and strings.
     format.write(&mut bytes, &run).map_err(WebError::internal)?;

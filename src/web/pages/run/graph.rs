@@ -12,11 +12,11 @@ use super::people::PeopleView;
 use crate::base::ids::RunId;
 use crate::base::text::plain;
 use crate::http::{Reply, Response};
+use crate::modules::outcome::Outcome;
 use crate::report::graph::GraphFormat;
 use crate::report::html::web_address;
 use crate::runs::graph::{Edge, EdgeClass, Graph, Node};
 use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
-use crate::runs::leads::leads;
 use crate::runs::people::people;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
@@ -36,6 +36,10 @@ struct Page {
     frame: Frame,
     run: RunRow,
     people: PeopleView,
+    /// The searches that leads have started, with the number of leads between the root and each.
+    searches: Vec<(u8, RunRow)>,
+    /// Whether the search still follows leads.
+    is_following: bool,
     leads: Vec<LeadRow>,
     /// The number of leads that the page leaves out.
     more_leads: usize,
@@ -52,6 +56,10 @@ struct LeadRow {
     is_verified: bool,
     /// Where it is named: `website of GitHub: octocat`.
     named_in: Vec<String>,
+    /// The id by which the lead can be searched, if it can.
+    lead_id: Option<Uuid>,
+    /// The search for it.
+    run_id: Option<RunId>,
     became: &'static str,
 }
 
@@ -89,24 +97,30 @@ const FORMATS: [(GraphFormat, &str); 3] = [
 /// # Errors
 /// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let record = web.parts.runs.reader.record(&find(web, &visit)?)?;
-    let findings = record.findings().ok_or_else(WebError::no_such_page)?;
-    let catalog = web.parts.runs.starter.catalog();
+    let runs = &web.parts.runs;
+    let record = runs.reader.record(&find(web, &visit)?)?;
+    let now = web.parts.clock.now();
+    let run = RunRow::new(&record.summary, now);
+    let family = runs.families.of(record)?;
+    let findings = family.findings();
+    let catalog = runs.starter.catalog();
     let profiles = catalog.profiles();
-    let graph = Graph::of(std::slice::from_ref(&findings), profiles);
+    let graph = Graph::of(&findings, profiles);
     let query = visit.query();
     let format = query.get("format");
     if !format.is_empty() {
         return file(&graph, format).map(Reply::Now);
     }
-    let run = RunRow::new(&record.summary, web.parts.clock.now());
-    let found = leads(&findings, profiles).all;
+    let found = runs.families.leads(&family).all;
+    let below = family.below().map(|run| (run.family.map_or(0, |place| place.depth), RunRow::new(run, now)));
     let owners = Owners::of(&graph);
     let drawing = Drawing::new(&graph);
     Ok(Reply::Now(render(&Page {
         frame: visit.frame,
         run,
-        people: PeopleView::new(&people(std::slice::from_ref(&findings), profiles)),
+        people: PeopleView::new(&people(&findings, profiles)),
+        searches: below.collect(),
+        is_following: family.is_following(),
         more_leads: found.len().saturating_sub(MOST_LEADS),
         leads: found.iter().take(MOST_LEADS).map(|lead| lead_row(lead, &owners)).collect(),
         entities: entities(&graph, &drawing),
@@ -173,13 +187,41 @@ fn lead_row(lead: &Lead, owners: &Owners) -> LeadRow {
         class: lead.class.as_str(),
         is_verified: lead.class.as_str() == "verified",
         named_in,
+        lead_id: can_be_searched(lead).then_some(lead.lead_id),
+        run_id: lead.run_id.filter(|_| lead.status == LeadStatus::Followed),
         became: became(lead),
     }
+}
+
+/// Returns whether a person can have the lead searched.
+fn can_be_searched(lead: &Lead) -> bool {
+    lead.status == LeadStatus::NotFollowed
+        && !matches!(
+            lead.reason,
+            Some(
+                LeadReason::MailProvider
+                    | LeadReason::Shortener
+                    | LeadReason::SharedHost
+                    | LeadReason::Unsupported
+                    | LeadReason::Suppressed
+            )
+        )
 }
 
 fn became(lead: &Lead) -> &'static str {
     match (lead.status, lead.reason) {
         (LeadStatus::Found, _) => "found by this search",
+        (LeadStatus::LookedUp, _) if lead.result_id.is_some() => "looked up and found",
+        (LeadStatus::LookedUp, _) if lead.outcome == Some(Outcome::Miss) => "looked up, not there",
+        (LeadStatus::LookedUp, _) => "looked up, without an answer",
+        (LeadStatus::Followed, _) => "searched",
+        (LeadStatus::Pending, _) => "will be searched",
+        (_, Some(LeadReason::NotVerified)) => "not searched, because it is not verified",
+        (_, Some(LeadReason::Depth)) => "not searched, because it is too far away",
+        (_, Some(LeadReason::Limit)) => "not searched, because the limit was reached",
+        (_, Some(LeadReason::InsufficientCredits)) => "not searched, because no credits were left",
+        (_, Some(LeadReason::Suppressed)) => "never searched here",
+        (_, Some(LeadReason::AlreadyAsked)) => "asked by this search already, and not found",
         (_, Some(LeadReason::Conflict)) => "verified links contradict each other",
         (_, Some(LeadReason::MailProvider)) => "a mail provider",
         (_, Some(LeadReason::Shortener)) => "a link shortener",

@@ -12,10 +12,22 @@ use crate::web::visit::Visit;
 /// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
 /// Returns 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit) -> Result<Found, WebError> {
-    let (id, account) = (run_id(visit)?, visit.caller()?.account.id);
+    find_in(web, visit, "run_id")
+}
+
+/// Returns the run of a segment of the address.
+///
+/// # Errors
+/// Returns the same errors as [`find`].
+pub(super) fn find_in(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
+    let (id, account) = (run_id_in(visit, segment)?, visit.caller()?.account.id);
     web.parts.runs.reader.find(id, account)?.ok_or_else(WebError::no_such_page)
 }
 
 pub(super) fn run_id(visit: &Visit) -> Result<RunId, WebError> {
-    visit.segment().and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+    run_id_in(visit, "run_id")
+}
+
+fn run_id_in(visit: &Visit, segment: &str) -> Result<RunId, WebError> {
+    visit.segment(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
 }

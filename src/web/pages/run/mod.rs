@@ -8,18 +8,24 @@
 //! | [`events`] | the data for the page's script |
 //! | [`export`] | the run as a file |
 //! | [`graph`] | what the results point to |
+//! | [`diff`] | what changed since another run |
+//! | [`follow`] | follows one lead |
 //! | [`drawing`] | the graph as a drawing |
 //! | [`lookup`] | finds the run of an address |
 //! | [`people`] | the people of the run as cards |
+//! | [`thumbnail`] | the profile picture of a result |
 //! | [`delete`] | deletes the run |
 
 mod cards;
 mod coverage;
 pub(in crate::web) mod delete;
+pub(in crate::web) mod diff;
 mod drawing;
 pub(in crate::web) mod events;
 pub(in crate::web) mod export;
+pub(in crate::web) mod follow;
 pub(in crate::web) mod graph;
 mod lookup;
 pub(in crate::web) mod page;
 mod people;
+pub(in crate::web) mod thumbnail;

@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use super::cards::{self, Group};
 use super::coverage::{self, Part};
 use super::lookup::find;
-use crate::http::{Reply, Response};
+use crate::base::ids::RunId;
+use crate::http::Reply;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
@@ -25,16 +26,13 @@ use crate::web::service::Web;
 use crate::web::show::lasted;
 use crate::web::visit::Visit;
 
-/// The content security policy if the reader requested images. It is the same as for other pages, but images may come
-/// from anywhere.
-const POLICY_WITH_PICTURES: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self' data: https:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-
 #[derive(Template)]
 #[template(path = "run.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     run: RunRow,
+    /// The last search before this one for the same query, if both have ended.
+    earlier: Option<RunId>,
     /// The number of modules that have ended, the number of all modules, and the latter but at least 1, as a divisor.
     completed: u32,
     total: u32,
@@ -50,7 +48,6 @@ struct Page {
     groups: Vec<Group>,
     /// The number of results that the page leaves out.
     more: usize,
-    pictures: bool,
     /// The category of each module.
     sites: String,
     /// The time in milliseconds without data after which the connection counts as lost.
@@ -66,16 +63,11 @@ struct Page {
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let found = find(web, &visit)?;
     let record = web.parts.runs.reader.record(&found)?;
-    let pictures = visit.query().get("pictures") == "on";
-    let response = render(&make(web, visit.frame, &record, pictures));
-    Ok(Reply::Now(if pictures { with_pictures(response) } else { response }))
+    let earlier = web.parts.runs.reader.earlier(&record.summary)?.map(|run| run.id);
+    Ok(Reply::Now(render(&Page { earlier, ..make(web, visit.frame, &record) })))
 }
 
-fn with_pictures(response: Response) -> Response {
-    response.with_header("Content-Security-Policy", POLICY_WITH_PICTURES)
-}
-
-fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
+fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     let summary = &record.summary;
     let catalog = web.parts.runs.starter.catalog();
     let category = |module: &str| catalog.get(module).map(|module| module.entry().category.clone());
@@ -83,6 +75,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
     let coverage = summary.coverage;
     Page {
         run: RunRow::new(summary, web.parts.clock.now()),
+        earlier: None,
         completed: summary.progress.modules_completed,
         total: summary.progress.modules_total,
         most: summary.progress.modules_total.max(1),
@@ -96,7 +89,6 @@ fn make(web: &Web, frame: Frame, record: &RunRecord, pictures: bool) -> Page {
         parts: coverage::parts(record),
         groups,
         more,
-        pictures,
         sites: sites(web, summary.search_type),
         silence_millis: silence(web.config.keep_alive).as_millis(),
         sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, summary.id),

@@ -1,0 +1,74 @@
+//! Following one lead of a run on request.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::context::{Api, Call};
+use super::error::ApiError;
+use super::searches::{Answer, accepted_run};
+use crate::account::audit::Origin;
+use crate::account::credits::STANDARD_COST;
+use crate::account::service::AccountError;
+use crate::http::Reply;
+use crate::runs::family::member::MAX_SEARCHES;
+use crate::runs::family::service::FollowResult;
+
+/// Follows one lead of a run.
+///
+/// Starts a search for the lead, even if it is further away or less sure than leads are followed otherwise. An account is
+/// looked up with its own module. Costs 1 credit; a request for a lead that has a search already answers that search and
+/// costs nothing. Counts as `search`.
+#[utoipa::path(
+    post,
+    path = "/v1/searches/{run_id}/leads/{lead_id}/follow",
+    operation_id = "followLead",
+    tag = "Searches",
+    params(
+        ("lead_id" = Uuid, Path, description = "Identifies the lead: see `GET /v1/searches/{run_id}/leads`.",
+            example = "0b3c1c1e-7f0f-5b0e-8f5e-1d2c3b4a5968"),
+    ),
+    responses(
+        (status = 200, description = "The search is accepted, or was accepted before.", body = Answer<'_>,
+            headers(("Location" = String), ("X-Run-Id" = String))),
+        (status = 402, description = "insufficient_credits"),
+        (status = 403, description = "suppressed"),
+        (status = 409, description = "conflict"),
+        (status = 503, description = "unavailable"),
+    )
+)]
+pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let caller = call.caller()?;
+    let no_such_lead = || ApiError::not_found("unknown lead");
+    let lead = call.segments.get("lead_id").and_then(|text| Uuid::try_parse(text).ok());
+    let found = api.find(call)?;
+    let lead = lead.ok_or_else(no_such_lead)?;
+    let family = api.runs.families.of(api.runs.reader.record(&found)?)?;
+    let charge = api.accounts.charge(caller, STANDARD_COST);
+    let origin = Origin::request(caller.actor, call.request_id);
+    match api.runs.families.follow(&family, lead, &charge, origin)? {
+        FollowResult::Run(id) => {
+            let run = api.runs.reader.find(id, caller.account.id)?.ok_or_else(no_such_lead)?;
+            Ok(accepted_run(&run, &api.root))
+        }
+        FollowResult::NoSuchLead => Err(no_such_lead()),
+        FollowResult::NotFollowable(Some(reason)) => {
+            let reason = serde_json::to_value(reason).unwrap_or_default();
+            let reason = reason.as_str().unwrap_or_default().to_owned();
+            Err(ApiError::conflict(format!("this lead cannot be followed: {reason}")))
+        }
+        FollowResult::NotFollowable(None) => {
+            Err(ApiError::conflict("the search has found this lead already"))
+        }
+        FollowResult::Suppressed => Err(ApiError::suppressed()),
+        FollowResult::FamilyFull => {
+            Err(ApiError::conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most")))
+        }
+        FollowResult::FamilyGone => Err(ApiError::conflict("the first search of the family was deleted")),
+        FollowResult::UnknownAccount => Err(AccountError::InvalidKey.into()),
+        FollowResult::InsufficientCredits { used } => {
+            let limit = charge.allowed.unwrap_or_default();
+            Err(ApiError::insufficient_credits(limit, used, STANDARD_COST, charge.cycle.end))
+        }
+    }
+}

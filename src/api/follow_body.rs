@@ -1,0 +1,114 @@
+//! The members of a search that ask to follow its leads, and say why it is made.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use utoipa::openapi::schema::{ObjectBuilder, SchemaType, Type};
+
+use super::error::ApiError;
+use crate::modules::catalog::Choice;
+use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
+use crate::runs::leads::class::Class;
+
+/// A text without control characters that is not only white space (Unicode's `White_Space`).
+const PURPOSE: &str = concat!(
+    r"^[^\x00-\x1f\x7f-\x9f]*",
+    r"[^\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]",
+    r"[^\x00-\x1f\x7f-\x9f]*$"
+);
+/// The longest purpose of a search in characters.
+const MAX_PURPOSE: usize = 200;
+
+/// Returns how leads are followed, `None` if the member is missing or null. The choice of modules is not in it.
+pub(super) fn follow(members: &HashMap<String, Value>) -> Result<Option<FollowOrder>, ApiError> {
+    let object = match members.get("follow") {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::Object(object)) => object,
+        Some(_) => {
+            let allowed = "an object with the optional members depth, max_searches and links";
+            return Err(ApiError::invalid_request("follow", "follow is not an object", allowed));
+        }
+    };
+    let number = |name: &str, from: u8, to: u8, default: u8| {
+        let Some(value) = object.get(name).filter(|value| !value.is_null()) else { return Ok(default) };
+        // For JSON Schema, 2.0 is an integer, too.
+        let whole = value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && (f64::from(from)..=f64::from(to)).contains(number));
+        let field = format!("follow.{name}");
+        whole.map(|number| number as u8).ok_or_else(|| {
+            let allowed = format!("a whole number from {from} to {to}");
+            ApiError::invalid_request(&field, format!("{field} is not {allowed}"), allowed)
+        })
+    };
+    let links = match object.get("links") {
+        None | Some(Value::Null) => Class::Stated,
+        Some(value) => value.as_str().and_then(Class::from_name).ok_or_else(|| {
+            let allowed = ["verified", "stated"];
+            ApiError::invalid_request("follow.links", "follow.links is unknown", &allowed[..])
+        })?,
+    };
+    Ok(Some(FollowOrder {
+        depth: number("depth", 1, MAX_DEPTH, 1)?,
+        max_searches: number("max_searches", 0, MAX_SEARCHES, FollowOrder::DEFAULT_SEARCHES)?,
+        links,
+        choice: Choice::default(),
+    }))
+}
+
+/// Returns the purpose of a search, `None` if it is missing or null.
+pub(super) fn purpose(members: &HashMap<String, Value>) -> Result<Option<String>, ApiError> {
+    let field = "purpose";
+    let Some(value) = members.get(field).filter(|value| !value.is_null()) else { return Ok(None) };
+    let text = value.as_str().map(str::trim).filter(|text| {
+        (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control)
+    });
+    text.map(|text| Some(text.to_owned())).ok_or_else(|| {
+        let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
+        ApiError::invalid_request(field, format!("{field} is not {allowed}"), allowed)
+    })
+}
+
+/// Returns the schema of the member `follow`.
+pub(super) fn follow_schema() -> ObjectBuilder {
+    let number = |text: &str, from: u8, to: u8, default: u8| {
+        ObjectBuilder::new()
+            .schema_type(SchemaType::from_iter([Type::Integer, Type::Null]))
+            .description(Some(text))
+            .minimum(Some(from))
+            .maximum(Some(to))
+            .default(Some(json!(default)))
+            .examples([json!(default)])
+    };
+    let links = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .description(Some("The weakest class of leads that are followed."))
+        .enum_values(Some([json!("verified"), json!("stated"), Value::Null]))
+        .default(Some(json!("stated")))
+        .examples([json!("verified")]);
+    let searches = FollowOrder::DEFAULT_SEARCHES;
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Object, Type::Null]))
+        .description(Some(
+            "Follow the leads of the results: accounts are looked up without a charge, at most 100 in each search, and \
+             other leads start searches of their own, charged 1 credit each.",
+        ))
+        .property("depth", number("Most leads between this search and another one.", 1, MAX_DEPTH, 1))
+        .property("max_searches", number("Most searches that leads start.", 0, MAX_SEARCHES, searches))
+        .property("links", links)
+        .examples([json!({"depth": 1, "max_searches": 10, "links": "stated"})])
+}
+
+/// Returns the schema of the member `purpose`.
+pub(super) fn purpose_schema() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .description(Some(
+            "Why you search, for the audit log of the operator. It is in no answer, report or export, and it stays in \
+             the log after the search is deleted. White space around it is ignored.",
+        ))
+        .min_length(Some(1))
+        .max_length(Some(MAX_PURPOSE))
+        .pattern(Some(PURPOSE))
+        .examples([json!("ticket 4711: takeover of a customer account")])
+}

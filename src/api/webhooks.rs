@@ -1,0 +1,280 @@
+//! Webhooks: create, read, change, delete, rotate the secret, test.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::context::{Api, Call, json_response, ok_json};
+use super::decode;
+use super::deliveries::Delivery;
+use super::error::ApiError;
+use super::members;
+use crate::base::clock::millis;
+use crate::base::ids::WebhookId;
+use crate::http::{Reply, Request, Response};
+use crate::webhooks::event::EventType;
+use crate::webhooks::registry::Webhooks;
+use crate::webhooks::secret::SigningSecret;
+use crate::webhooks::webhook::{self, DisabledReason, WebhookChange, WebhookUrl};
+
+/// A webhook.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Webhook {
+    /// Identifies the webhook.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    pub id: WebhookId,
+    /// Address of the receiver.
+    #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    pub url: String,
+    /// Events that are sent.
+    #[schema(min_items = 1)]
+    pub events: Vec<EventType>,
+    /// Whether events are sent.
+    #[schema(examples(true))]
+    pub enabled: bool,
+    /// Reason why the webhook is disabled; null if it is enabled.
+    #[schema(required)]
+    pub disabled_reason: Option<DisabledReason>,
+    /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
+    /// days later the webhook is disabled.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:08:09.010Z"))]
+    pub failing_since: Option<Timestamp>,
+    /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
+    /// none.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-07T07:08:09.010Z"))]
+    pub previous_secret_expires_at: Option<Timestamp>,
+    /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-01T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+}
+
+impl From<&webhook::Webhook> for Webhook {
+    fn from(webhook: &webhook::Webhook) -> Self {
+        Self {
+            id: webhook.id,
+            url: webhook.url.clone(),
+            events: webhook.events.clone(),
+            enabled: webhook.disabled.is_none(),
+            disabled_reason: webhook.disabled,
+            failing_since: webhook.failing_since,
+            previous_secret_expires_at: webhook.earlier_secret_until,
+            created_at: webhook.created_at,
+        }
+    }
+}
+
+/// A webhook with its secret, which is shown only once.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WebhookWithSecret {
+    /// The webhook.
+    #[serde(flatten)]
+    pub webhook: Webhook,
+    /// Secret with which messages are signed. It is shown only in this answer.
+    #[schema(
+        pattern = "^whsec_[A-Za-z0-9+/]{43}=$",
+        examples("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+    )]
+    pub secret: String,
+}
+
+impl WebhookWithSecret {
+    fn new((webhook, secret): &(webhook::Webhook, SigningSecret)) -> Self {
+        Self { webhook: Webhook::from(webhook), secret: secret.expose() }
+    }
+}
+
+/// The webhooks of the account.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WebhookList {
+    /// Number of webhooks.
+    #[schema(maximum = 10, examples(1))]
+    pub count: usize,
+    /// The webhooks, oldest first.
+    #[schema(max_items = 10)]
+    pub webhooks: Vec<Webhook>,
+}
+
+/// A new webhook.
+#[derive(Debug, ToSchema)]
+pub struct WebhookBody {
+    /// Address of the receiver: `https`, without a user name, a password and a fragment.
+    #[schema(value_type = String, max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    pub url: WebhookUrl,
+    /// Events that are sent.
+    #[schema(min_items = 1)]
+    pub events: Vec<EventType>,
+}
+
+impl WebhookBody {
+    fn read(webhooks: &Webhooks, request: &Request) -> Result<Self, ApiError> {
+        decode::require_json(request)?;
+        let members = members::object(&request.body)?;
+        let url = webhooks.url(decode::text(&members, "url")?)?;
+        let events = decode::names(&members, "events", 1)?;
+        Ok(Self { url, events: Webhooks::events(events.iter().map(String::as_str))? })
+    }
+}
+
+/// The changes of a webhook. What is not given stays as it is.
+#[derive(Debug, ToSchema)]
+pub struct WebhookChangeBody {
+    /// New address of the receiver.
+    #[schema(value_type = Option<String>, max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    pub url: Option<WebhookUrl>,
+    /// New events.
+    #[schema(min_items = 1)]
+    pub events: Option<Vec<EventType>>,
+    /// Whether events are sent. Enabling a webhook that was disabled also sends its deliveries that are pending.
+    #[schema(examples(true))]
+    pub enabled: Option<bool>,
+}
+
+impl WebhookChangeBody {
+    fn read(webhooks: &Webhooks, request: &Request) -> Result<WebhookChange, ApiError> {
+        decode::require_json(request)?;
+        let members = members::object(&request.body)?;
+        let is_given = |name: &str| members.get(name).is_some_and(|value| *value != Value::Null);
+        let url = is_given("url").then(|| decode::text(&members, "url")).transpose()?;
+        let events = is_given("events").then(|| decode::names(&members, "events", 1)).transpose()?;
+        let events = events.map(|names| Webhooks::events(names.iter().map(String::as_str)));
+        Ok(WebhookChange {
+            url: url.map(|url| webhooks.url(url)).transpose()?,
+            events: events.transpose()?,
+            enabled: is_given("enabled").then(|| decode::flag(&members, "enabled")).transpose()?,
+        })
+    }
+}
+
+/// Creates a webhook.
+///
+/// Its receiver gets a signed message for each event, as [Standard Webhooks](https://www.standardwebhooks.com) says. The
+/// answer shows the secret of the signatures, only this once. Costs no credits.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks",
+    operation_id = "createWebhook",
+    tag = "Webhooks",
+    request_body(content = WebhookBody, description = "The webhook."),
+    responses(
+        (status = 201, description = "The webhook with its secret.", body = WebhookWithSecret),
+        (status = 409, description = "conflict"),
+        (status = 415, description = "unsupported_media_type"),
+        (status = 503, description = "webhooks_unavailable"),
+    )
+)]
+pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    let WebhookBody { url, events } = WebhookBody::read(&api.webhooks, call.request)?;
+    let created = api.webhooks.create(account, &url, events, &call.origin()?)?;
+    Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(&created))))
+}
+
+/// Lists the webhooks of the account.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks",
+    operation_id = "listWebhooks",
+    tag = "Webhooks",
+    responses((status = 200, description = "The webhooks.", body = WebhookList))
+)]
+pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let webhooks = api.webhooks.list(call.caller()?.account.id)?;
+    let webhooks: Vec<Webhook> = webhooks.iter().map(Webhook::from).collect();
+    Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
+}
+
+/// Reads a webhook.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/webhooks/{webhook_id}",
+    operation_id = "getWebhook",
+    tag = "Webhooks",
+    responses((status = 200, description = "The webhook.", body = Webhook))
+)]
+pub fn webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let webhook = api.webhooks.find(call.caller()?.account.id, call.webhook_id()?)?;
+    Ok(ok_json(&Webhook::from(&webhook)))
+}
+
+/// Changes a webhook.
+///
+/// Costs no credits.
+#[utoipa::path(
+    patch,
+    path = "/v1/webhooks/{webhook_id}",
+    operation_id = "changeWebhook",
+    tag = "Webhooks",
+    request_body(content = WebhookChangeBody, description = "What changes."),
+    responses(
+        (status = 200, description = "The changed webhook.", body = Webhook),
+        (status = 415, description = "unsupported_media_type"),
+    )
+)]
+pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
+    let change = WebhookChangeBody::read(&api.webhooks, call.request)?;
+    let webhook = api.webhooks.change(account, id, &change, &call.origin()?)?;
+    Ok(ok_json(&Webhook::from(&webhook)))
+}
+
+/// Deletes a webhook.
+///
+/// Its deliveries are deleted, too. Costs no credits.
+#[utoipa::path(
+    delete,
+    path = "/v1/webhooks/{webhook_id}",
+    operation_id = "deleteWebhook",
+    tag = "Webhooks",
+    responses((status = 204, description = "The webhook is deleted."))
+)]
+pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    api.webhooks.delete(call.caller()?.account.id, call.webhook_id()?, &call.origin()?)?;
+    Ok(Reply::Now(Response::empty(204)))
+}
+
+/// Replaces the secret of a webhook.
+///
+/// For 24 hours, messages are signed with both secrets. The answer shows the new one, only this once. Costs no credits.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{webhook_id}/rotate",
+    operation_id = "rotateWebhookSecret",
+    tag = "Webhooks",
+    responses(
+        (status = 200, description = "The webhook with its new secret.", body = WebhookWithSecret),
+        (status = 503, description = "webhooks_unavailable"),
+    )
+)]
+pub fn rotate(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
+    Ok(ok_json(&WebhookWithSecret::new(&api.webhooks.rotate(account, id, &call.origin()?)?)))
+}
+
+/// Sends a test message.
+///
+/// The message has the type `webhook.test` and is sent soon, like any other: its delivery shows what the receiver
+/// answered. Costs no credits.
+#[utoipa::path(
+    post,
+    path = "/v1/webhooks/{webhook_id}/test",
+    operation_id = "testWebhook",
+    tag = "Webhooks",
+    responses(
+        (status = 202, description = "The delivery of the message.", body = Delivery),
+        (status = 409, description = "conflict"),
+    )
+)]
+pub fn test(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let delivery = api.webhooks.test(call.caller()?.account.id, call.webhook_id()?)?;
+    Ok(Reply::Now(json_response(202, &Delivery::from(&delivery))))
+}

@@ -1,0 +1,112 @@
+//! The key that encrypts the secrets of webhooks, and the threads that send deliveries.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::AppError;
+use crate::base::clock::Clock;
+use crate::base::secret::Secret;
+use crate::config::{EngineConfig, ServeConfig};
+use crate::net::{HttpProber, NetConfig};
+use crate::store::{DatabaseUrl, Store};
+use crate::webhooks::dispatcher::{Dispatcher, Parts};
+use crate::webhooks::registry::Webhooks;
+use crate::webhooks::secret::SealingKey;
+
+/// What the name of the default key file has after the name of the database file.
+const KEY_SUFFIX: &str = ".key";
+/// The most bytes that are read from a key file. A key is much shorter.
+const KEY_FILE_BYTES: u64 = 4096;
+
+/// The webhooks of a server.
+pub(super) struct WebhookParts {
+    pub(super) webhooks: Arc<Webhooks>,
+    /// The threads that send deliveries, unless the server has no key.
+    pub(super) dispatcher: Option<Dispatcher>,
+}
+
+impl WebhookParts {
+    /// Reads the key and starts the threads.
+    ///
+    /// # Errors
+    /// Fails if the key cannot be read or created, or if a thread cannot be started.
+    pub(super) fn start(
+        config: &ServeConfig,
+        store: &Arc<Store>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Self, AppError> {
+        let key = load_key(config)?.map(Arc::new);
+        let allows_http = config.engine.allow_private_targets;
+        let webhooks = Webhooks::new(store.clone(), key.clone(), Arc::clone(clock), allows_http);
+        let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
+        Ok(Self { webhooks: Arc::new(webhooks), dispatcher })
+    }
+}
+
+/// Starts the threads. Deliveries go to real receivers, also if the searches go to a simulated web.
+fn dispatcher(
+    config: &EngineConfig,
+    store: &Arc<Store>,
+    key: Arc<SealingKey>,
+) -> Result<Dispatcher, AppError> {
+    let prober = HttpProber::new(NetConfig {
+        allow_private_targets: config.allow_private_targets,
+        outbound_proxy: config.outbound_proxy.as_ref().map(|proxy| proxy.expose().clone()),
+        ca_file: config.ca_file.clone(),
+        ..NetConfig::default()
+    });
+    let prober = Arc::new(prober.map_err(AppError::config)?);
+    Dispatcher::start(Parts { store: store.clone(), key, prober })
+        .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
+}
+
+/// Returns the key of `--secret-key-file`. By default it is in a file beside an SQLite database, which is created on
+/// the first start. With PostgreSQL there is no default, because all instances need the same key.
+fn load_key(config: &ServeConfig) -> Result<Option<SealingKey>, AppError> {
+    if let Some(path) = &config.webhooks.secret_key_file {
+        return read_key(path).map(Some);
+    }
+    let url: DatabaseUrl = config.storage.database.expose().parse().map_err(AppError::config)?;
+    let Some(database) = url.sqlite_file() else { return Ok(None) };
+    let mut name = database.as_os_str().to_owned();
+    name.push(KEY_SUFFIX);
+    let path = PathBuf::from(name);
+    if !path.exists() {
+        create_key(&path).map_err(|error| {
+            AppError::failed(error).at(format!("cannot create the key {}", path.display()))
+        })?;
+    }
+    read_key(&path).map(Some)
+}
+
+fn read_key(path: &Path) -> Result<SealingKey, AppError> {
+    let place = || format!("the key of webhooks in {}", path.display());
+    let mut text = String::new();
+    fs::File::open(path)
+        .and_then(|file| file.take(KEY_FILE_BYTES).read_to_string(&mut text))
+        .map_err(|error| AppError::config(error).at(place()))?;
+    let text = Secret::new(text);
+    SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))
+}
+
+/// Creates a key that only its owner can read. The file appears with its whole content.
+fn create_key(path: &Path) -> io::Result<()> {
+    let key = SealingKey::generate().map_err(io::Error::other)?;
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".new");
+    let draft = PathBuf::from(draft);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&draft)?;
+    writeln!(file, "{}", key.expose())?;
+    file.sync_all()?;
+    match fs::hard_link(&draft, path) {
+        // Another server was faster, and its key is used.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => fs::remove_file(&draft),
+    }
+}

@@ -1,0 +1,152 @@
+//! [`RulesVersion`]: the version of the rules by which a module judges and reads answers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::definition::{Contact, Entry};
+
+/// Identifies the rules by which a module came to a conclusion, and the source that answered. Other rules may find other
+/// things in the same answer, so two conclusions of a module can be compared only if these are equal.
+///
+/// As text: eight hex digits, and after a dot the number of the fallback if one answered, such as `3f9a1c07.1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RulesVersion {
+    digest: u32,
+    /// The number of the fallback that answered; 0 if the first source did.
+    fallback: u8,
+}
+
+impl RulesVersion {
+    /// Returns the version of an entry, with the first source.
+    pub(crate) fn of(entry: &Entry) -> Self {
+        // These members have no influence on a conclusion or on what is read.
+        let rules = Entry {
+            id: String::new(),
+            platform: String::new(),
+            category: String::new(),
+            tags: Vec::new(),
+            rank: None,
+            nsfw: false,
+            contact: Contact::default(),
+            home: None,
+            needs: Vec::new(),
+            every_ms: None,
+            per_day: None,
+            known: Vec::new(),
+            verified: None,
+            note: None,
+            ..entry.to_enabled()
+        };
+        // Cannot fail: the maps of an entry have strings as keys.
+        let text = serde_json::to_vec(&rules).unwrap_or_default();
+        let [one, two, three, four, ..]: [u8; 32] = Sha256::digest(text).into();
+        Self { digest: u32::from_be_bytes([one, two, three, four]), fallback: 0 }
+    }
+
+    /// Returns the version with the fallback of this number, from 1, or with the first source for 0.
+    pub(crate) fn with_fallback(self, number: usize) -> Self {
+        Self { fallback: u8::try_from(number).unwrap_or(u8::MAX), ..self }
+    }
+
+    /// Returns whether both are of the same rules, from whichever source.
+    pub fn is_of_same_entry(self, other: Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
+impl fmt::Display for RulesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.digest)?;
+        if self.fallback > 0 { write!(f, ".{}", self.fallback) } else { Ok(()) }
+    }
+}
+
+impl FromStr for RulesVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let read = || {
+            let (digest, fallback) = text.split_once('.').unwrap_or((text, "0"));
+            let is_digest = digest.len() == 8 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+            let digest = u32::from_str_radix(digest, 16).ok().filter(|_| is_digest)?;
+            Some(Self { digest, fallback: fallback.parse().ok()? })
+        };
+        read().ok_or_else(|| {
+            "invalid version of rules: 8 hex digits and optionally `.` and a number are allowed".to_owned()
+        })
+    }
+}
+
+impl TryFrom<String> for RulesVersion {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<RulesVersion> for String {
+    fn from(version: RulesVersion) -> Self {
+        version.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn version(member: &str, value: Value) -> RulesVersion {
+        let mut entry = json!({
+            "id": "m", "platform": "M", "type": "username", "category": "social",
+            "probes": [{"url": "https://site.example/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+        });
+        entry[member] = value;
+        RulesVersion::of(&serde_json::from_value(entry).unwrap())
+    }
+
+    #[test]
+    fn only_what_decides_and_is_read_makes_another_version() {
+        let base = version("id", json!("m"));
+        for (member, value) in [
+            ("id", json!("other")),
+            ("platform", json!("Other")),
+            ("rank", json!(3)),
+            ("tags", json!(["a"])),
+            ("known", json!(["alice"])),
+            ("note", json!("text")),
+            ("every_ms", json!(100)),
+        ] {
+            assert_eq!(version(member, value), base, "{member}");
+        }
+        for (member, value) in [
+            ("hit", json!([{"status": [201]}])),
+            ("miss", json!([])),
+            ("weak_miss", json!(true)),
+            ("profile", json!("https://site.example/u/{query}")),
+            ("result", json!({"type": "profile"})),
+            ("strip", json!(".")),
+        ] {
+            assert!(!version(member, value).is_of_same_entry(base), "{member}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_read_from_its_text() {
+        let base = version("id", json!("m"));
+        for version in [base, base.with_fallback(1), base.with_fallback(2)] {
+            assert_eq!(version.to_string().parse(), Ok(version));
+            assert!(version.is_of_same_entry(base));
+        }
+        assert_ne!(base.with_fallback(1), base);
+        for bad in ["", "3f9a1c0", "3f9a1c071", "+f9a1c07", "3f9a1c07.", "3f9a1c07.x", "3f9a1c07.256"] {
+            assert!(bad.parse::<RulesVersion>().is_err(), "{bad}");
+        }
+    }
+}

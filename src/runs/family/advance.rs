@@ -1,0 +1,162 @@
+//! Starting the runs of a family: after each run that ends, by whichever process drove it, and again by maintenance if
+//! that process ended in between. Several processes may do so at once: a run is started once for each lead, and the
+//! limits are checked in the transaction that starts it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use log::{info, log};
+use uuid::Uuid;
+
+use super::journal::StoredFamily;
+use super::member::{FollowEnd, FollowOrder, LeadCounts, NewMember, StopReason};
+use super::plan::{Member, NextSearch, next_searches};
+use super::stored::{StoredMember, read_members};
+use super::view::{rules, settle};
+use crate::account::audit::Origin;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::context::RunContext;
+use crate::runs::journal::{NewRun, Started};
+use crate::runs::leads::lead::LeadStatus;
+use crate::runs::run::{RunSummary, count};
+use crate::runs::run_options::RunOptions;
+
+/// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
+/// run that has all its results and is about to end. Failures are logged: maintenance tries again.
+pub(in crate::runs) fn advance(context: &RunContext, root: RunId, account: AccountId, ending: Option<RunId>) {
+    if context.lifecycle.is_shutting_down() {
+        return;
+    }
+    if let Err(error) = try_to_advance(context, root, account, ending) {
+        log!(error.log_level(), "run {root}: cannot follow its leads for now: {error}");
+    }
+}
+
+fn try_to_advance(
+    context: &RunContext,
+    root: RunId,
+    account: AccountId,
+    ending: Option<RunId>,
+) -> Result<(), StorageError> {
+    let Some(family) = context.journal.family(root, account)? else { return Ok(()) };
+    let Some(first) = family.members.first().filter(|first| first.id == root) else { return Ok(()) };
+    let Some(order) = first.follow.clone().filter(|_| family.is_following) else { return Ok(()) };
+    let is_ended = |run: &RunSummary| run.status.is_terminal() || Some(run.id) == ending;
+    // Leads of one level are followed together, after all runs that may name some have ended.
+    let running = family.members.iter().filter(|run| !is_ended(run));
+    let level = running.map(depth_of).min().unwrap_or(u8::MAX);
+    if level == 0 {
+        return Ok(());
+    }
+    let ended = family.members.iter().filter(|run| is_ended(run)).cloned().collect();
+    let members = read_members(&*context.journal, ended)?;
+    let stopped = start_next(context, &family, &members, &order, level)?;
+    let newer = context.journal.family(root, account)?;
+    if let Some(newer) = newer.filter(|newer| newer.members.iter().all(|run| run.status.is_terminal())) {
+        end(context, &newer, &members, stopped)?;
+    }
+    Ok(())
+}
+
+fn depth_of(run: &RunSummary) -> u8 {
+    run.family.map_or(0, |place| place.depth)
+}
+
+/// Starts the runs for leads up to this level. Returns why it stopped before the last one.
+fn start_next(
+    context: &RunContext,
+    family: &StoredFamily,
+    members: &[StoredMember],
+    order: &Arc<FollowOrder>,
+    level: u8,
+) -> Result<Option<StopReason>, StorageError> {
+    let Some(root) = family.members.first() else { return Ok(None) };
+    let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
+    let rules = rules(context, order, root.search_type, &catalog, &suppressed);
+    let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
+    let findings: Vec<Member<'_>> = members.iter().filter_map(StoredMember::member).collect();
+    let mut next = next_searches(&rules, &findings, root.id, &known, level);
+    let mut stopped = None;
+    let left = usize::from(order.max_searches).saturating_sub(known.len());
+    if next.len() > left {
+        stopped = Some(StopReason::Limit);
+        next.truncate(left);
+    }
+    for search in next {
+        match start(context, root, order, search)? {
+            Started::InsufficientCredits { .. } => return Ok(Some(StopReason::InsufficientCredits)),
+            Started::FamilyFull => return Ok(Some(StopReason::Limit)),
+            Started::FamilyGone | Started::UnknownAccount => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(stopped)
+}
+
+/// Charges a run, and queues it for any instance.
+fn start(
+    context: &RunContext,
+    root: &RunSummary,
+    order: &Arc<FollowOrder>,
+    search: NextSearch,
+) -> Result<Started, StorageError> {
+    let NextSearch { lead, class, query, modules, place } = search;
+    let new = NewRun {
+        id: RunId::new(),
+        account: root.account,
+        search_type: query.search_type(),
+        query: query.raw().to_owned(),
+        premium: false,
+        options: RunOptions {
+            named: !order.choice_for(query.search_type(), root.search_type).modules.is_empty(),
+            ..root.options
+        },
+        follow: Some(Arc::clone(order)),
+        family: Some(NewMember { place, lead, class, max_searches: order.max_searches }),
+        simulated: root.simulated,
+        modules: modules.iter().map(|module| module.id().to_string()).collect(),
+        created_at: context.clock.now(),
+        owner: None,
+        holds: context.limits.lease,
+        max_waiting: 0,
+        idempotency: None,
+        purpose: None,
+        origin: Origin::SYSTEM,
+    };
+    let Some(charge) = (context.charge_of)(root.account)? else { return Ok(Started::UnknownAccount) };
+    // If the answer of the commit is lost, the next try finds the run by its lead.
+    let started = context.journal.start(&new, &charge)?;
+    if started == Started::Created {
+        info!("run {}: started for a lead of run {}", new.id, place.parent);
+        context.figures.note_start(new.search_type, charge.credits);
+        context.lifecycle.wake_maintenance();
+    }
+    Ok(started)
+}
+
+/// Records that the following has ended, with the numbers of leads.
+fn end(
+    context: &RunContext,
+    family: &StoredFamily,
+    members: &[StoredMember],
+    stopped: Option<StopReason>,
+) -> Result<(), StorageError> {
+    let Some(root) = family.members.first() else { return Ok(()) };
+    let leads = settle(context, family, members).all;
+    let has =
+        |status: &[LeadStatus]| count(leads.iter().filter(|lead| status.contains(&lead.status)).count());
+    let leads = LeadCounts {
+        followed: has(&[LeadStatus::LookedUp, LeadStatus::Followed]),
+        not_followed: has(&[LeadStatus::NotFollowed, LeadStatus::Pending]),
+    };
+    context.journal.end_following(root.id, &FollowEnd { leads, stopped })
+}
+
+/// Continues the families that no run continues, because the process that drove their last run ended before it did so.
+pub(in crate::runs) fn advance_idle(context: &RunContext) {
+    match context.journal.idle_families(context.simulated) {
+        Ok(idle) => idle.into_iter().for_each(|(root, account)| advance(context, root, account, None)),
+        Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
+    }
+}

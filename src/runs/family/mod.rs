@@ -1,0 +1,26 @@
+//! Following leads: accounts are looked up in the run that found them, and other leads start runs of their own. All runs
+//! below the first one, its root, are its family.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`member`] | how leads are followed, the place of a run, look-ups |
+//! | [`journal`] | the storage trait |
+//! | [`plan`] | which leads are followed next |
+//! | `advance` | starting the runs whose turn has come |
+//! | [`stored`] | reading the runs of a family |
+//! | `view` | what became of each lead |
+//! | [`frames`] | the frames of a stream about followed leads |
+//! | [`state`] | how far leads are followed |
+//! | [`reader`] | reading a family frame by frame |
+//! | [`service`] | families, as other layers use them |
+
+pub(super) mod advance;
+pub mod frames;
+pub mod journal;
+pub mod member;
+pub mod plan;
+pub mod reader;
+pub mod service;
+pub mod state;
+pub mod stored;
+mod view;

@@ -1,0 +1,99 @@
+//! [`FamilyReader`]: reads a family frame by frame.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::frames::child_of;
+use super::state::FollowState;
+use crate::base::storage::StorageError;
+use crate::runs::context::RunContext;
+use crate::runs::event::{self, DoneData, Frame};
+use crate::runs::follow::{Frames, Step};
+use crate::runs::run::RunSummary;
+
+/// The interval at which the family is read: its runs may be driven by several processes.
+const POLL_EVERY: Duration = Duration::from_secs(1);
+
+/// A reader that follows a family from its first run to the end of the last one. It sends the runs that leads start and
+/// how far the leads are followed, without results, and the `done` frame of the root at the end.
+pub struct FamilyReader {
+    context: Arc<RunContext>,
+    root: RunSummary,
+    /// The number of runs that were sent.
+    sent: usize,
+    state: Option<FollowState>,
+    is_done: bool,
+}
+
+impl FamilyReader {
+    pub(super) fn new(context: Arc<RunContext>, root: RunSummary) -> Self {
+        Self { context, root, sent: 0, state: None, is_done: false }
+    }
+
+    /// Returns the frames of what has changed since the last read, or `None` if the root was deleted.
+    fn read(&mut self) -> Result<Option<Vec<Frame>>, StorageError> {
+        let family = self.context.journal.family(self.root.id, self.root.account)?;
+        let Some(family) = family else { return Ok(None) };
+        let Some(root) = family.members.first().filter(|run| run.id == self.root.id) else { return Ok(None) };
+        self.root = root.clone();
+        let mut frames = Vec::new();
+        for followed in family.followed.iter().skip(self.sent) {
+            let run = family.members.iter().find(|run| run.id == followed.run);
+            frames.extend(run.map(|run| child_of(followed, run)));
+        }
+        self.sent = self.sent.max(family.followed.len());
+        let mut lookups = 0;
+        for run in &family.members {
+            lookups += self.context.journal.lookups(run.id)?.len();
+        }
+        let state = FollowState::of(&family, lookups);
+        if self.state.replace(state) != Some(state) {
+            frames.push(event::follow_frame(&state));
+        }
+        if !state.is_running() {
+            self.is_done = true;
+            frames.push(self.done());
+        }
+        Ok(Some(frames))
+    }
+
+    fn done(&self) -> Frame {
+        let root = &self.root;
+        event::done_frame(&DoneData {
+            run_id: root.id,
+            status: root.status,
+            total_results: root.total_results,
+            progress: root.progress,
+            coverage: root.coverage,
+            results_available: true,
+            error: root.error.as_ref(),
+        })
+    }
+}
+
+impl Frames for FamilyReader {
+    fn summary(&self) -> &RunSummary {
+        &self.root
+    }
+
+    fn next(&mut self, until: Instant) -> Result<Step, StorageError> {
+        loop {
+            if self.is_done {
+                return Ok(Step::End);
+            }
+            match self.read()? {
+                None => return Ok(Step::Gone),
+                Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
+                Some(_) => {}
+            }
+            if self.context.lifecycle.is_shutting_down() {
+                return Ok(Step::Shutdown);
+            }
+            let now = Instant::now();
+            if now >= until {
+                return Ok(Step::Quiet);
+            }
+            self.context.lifecycle.wait_for_shutdown(until.min(now + POLL_EVERY));
+        }
+    }
+}

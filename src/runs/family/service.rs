@@ -1,0 +1,279 @@
+//! [`FamilyService`]: families, as other layers use them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::journal::StoredFamily;
+use super::member::{MAX_SEARCHES, Membership, NewMember};
+use super::plan::{Levels, Member, NextSearch, next_searches};
+use super::reader::FamilyReader;
+use super::state::FollowState;
+use super::stored::{StoredMember, read_members};
+use super::view::{rules, settle};
+use crate::account::audit::Origin;
+use crate::account::credits::Charge;
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::modules::catalog::{Choice, Selection};
+use crate::modules::definition::ResultType;
+use crate::modules::query::{Query, SearchType};
+use crate::runs::context::RunContext;
+use crate::runs::journal::{NewRun, Started};
+use crate::runs::leads::Leads;
+use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
+use crate::runs::record::{Findings, RunRecord};
+use crate::runs::run::RunSummary;
+use crate::runs::run_options::RunOptions;
+
+/// A run with the other runs of its family.
+pub struct Family {
+    stored: StoredFamily,
+    members: Vec<StoredMember>,
+    of: RunId,
+}
+
+impl Family {
+    /// Returns what the run and the runs below it were asked and what they found: the run first, and then the order in
+    /// which they were started.
+    pub fn findings(&self) -> Vec<Findings<'_>> {
+        let mut below = HashSet::from([self.of]);
+        // A run is started after its parent.
+        for member in &self.members {
+            if member.summary.family.is_some_and(|place| below.contains(&place.parent)) {
+                below.insert(member.summary.id);
+            }
+        }
+        let members = self.members.iter().filter(|member| below.contains(&member.summary.id));
+        members.filter_map(|member| Findings::of(&member.summary, &member.results)).collect()
+    }
+
+    /// Returns the runs below the run, in the order in which they were started.
+    pub fn below(&self) -> impl Iterator<Item = &RunSummary> {
+        let below: HashSet<RunId> = self.findings().iter().map(|findings| findings.run_id).collect();
+        self.runs().filter(move |run| run.id != self.of && below.contains(&run.id))
+    }
+
+    /// Returns whether leads of the family are still followed.
+    pub fn is_following(&self) -> bool {
+        self.stored.is_following
+    }
+
+    /// Returns all runs of the family, in the order in which they were started.
+    pub fn runs(&self) -> impl Iterator<Item = &RunSummary> {
+        self.members.iter().map(|member| &member.summary)
+    }
+}
+
+/// The result of a request to follow a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FollowResult {
+    /// A run was started, or was started before, for the lead.
+    Run(RunId),
+    /// The run has no such lead.
+    NoSuchLead,
+    /// The lead cannot be followed. Contains the reason, or `None` if the search has found it already.
+    NotFollowable(Option<LeadReason>),
+    /// The identifier is never searched.
+    Suppressed,
+    /// Leads have started as many runs of the family as possible.
+    FamilyFull,
+    /// The first run of the family was deleted.
+    FamilyGone,
+    /// The account was deleted just before.
+    UnknownAccount,
+    /// The account does not have enough credits.
+    InsufficientCredits {
+        /// The credits that were used in the current cycle.
+        used: u64,
+    },
+}
+
+/// A component that reads families, and follows leads on request.
+pub struct FamilyService {
+    context: Arc<RunContext>,
+}
+
+impl FamilyService {
+    pub(in crate::runs) fn new(context: Arc<RunContext>) -> Self {
+        Self { context }
+    }
+
+    /// Returns a run, which was read just before, with the other runs of its family.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn of(&self, record: RunRecord) -> Result<Family, StorageError> {
+        let RunRecord { summary, results, modules, lookups, .. } = record;
+        let (of, account) = (summary.id, summary.account);
+        let root = summary.family.map_or(of, |place| place.root);
+        let read = StoredMember { summary, results, modules, lookups };
+        let stored = self.context.journal.family(root, account)?.unwrap_or_else(|| StoredFamily {
+            members: vec![read.summary.clone()],
+            followed: Vec::new(),
+            is_following: false,
+            end: None,
+        });
+        let others = stored.members.iter().filter(|run| run.id != of).cloned().collect();
+        let mut members = read_members(&*self.context.journal, others)?;
+        let place = stored.members.iter().position(|run| run.id == of).unwrap_or_default();
+        members.insert(place.min(members.len()), read);
+        Ok(Family { stored, members, of })
+    }
+
+    /// Returns the leads in the results of the run, and what became of each.
+    pub fn leads(&self, family: &Family) -> Leads {
+        let mut leads = settle(&self.context, &family.stored, &family.members);
+        leads.all.retain(|lead| {
+            let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.of);
+            !is_own && lead.sources.iter().any(|source| source.run_id == family.of)
+        });
+        leads
+    }
+
+    /// Returns how far the leads of a root are followed.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn state(&self, root: RunId, account: AccountId) -> Result<Option<FollowState>, StorageError> {
+        let Some(family) = self.context.journal.family(root, account)? else { return Ok(None) };
+        let mut lookups = 0;
+        for run in &family.members {
+            lookups += self.context.journal.lookups(run.id)?.len();
+        }
+        Ok(Some(FollowState::of(&family, lookups)))
+    }
+
+    /// Returns a reader that follows the family of a root to its end.
+    pub fn reader(&self, root: RunSummary) -> FamilyReader {
+        FamilyReader::new(Arc::clone(&self.context), root)
+    }
+
+    /// Returns the searches that the leads of a family start next, without the limit on their number. `runs` are all
+    /// runs of the family, the root first, and have ended. `known` are the leads for which runs were started.
+    pub fn next(&self, runs: &[RunRecord], known: &HashSet<Uuid>) -> Vec<NextSearch> {
+        let Some(root) = runs.first().map(|run| &run.summary) else { return Vec::new() };
+        let Some(order) = root.follow.as_deref() else { return Vec::new() };
+        let (catalog, suppressed) = (self.context.catalog.get(), self.context.suppression.get());
+        let rules = rules(&self.context, order, root.search_type, &catalog, &suppressed);
+        let members: Vec<Member<'_>> = runs.iter().filter_map(member_of).collect();
+        next_searches(&rules, &members, root.id, known, u8::MAX)
+    }
+
+    /// Starts a run for a lead of a run, even if it is further away or less sure than leads are followed otherwise. An
+    /// account is looked up with its own module. Repeating the request starts no second run.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn follow(
+        &self,
+        family: &Family,
+        lead_id: Uuid,
+        charge: &Charge,
+        origin: Origin,
+    ) -> Result<FollowResult, StorageError> {
+        let leads = self.leads(family);
+        let Some(lead) = leads.all.iter().find(|lead| lead.lead_id == lead_id) else {
+            return Ok(FollowResult::NoSuchLead);
+        };
+        let run_of_lead = lead.run_id.filter(|_| lead.status == LeadStatus::Followed);
+        if let Some(run) = run_of_lead {
+            return Ok(FollowResult::Run(run));
+        }
+        if lead.result_id.is_some() {
+            return Ok(FollowResult::NotFollowable(None));
+        }
+        let Some((query, choice)) = request(lead) else {
+            return Ok(FollowResult::NotFollowable(Some(lead.reason.unwrap_or(LeadReason::Unsupported))));
+        };
+        if self.context.suppression.get().holds(&query) {
+            return Ok(FollowResult::Suppressed);
+        }
+        let Some(new) = self.new_run(family, lead, &query, &choice, origin) else {
+            return Ok(FollowResult::NotFollowable(Some(LeadReason::Unsupported)));
+        };
+        Ok(match self.context.journal.start(&new, charge)? {
+            Started::Created => {
+                self.context.figures.note_start(new.search_type, charge.credits);
+                self.context.lifecycle.wake_maintenance();
+                FollowResult::Run(new.id)
+            }
+            Started::Repeated(run) => FollowResult::Run(run),
+            Started::InsufficientCredits { used } => FollowResult::InsufficientCredits { used },
+            Started::FamilyFull => FollowResult::FamilyFull,
+            Started::UnknownAccount => FollowResult::UnknownAccount,
+            Started::FamilyGone | Started::Mismatch | Started::Overloaded => FollowResult::FamilyGone,
+        })
+    }
+
+    fn new_run(
+        &self,
+        family: &Family,
+        lead: &Lead,
+        query: &Query,
+        choice: &Choice,
+        origin: Origin,
+    ) -> Option<NewRun> {
+        let parent = family.members.iter().find(|member| member.summary.id == family.of)?;
+        let root = parent.summary.family.map_or(family.of, |place| place.root);
+        let (search_type, discovery) = (query.search_type(), self.context.discovery);
+        let switches = Selection { search_type, premium: false, discovery, nsfw: choice.nsfw };
+        let modules = self.context.catalog.get().choose(&switches, choice).ok()?;
+        let findings: Vec<Member<'_>> = family.members.iter().filter_map(StoredMember::member).collect();
+        let depth = Levels::of(&findings).of_lead(lead);
+        let place = Membership { root, parent: family.of, depth };
+        Some(NewRun {
+            id: RunId::new(),
+            account: parent.summary.account,
+            search_type,
+            query: query.raw().to_owned(),
+            premium: false,
+            options: RunOptions { named: !choice.modules.is_empty(), ..parent.summary.options },
+            follow: parent.summary.follow.clone(),
+            family: Some(NewMember {
+                place,
+                lead: lead.lead_id,
+                class: lead.class,
+                max_searches: MAX_SEARCHES,
+            }),
+            simulated: parent.summary.simulated,
+            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            created_at: self.context.clock.now(),
+            owner: None,
+            holds: self.context.limits.lease,
+            max_waiting: 0,
+            idempotency: None,
+            purpose: None,
+            origin,
+        })
+    }
+}
+
+fn member_of(run: &RunRecord) -> Option<Member<'_>> {
+    let depth = run.summary.family.map_or(0, |place| place.depth);
+    Some(Member { depth, findings: run.findings()?, modules: &run.modules })
+}
+
+/// Returns what is searched for a lead, and with which modules. Returns `None` if there is no search for it.
+fn request(lead: &Lead) -> Option<(Query, Choice)> {
+    let is_barred = matches!(
+        lead.reason,
+        Some(
+            LeadReason::MailProvider
+                | LeadReason::SharedHost
+                | LeadReason::Shortener
+                | LeadReason::Unsupported
+        )
+    );
+    let (search_type, modules) = match lead.kind {
+        _ if is_barred => return None,
+        ResultType::Account => (SearchType::Username, vec![lead.module.clone()?]),
+        ResultType::Username => (SearchType::Username, Vec::new()),
+        ResultType::Email => (SearchType::Email, Vec::new()),
+        ResultType::Domain => (SearchType::Domain, Vec::new()),
+        _ => return None,
+    };
+    let query = Query::parse(search_type, &lead.value).ok()?;
+    Some((query, Choice { modules, ..Choice::default() }))
+}

@@ -1,0 +1,24 @@
+//! Profile pictures: fetched, decoded within limits, and kept as hashes and a small thumbnail.
+//!
+//! Pictures come from anybody, so nothing about them is trusted: neither the `Content-Type` nor the size that a header
+//! states. The original is dropped as soon as its thumbnail is drawn.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`avatar`] | what a result says about its picture |
+//! | [`fetch`] | fetching a picture |
+//! | `queue` | the pictures of a run that are not fetched yet |
+//! | [`picture`] | a decoded picture: its hashes and its thumbnail |
+//! | [`refusal`] | why a picture is not decoded |
+//! | `format` | the format of a picture, recognized by its first bytes |
+//! | [`likeness`] | the perceptual hash |
+
+pub mod avatar;
+pub mod fetch;
+mod format;
+pub mod likeness;
+pub mod picture;
+pub(in crate::runs) mod queue;
+pub mod refusal;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Families of runs: the runs that leads have started.
+
+use jiff::Timestamp;
+
+use super::audit::note;
+use super::summary::{RUN_COLUMNS, read_summary, run_columns};
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::family::journal::{Families, StoredFamily};
+use crate::runs::family::member::{FollowEnd, FollowedLead, Lookup};
+use crate::runs::leads::class::Class;
+use crate::runs::notification::Notification;
+use crate::runs::run::RunSummary;
+use crate::store::backend::Operation;
+use crate::store::document::{decode, encode};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+
+/// Selects the runs of a family: its root first, and then the order in which they were started.
+const MEMBERS: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    ", following, followed FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
+     ORDER BY root_run IS NOT NULL, created_at, id"
+);
+const FOLLOWED: &str = "SELECT lead, class, run, parent FROM followed_leads WHERE root = ?1 ORDER BY run";
+const CHILDREN: &str = concat!(
+    "SELECT ",
+    run_columns!(),
+    ", lead, class, run, parent FROM runs JOIN followed_leads ON run = id WHERE root = ?1 AND parent = ?2 ORDER BY id"
+);
+const END_FOLLOWING: &str =
+    "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
+const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
+     AND simulated = ?1 AND NOT EXISTS \
+     (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running') LIMIT 100";
+/// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
+/// while the family is deleted.
+const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
+const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 RETURNING id";
+
+impl Families for Sql {
+    fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>, StorageError> {
+        self.read(Operation::on_runs("family"), |statements| {
+            let rows = statements.rows(MEMBERS, values![root, account])?;
+            let Some(first) = rows.first() else { return Ok(None) };
+            let followed = statements.rows(FOLLOWED, values![root])?;
+            Ok(Some(StoredFamily {
+                members: rows.iter().map(read_summary).collect::<Result<Vec<_>, _>>()?,
+                followed: followed.iter().map(|row| read_lead(row, 0)).collect::<Result<Vec<_>, _>>()?,
+                is_following: first.optional_text(RUN_COLUMNS)? == Some("running"),
+                end: first.optional_text(RUN_COLUMNS + 1)?.map(decode).transpose()?,
+            }))
+        })
+    }
+
+    fn lookups(&self, run: RunId) -> Result<Vec<Lookup>, StorageError> {
+        let sql = "SELECT lookups FROM runs WHERE id = ?1";
+        let rows = self.rows(Operation::on_runs("lookups"), sql, values![run])?;
+        rows.first().map_or(Ok(Vec::new()), |row| decode(row.text(0)?))
+    }
+
+    fn children(&self, root: RunId, parent: RunId) -> Result<Vec<(FollowedLead, RunSummary)>, StorageError> {
+        let rows = self.rows(Operation::on_runs("children"), CHILDREN, values![root, parent])?;
+        rows.iter().map(|row| Ok((read_lead(row, RUN_COLUMNS)?, read_summary(row)?))).collect()
+    }
+
+    fn end_following(&self, root: RunId, end: &FollowEnd) -> Result<(), StorageError> {
+        let operation = Operation::on_runs("end_following").in_background().light();
+        self.change(operation, END_FOLLOWING, values![root, encode(end)?]).map(drop)
+    }
+
+    fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>, StorageError> {
+        let operation = Operation::on_runs("idle_families").in_background();
+        let rows = self.rows(operation, IDLE, values![simulated])?;
+        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?))).collect()
+    }
+
+    fn delete_family(
+        &self,
+        root: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<RunId>, StorageError> {
+        self.write(Operation::on_runs("delete_family").erasing(), |statements| {
+            if statements.rows(LOCK_ROOT, values![root, account])?.is_empty() {
+                return Ok(Vec::new());
+            }
+            let rows = statements.rows(DELETE, values![root, account])?;
+            let runs = rows.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
+            for run in &runs {
+                statements.execute("DELETE FROM idempotency_keys WHERE run = ?1", values![*run])?;
+                note(statements, &AuditEvent::of_object(Action::RunDeleted, account, run), at, by)?;
+                statements.announce(Notification::Deleted(*run))?;
+            }
+            Ok(runs)
+        })
+    }
+}
+
+/// Reads a followed lead from the columns lead, class, run and parent, of which `first` is the first.
+fn read_lead(row: &Row, first: usize) -> Result<FollowedLead, StorageError> {
+    Ok(FollowedLead {
+        lead: row.get(first)?,
+        class: Class::from_name(row.text(first + 1)?)
+            .ok_or_else(|| StorageError::broken("a followed lead has an unknown class"))?,
+        run: row.get(first + 2)?,
+        parent: row.get(first + 3)?,
+    })
+}

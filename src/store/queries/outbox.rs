@@ -1,0 +1,77 @@
+//! Deliveries to webhooks, stored in the transaction of the change that they report.
+
+use crate::base::ids::{AccountId, DeliveryId, RunId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::runs::run::{RunError, Status};
+use crate::store::backend::Statements;
+use crate::store::document::decode;
+use crate::store::number::number;
+use crate::store::value::values;
+use crate::webhooks::event::{Event, EventType, RunEnded};
+
+/// Selects the enabled webhooks of a run's account, and locks them against their deletion.
+const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \
+     WHERE r.id = ?1 AND w.disabled IS NULL ORDER BY w.id /*pg FOR KEY SHARE OF w */";
+const ENDED: &str =
+    "SELECT status, completed_at, total_results, coverage, credits_charged, error FROM runs WHERE id = ?1";
+/// Adds a delivery that is due now.
+const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, created_at, status, due_at) \
+     VALUES (?1, ?2, ?3, ?4, date_trunc('milliseconds', now()), 'pending', now())";
+/// Locks a webhook of an account against its deletion.
+const LOCK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg FOR KEY SHARE */";
+
+/// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
+/// its refund.
+pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<(), StorageError> {
+    let mut webhooks: Vec<(WebhookId, Vec<EventType>)> = Vec::new();
+    for row in statements.rows(OF_RUN, values![run])? {
+        webhooks.push((row.get(0)?, read_events(row.text(1)?)?));
+    }
+    if webhooks.is_empty() {
+        return Ok(());
+    }
+    let found = statements.rows(ENDED, values![run])?;
+    let Some(row) = found.first() else { return Ok(()) };
+    let Some(kind) = Status::from_name(row.text(0)?).and_then(EventType::of_run) else { return Ok(()) };
+    let error: Option<RunError> = row.optional_text(5)?.map(decode).transpose()?;
+    let ended = RunEnded {
+        run,
+        total_results: number(row.get(2)?)?,
+        // A run may be ended because its documents cannot be read.
+        coverage: decode(row.text(3)?).unwrap_or_default(),
+        credits_charged: number(row.get(4)?)?,
+        error: error.map(|error| error.code),
+    };
+    let event = Event::run_ended(kind, row.get(1)?, &ended);
+    let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
+    wanting.try_for_each(|(webhook, _)| add(statements, *webhook, &event).map(drop))
+}
+
+/// Adds a delivery to a webhook of an account. Returns `None` if there is no such webhook.
+pub(super) fn add_delivery(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    webhook: WebhookId,
+    event: &Event,
+) -> Result<Option<DeliveryId>, StorageError> {
+    if statements.rows(LOCK, values![webhook, account])?.is_empty() {
+        return Ok(None);
+    }
+    add(statements, webhook, event).map(Some)
+}
+
+fn add(
+    statements: &mut dyn Statements,
+    webhook: WebhookId,
+    event: &Event,
+) -> Result<DeliveryId, StorageError> {
+    let id = DeliveryId::new();
+    statements.execute(INSERT, values![id, webhook, event.name, event.body()])?;
+    Ok(id)
+}
+
+/// Reads the events of a webhook. Events of a later version are left out.
+pub(super) fn read_events(text: &str) -> Result<Vec<EventType>, StorageError> {
+    let names: Vec<String> = decode(text)?;
+    Ok(names.iter().filter_map(|name| EventType::from_name(name)).collect())
+}

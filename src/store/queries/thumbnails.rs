@@ -1,0 +1,44 @@
+//! Thumbnails of results.
+
+use super::fragments::driven;
+use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
+use crate::runs::journal::{Lease, Write};
+use crate::runs::record::Thumbnails;
+use crate::store::backend::Operation;
+use crate::store::number::{bigint, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+
+/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
+const KEEP: &str = concat!(
+    "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE ",
+    driven!(),
+    " ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1"
+);
+const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
+const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
+
+pub(super) fn keep(
+    store: &Sql,
+    run: RunId,
+    lease: Lease,
+    result: u32,
+    png: &[u8],
+) -> Result<Write, StorageError> {
+    let operation = Operation::on_runs("keep_thumbnail").in_background().light();
+    let values = values![run, lease.owner.0, bigint(lease.epoch)?, result, png];
+    let kept = store.change(operation, KEEP, values)?;
+    Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
+}
+
+pub(super) fn one(store: &Sql, run: RunId, result: u32) -> Result<Option<Vec<u8>>, StorageError> {
+    let rows = store.rows(Operation::on_runs("thumbnail"), ONE, values![run, result])?;
+    rows.first().map(|row| row.get(0)).transpose()
+}
+
+pub(super) fn all(store: &Sql, run: RunId) -> Result<Thumbnails, StorageError> {
+    let rows = store.rows(Operation::on_runs("thumbnails"), ALL, values![run])?;
+    let read = |row: &Row| Ok((number(row.get(0)?)?, row.get(1)?));
+    rows.iter().map(read).collect()
+}

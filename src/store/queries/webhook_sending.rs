@@ -1,0 +1,166 @@
+//! The deliveries to webhooks that are sent: which are due, claims, and the records of attempts.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::audit::note;
+use super::fragments::{encode_ids, ids};
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::store::backend::Statements;
+use crate::store::document::plain;
+use crate::store::number::{bigint, limit, millis, number};
+use crate::store::value::{Row, values};
+use crate::webhooks::delivery::{Answer, Claimed, Consequence, DISABLED_AFTER, Due};
+use crate::webhooks::secret::{SEALED_BYTES, SealedSecret};
+use crate::webhooks::storage::DueFilter;
+use crate::webhooks::webhook::DisabledReason;
+
+/// The condition that a delivery is due and that no instance sends it.
+macro_rules! is_due {
+    () => {
+        "d.due_at <= now() AND (d.held_until IS NULL OR d.held_until <= now())"
+    };
+}
+
+/// Selects the first due delivery of each enabled webhook. Each look-up reads few rows of `webhook_deliveries_due`,
+/// however many deliveries wait.
+const DUE: &str = concat!(
+    "SELECT d.id, d.webhook, first.account, first.failing FROM \
+     (SELECT w.account, w.failing_since IS NOT NULL AS failing, \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
+    is_due!(),
+    " ORDER BY d.due_at, d.id LIMIT 1) AS delivery \
+     FROM webhooks w WHERE w.disabled IS NULL AND (?3 OR w.failing_since IS NULL) AND w.id NOT IN ",
+    ids!("?1"),
+    " AND w.account NOT IN ",
+    ids!("?2"),
+    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?4"
+);
+const CLAIM: &str = concat!(
+    "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
+     (SELECT d.id FROM webhook_deliveries d WHERE d.id IN ",
+    ids!("?1"),
+    " AND ",
+    is_due!(),
+    " /*pg ORDER BY d.id FOR NO KEY UPDATE SKIP LOCKED */) \
+     RETURNING id, webhook, epoch, attempts, body, date_trunc('milliseconds', now())"
+);
+const RECEIVERS: &str = concat!(
+    "SELECT id, url, secret, CASE WHEN earlier_until > now() THEN earlier_secret END FROM webhooks WHERE id IN ",
+    ids!("?1")
+);
+
+/// Locks a webhook, before its delivery: the order in which a webhook is deleted.
+const LOCK: &str = "SELECT account FROM webhooks WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
+/// Records an attempt. `?3` is the new status, `?4` the pause before the next attempt.
+const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
+     due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
+     last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
+     WHERE id = ?1 AND epoch = ?2";
+const SUCCEEDED: &str =
+    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
+/// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
+/// disabled. A webhook that is disabled already keeps its reason.
+const FAILED: &str = "UPDATE webhooks SET \
+     failing_since = coalesce(failing_since, date_trunc('milliseconds', now())), \
+     disabled = CASE WHEN ?2 THEN 'gone' WHEN failing_since + ms(?3) <= now() THEN 'failing' END \
+     WHERE id = ?1 AND disabled IS NULL RETURNING disabled";
+
+const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries \
+     WHERE created_at < now() - ms(?1) ORDER BY created_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
+
+/// Returns deliveries that are due and that no instance sends.
+pub(super) fn due(statements: &mut dyn Statements, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
+    let webhooks = encode_ids(filter.except_webhooks.iter().map(|id| id.0))?;
+    let accounts = encode_ids(filter.except_accounts.iter().map(|id| id.0))?;
+    let rows = statements.rows(DUE, values![webhooks, accounts, filter.failing, limit(filter.limit)])?;
+    let due = rows.iter().map(|row| {
+        Ok(Due { id: row.get(0)?, webhook: row.get(1)?, account: row.get(2)?, is_failing: row.get(3)? })
+    });
+    due.collect()
+}
+
+/// Takes those of the deliveries that are still due.
+pub(super) fn claim(
+    statements: &mut dyn Statements,
+    ids: &[DeliveryId],
+    holds: Duration,
+) -> Result<Vec<Claimed>, StorageError> {
+    let ids = encode_ids(ids.iter().map(|id| id.0))?;
+    let taken = statements.rows(CLAIM, values![ids, millis(holds)])?;
+    if taken.is_empty() {
+        return Ok(Vec::new());
+    }
+    let webhooks: Vec<WebhookId> = taken.iter().map(|row| row.get(1)).collect::<Result<_, _>>()?;
+    let receivers = statements.rows(RECEIVERS, values![encode_ids(webhooks.iter().map(|id| id.0))?])?;
+    let receivers = receivers.iter().map(|row| Ok((row.get(0)?, row)));
+    let receivers = receivers.collect::<Result<HashMap<WebhookId, &Row>, StorageError>>()?;
+    let known = taken.iter().zip(&webhooks).filter_map(|(row, id)| Some((row, receivers.get(id)?)));
+    known.map(|(row, receiver)| read_claimed(row, receiver)).collect()
+}
+
+fn read_claimed(row: &Row, receiver: &Row) -> Result<Claimed, StorageError> {
+    let earlier: Option<[u8; SEALED_BYTES]> = receiver.get(3)?;
+    let secrets = [Some(receiver.get(2)?), earlier].into_iter().flatten().map(SealedSecret).collect();
+    Ok(Claimed {
+        id: row.get(0)?,
+        webhook: row.get(1)?,
+        epoch: number(row.get(2)?)?,
+        attempts: number(row.get(3)?)?,
+        body: row.get(4)?,
+        now: row.get(5)?,
+        url: receiver.get(1)?,
+        secrets,
+    })
+}
+
+/// Records an attempt unless the claim was lost. Returns the reason if that has disabled the webhook.
+pub(super) fn record(
+    statements: &mut dyn Statements,
+    claimed: &Claimed,
+    answer: &Answer,
+    consequence: Consequence,
+) -> Result<Option<DisabledReason>, StorageError> {
+    let locked = statements.rows(LOCK, values![claimed.webhook])?;
+    let Some(row) = locked.first() else { return Ok(None) };
+    let account: AccountId = row.get(0)?;
+    let pause = if let Consequence::Retry(pause) = consequence { pause } else { Duration::ZERO };
+    let recorded = statements.execute(
+        RECORD,
+        values![
+            claimed.id,
+            bigint(claimed.epoch)?,
+            consequence.status().as_str(),
+            millis(pause),
+            answer.http_status.map(i64::from),
+            answer.error.as_deref(),
+            millis(answer.latency),
+            answer.head.as_deref().map(plain),
+        ],
+    )?;
+    if recorded == 0 {
+        return Ok(None);
+    }
+    if consequence == Consequence::Delivered {
+        statements.execute(SUCCEEDED, values![claimed.webhook])?;
+        return Ok(None);
+    }
+    let is_gone = consequence == Consequence::Gone;
+    let rows = statements.rows(FAILED, values![claimed.webhook, is_gone, millis(DISABLED_AFTER)])?;
+    let name = rows.first().map_or(Ok(None), |row| row.optional_text(0))?;
+    let Some(reason) = name.and_then(DisabledReason::from_name) else { return Ok(None) };
+    let event = AuditEvent::of_object(Action::WebhookDisabled, account, claimed.webhook);
+    note(statements, &event.with("reason", reason.as_str()), claimed.now, &Origin::SYSTEM)?;
+    Ok(Some(reason))
+}
+
+/// Removes at most `count` deliveries that are older than `age`. Returns their number.
+pub(super) fn remove(
+    statements: &mut dyn Statements,
+    age: Duration,
+    count: usize,
+) -> Result<u64, StorageError> {
+    statements.execute(REMOVE, values![millis(age), limit(count)])
+}

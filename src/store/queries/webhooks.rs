@@ -1,0 +1,273 @@
+//! Webhooks, and the deliveries that their owners see. The deliveries that are sent are in `webhook_sending`.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::audit::note;
+use super::outbox::{add_delivery, read_events};
+use super::webhook_sending;
+use crate::account::account::BEING_DELETED;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::store::backend::{Operation, Statements};
+use crate::store::document::{encode, plain};
+use crate::store::number::{limit, millis, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+use crate::webhooks::delivery::{Answer, Claimed, Consequence, Delivery, DeliveryStatus, Due, LastAttempt};
+use crate::webhooks::event::Event;
+use crate::webhooks::secret::SealedSecret;
+use crate::webhooks::storage::{Added, DueFilter, WebhookStore};
+use crate::webhooks::webhook::{DisabledReason, MOST_WEBHOOKS, Webhook, WebhookChange};
+
+macro_rules! webhook_columns {
+    () => {
+        "id, account, url, events, disabled, failing_since, \
+         CASE WHEN earlier_until > now() THEN earlier_until END, created_at"
+    };
+}
+
+/// Locks an account, so that two webhooks are not added at once.
+const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
+const COUNT: &str = "SELECT count(*) FROM webhooks WHERE account = ?1";
+const INSERT: &str =
+    "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const LIST: &str =
+    concat!("SELECT ", webhook_columns!(), " FROM webhooks WHERE account = ?1 ORDER BY created_at, id");
+/// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
+const CHANGE: &str = concat!(
+    "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
+     failing_since = CASE WHEN CAST(?5 AS boolean) THEN NULL ELSE failing_since END, \
+     disabled = CASE WHEN CAST(?5 AS boolean) THEN NULL \
+     WHEN NOT CAST(?5 AS boolean) THEN coalesce(disabled, 'owner') ELSE disabled END \
+     WHERE id = ?1 AND account = ?2 RETURNING ",
+    webhook_columns!()
+);
+const ROTATE: &str = concat!(
+    "UPDATE webhooks SET earlier_secret = secret, \
+     earlier_until = date_trunc('milliseconds', now()) + ms(?4), secret = ?3 \
+     WHERE id = ?1 AND account = ?2 RETURNING ",
+    webhook_columns!()
+);
+const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2";
+
+macro_rules! delivery_columns {
+    () => {
+        "id, event, status, created_at, attempts, due_at, last_attempt_at, http_status, error, latency_ms, head"
+    };
+}
+const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
+const DELIVERY: &str = concat!("SELECT ", delivery_columns!(), " FROM webhook_deliveries WHERE id = ?1");
+const DELIVERIES: &str = concat!(
+    "SELECT ",
+    delivery_columns!(),
+    " FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
+     ORDER BY id DESC LIMIT ?3"
+);
+const REPLAY: &str = concat!(
+    "UPDATE webhook_deliveries SET status = 'pending', due_at = now(), attempts = 0 \
+     WHERE id = ?1 AND webhook = (SELECT id FROM webhooks WHERE id = ?2 AND account = ?3) RETURNING ",
+    delivery_columns!()
+);
+
+impl WebhookStore for Sql {
+    fn add_webhook(
+        &self,
+        webhook: &Webhook,
+        secret: &SealedSecret,
+        by: &Origin,
+    ) -> Result<Added, StorageError> {
+        let operation = Operation::on_accounts("add_webhook");
+        self.write(operation, |statements| {
+            if statements.rows(ACCOUNT, values![webhook.account, BEING_DELETED])?.is_empty() {
+                return Ok(Added::UnknownAccount);
+            }
+            let rows = statements.rows(COUNT, values![webhook.account])?;
+            let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
+            if count >= MOST_WEBHOOKS as u64 {
+                return Ok(Added::TooMany);
+            }
+            let Webhook { id, account, url, events, created_at, .. } = webhook;
+            let events = encode(events)?;
+            statements.execute(INSERT, values![*id, *account, plain(url), events, &secret.0, *created_at])?;
+            let event = AuditEvent::of_object(Action::WebhookCreated, *account, id)
+                .with("events", webhook.events.len());
+            note(statements, &event, *created_at, by)?;
+            Ok(Added::Done)
+        })
+    }
+
+    fn webhooks(&self, account: AccountId) -> Result<Vec<Webhook>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("webhooks"), LIST, values![account])?;
+        rows.iter().map(read_webhook).collect()
+    }
+
+    fn change_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        change: &WebhookChange,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Webhook>, StorageError> {
+        let url = change.url.as_ref().map(|url| plain(url.as_str()));
+        let events = change.events.as_ref().map(encode).transpose()?;
+        let event = AuditEvent::of_object(Action::WebhookChanged, account, id).with("parts", change.parts());
+        self.write(Operation::on_accounts("change_webhook"), |statements| {
+            let rows = statements.rows(CHANGE, values![id, account, url, events, change.enabled])?;
+            noted(statements, &rows, &event, at, by)
+        })
+    }
+
+    fn rotate_secret(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        secret: &SealedSecret,
+        overlap: Duration,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Webhook>, StorageError> {
+        let event = AuditEvent::of_object(Action::WebhookRotated, account, id);
+        self.write(Operation::on_accounts("rotate_secret"), |statements| {
+            let rows = statements.rows(ROTATE, values![id, account, &secret.0, millis(overlap)])?;
+            noted(statements, &rows, &event, at, by)
+        })
+    }
+
+    fn delete_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("delete_webhook"), |statements| {
+            let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
+            if is_deleted {
+                let event = AuditEvent::of_object(Action::WebhookDeleted, account, id);
+                note(statements, &event, at, by)?;
+            }
+            Ok(is_deleted)
+        })
+    }
+
+    fn add_delivery(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        event: &Event,
+    ) -> Result<Option<Delivery>, StorageError> {
+        self.write(Operation::on_accounts("add_delivery"), |statements| {
+            let Some(delivery) = add_delivery(statements, account, id, event)? else { return Ok(None) };
+            statements.rows(DELIVERY, values![delivery])?.first().map(read_delivery).transpose()
+        })
+    }
+
+    fn deliveries(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        before: Option<DeliveryId>,
+        count: usize,
+    ) -> Result<Option<Vec<Delivery>>, StorageError> {
+        self.read(Operation::on_accounts("deliveries"), |statements| {
+            if statements.rows(KNOWN, values![id, account])?.is_empty() {
+                return Ok(None);
+            }
+            let rows = statements
+                .rows(DELIVERIES, values![id, before.unwrap_or(DeliveryId(Uuid::max())), limit(count)])?;
+            rows.iter().map(read_delivery).collect::<Result<_, _>>().map(Some)
+        })
+    }
+
+    fn replay(
+        &self,
+        account: AccountId,
+        webhook: WebhookId,
+        id: DeliveryId,
+    ) -> Result<Option<Delivery>, StorageError> {
+        let rows = self.change(Operation::on_accounts("replay"), REPLAY, values![id, webhook, account])?;
+        rows.first().map(read_delivery).transpose()
+    }
+
+    fn due_deliveries(&self, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
+        let operation = Operation::on_accounts("due_deliveries").in_background();
+        self.read(operation, |statements| webhook_sending::due(statements, filter))
+    }
+
+    fn claim_deliveries(&self, ids: &[DeliveryId], holds: Duration) -> Result<Vec<Claimed>, StorageError> {
+        let operation = Operation::on_accounts("claim_deliveries").in_background().light();
+        self.write(operation, |statements| webhook_sending::claim(statements, ids, holds))
+    }
+
+    fn record_attempt(
+        &self,
+        claimed: &Claimed,
+        answer: &Answer,
+        consequence: Consequence,
+    ) -> Result<Option<DisabledReason>, StorageError> {
+        let operation = Operation::on_accounts("record_attempt").in_background().light();
+        self.write(operation, |statements| webhook_sending::record(statements, claimed, answer, consequence))
+    }
+
+    fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64, StorageError> {
+        let operation = Operation::on_accounts("remove_deliveries").in_background().light();
+        self.write(operation, |statements| webhook_sending::remove(statements, age, count))
+    }
+}
+
+/// Returns the changed webhook of `rows` and adds the audit entry, if there is one.
+fn noted(
+    statements: &mut dyn Statements,
+    rows: &[Row],
+    event: &AuditEvent,
+    at: Timestamp,
+    by: &Origin,
+) -> Result<Option<Webhook>, StorageError> {
+    let Some(row) = rows.first() else { return Ok(None) };
+    note(statements, event, at, by)?;
+    read_webhook(row).map(Some)
+}
+
+fn read_webhook(row: &Row) -> Result<Webhook, StorageError> {
+    let disabled = row.optional_text(4)?.map(|name| {
+        DisabledReason::from_name(name)
+            .ok_or_else(|| StorageError::broken("a webhook is disabled for an unknown reason"))
+    });
+    Ok(Webhook {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        url: row.get(2)?,
+        events: read_events(row.text(3)?)?,
+        disabled: disabled.transpose()?,
+        failing_since: row.get(5)?,
+        earlier_secret_until: row.get(6)?,
+        created_at: row.get(7)?,
+    })
+}
+
+fn read_delivery(row: &Row) -> Result<Delivery, StorageError> {
+    let last_at: Option<Timestamp> = row.get(6)?;
+    let http_status: Option<i64> = row.get(7)?;
+    let latency: Option<i64> = row.get(9)?;
+    let answer = Answer {
+        http_status: http_status.map(number).transpose()?,
+        error: row.get(8)?,
+        latency: Duration::from_millis(latency.map_or(Ok(0), number)?),
+        head: row.get(10)?,
+    };
+    Ok(Delivery {
+        id: row.get(0)?,
+        event: row.get(1)?,
+        status: DeliveryStatus::from_name(row.text(2)?)
+            .ok_or_else(|| StorageError::broken("a delivery has an unknown status"))?,
+        created_at: row.get(3)?,
+        attempts: number(row.get(4)?)?,
+        next_attempt_at: row.get(5)?,
+        last: last_at.map(|at| LastAttempt { at, answer }),
+    })
+}

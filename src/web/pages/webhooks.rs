@@ -1,0 +1,272 @@
+//! The pages for webhooks: create, list, deliveries, replay, rotate, delete.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use crate::base::ids::{DeliveryId, WebhookId};
+use crate::http::{Reply, Response};
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render_as};
+use crate::web::notice::Notice;
+use crate::web::service::Web;
+use crate::web::show::{Moment, lasted};
+use crate::web::visit::Visit;
+use crate::webhooks::delivery::{Delivery, DeliveryStatus};
+use crate::webhooks::registry::{WebhookError, Webhooks, event_names};
+use crate::webhooks::webhook::{DisabledReason, Webhook, WebhookChange};
+
+/// The number of deliveries on one page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "webhooks.html", config = "src/web/askama.toml")]
+struct ListPage {
+    frame: Frame,
+    webhooks: Vec<Row>,
+    /// The secret of the webhook that was just created. It is shown only this once.
+    secret: Option<String>,
+    events: Vec<&'static str>,
+    url: String,
+    wrong: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "webhook.html", config = "src/web/askama.toml")]
+struct WebhookPage {
+    frame: Frame,
+    webhook: Row,
+    /// The new secret after a rotation. It is shown only this once.
+    secret: Option<String>,
+    deliveries: Vec<DeliveryRow>,
+    /// The last delivery of this page, if there are older ones.
+    older: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "webhook-delete.html", config = "src/web/askama.toml")]
+struct DeletePage {
+    frame: Frame,
+    webhook: Row,
+}
+
+struct Row {
+    id: String,
+    url: String,
+    events: String,
+    /// Why nothing is sent, as a sentence.
+    disabled: Option<&'static str>,
+    failing_since: Option<Moment>,
+    created: Moment,
+    two_secrets_until: Option<Moment>,
+}
+
+struct DeliveryRow {
+    id: String,
+    event: String,
+    status: &'static str,
+    is_delivered: bool,
+    created: Moment,
+    attempts: u32,
+    next: Option<Moment>,
+    /// What the receiver answered, such as `HTTP 200 after 0.1 s`.
+    answer: String,
+    head: Option<String>,
+}
+
+impl From<&Webhook> for Row {
+    fn from(webhook: &Webhook) -> Self {
+        let names: Vec<&str> = webhook.events.iter().map(|event| event.as_str()).collect();
+        Self {
+            id: webhook.id.to_string(),
+            url: webhook.url.clone(),
+            events: names.join(", "),
+            disabled: webhook.disabled.map(|reason| match reason {
+                DisabledReason::Owner => "You have disabled it.",
+                DisabledReason::Gone => "The receiver answered that it is gone (410).",
+                DisabledReason::Failing => "No message could be delivered for five days.",
+            }),
+            failing_since: webhook.failing_since.map(Moment),
+            created: Moment(webhook.created_at),
+            two_secrets_until: webhook.earlier_secret_until.map(Moment),
+        }
+    }
+}
+
+impl From<&Delivery> for DeliveryRow {
+    fn from(delivery: &Delivery) -> Self {
+        let answer = delivery.last.as_ref().map(|last| {
+            let answer = &last.answer;
+            let what = match (answer.http_status, &answer.error) {
+                (Some(status), _) => format!("HTTP {status}"),
+                (None, Some(error)) => error.replace('_', " "),
+                (None, None) => "no answer".to_owned(),
+            };
+            format!("{what} after {}", lasted(answer.latency))
+        });
+        Self {
+            id: delivery.id.to_string(),
+            event: delivery.event.clone(),
+            status: delivery.status.as_str(),
+            is_delivered: delivery.status == DeliveryStatus::Delivered,
+            created: Moment(delivery.created_at),
+            attempts: delivery.attempts,
+            next: delivery.next_attempt_at.map(Moment),
+            answer: answer.unwrap_or_default(),
+            head: delivery.last.as_ref().and_then(|last| last.answer.head.clone()),
+        }
+    }
+}
+
+/// Handles `GET /app/webhooks`: shows the webhooks.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    show_all(web, visit, 200, None, None).map(Reply::Now)
+}
+
+/// Handles `POST /app/webhooks` with `url` and `event`: creates a webhook and shows its secret once.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable. The form shows what else is wrong.
+pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (account, webhooks, form) = (visit.caller()?.account.id, &web.parts.webhooks, visit.form());
+    let created = webhooks.url(form.get("url")).and_then(|url| {
+        let events = Webhooks::events(form.all("event"))?;
+        Ok((url, events))
+    });
+    let origin = visit.origin()?;
+    match created.and_then(|(url, events)| webhooks.create(account, &url, events, &origin)) {
+        Ok((_, secret)) => show_all(web, visit, 200, Some(secret.expose()), None).map(Reply::Now),
+        Err(WebhookError::Storage(error)) => Err(error.into()),
+        Err(error @ WebhookError::Random(_)) => Err(error.into()),
+        Err(error) => show_all(web, visit, 422, None, Some(error.to_string())).map(Reply::Now),
+    }
+}
+
+fn show_all(
+    web: &Web,
+    visit: Visit,
+    status: u16,
+    secret: Option<String>,
+    wrong: Option<String>,
+) -> Result<Response, WebError> {
+    let webhooks = web.parts.webhooks.list(visit.caller()?.account.id)?;
+    let page = ListPage {
+        webhooks: webhooks.iter().map(Row::from).collect(),
+        secret,
+        events: event_names().to_vec(),
+        url: wrong.as_ref().map_or_else(String::new, |_| visit.form().get("url").to_owned()),
+        wrong,
+        frame: visit.frame,
+    };
+    Ok(render_as(status, &page))
+}
+
+/// Handles `GET /app/webhooks/{webhook_id}`: shows the webhook and its deliveries.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 503 if the store is unavailable.
+pub(in crate::web) fn webhook(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    show_one(web, visit, None).map(Reply::Now)
+}
+
+fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response, WebError> {
+    let (account, id) = (visit.caller()?.account.id, webhook_id(&visit)?);
+    let webhook = web.parts.webhooks.find(account, id)?;
+    let before: Option<DeliveryId> = visit.query().get("before").parse().ok();
+    let mut deliveries = web.parts.webhooks.deliveries(account, id, before, PAGE + 1)?;
+    let has_older = deliveries.len() > PAGE;
+    deliveries.truncate(PAGE);
+    let older = deliveries.last().filter(|_| has_older).map(|last| last.id.to_string());
+    let page = WebhookPage {
+        webhook: Row::from(&webhook),
+        secret,
+        deliveries: deliveries.iter().map(DeliveryRow::from).collect(),
+        older,
+        frame: visit.frame,
+    };
+    Ok(render_as(200, &page))
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/test`: sends a test message.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 409 for a disabled one, 503 if the store is unavailable.
+pub(in crate::web) fn test(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let id = webhook_id(&visit)?;
+    web.parts.webhooks.test(visit.caller()?.account.id, id)?;
+    Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/deliveries/{delivery_id}/replay`: sends a message again.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook or delivery, 409 for a disabled one, 503 if the store is unavailable.
+pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let id = webhook_id(&visit)?;
+    let delivery = visit.segment("delivery_id").and_then(|text| text.parse().ok());
+    let delivery = delivery.ok_or_else(WebError::no_such_page)?;
+    web.parts.webhooks.replay(visit.caller()?.account.id, id, delivery)?;
+    Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/rotate`: replaces the secret and shows the new one once.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 503 if the store is unavailable.
+pub(in crate::web) fn rotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let account = visit.caller()?.account.id;
+    let (_, secret) = web.parts.webhooks.rotate(account, webhook_id(&visit)?, &visit.origin()?)?;
+    show_one(web, visit, Some(secret.expose())).map(Reply::Now)
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/enable`: sends events again, and the deliveries that are pending.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 503 if the store is unavailable.
+pub(in crate::web) fn enable(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    switch(web, &visit, true)
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/disable`: sends nothing more.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 503 if the store is unavailable.
+pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    switch(web, &visit, false)
+}
+
+fn switch(web: &Web, visit: &Visit, enabled: bool) -> Result<Reply, WebError> {
+    let id = webhook_id(visit)?;
+    let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
+    web.parts.webhooks.change(visit.caller()?.account.id, id, &change, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect(&address(id))))
+}
+
+/// Handles `GET /app/webhooks/{webhook_id}/delete`: asks for confirmation.
+///
+/// # Errors
+/// Returns 404 for an unknown webhook, 503 if the store is unavailable.
+pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let webhook = web.parts.webhooks.find(visit.caller()?.account.id, webhook_id(&visit)?)?;
+    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, webhook: Row::from(&webhook) })))
+}
+
+/// Handles `POST /app/webhooks/{webhook_id}/delete`: deletes the webhook.
+///
+/// # Errors
+/// Returns the same errors as [`confirm_delete`].
+pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    web.parts.webhooks.delete(visit.caller()?.account.id, webhook_id(&visit)?, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect_with_notice("/app/webhooks", Notice::WebhookDeleted)))
+}
+
+fn webhook_id(visit: &Visit) -> Result<WebhookId, WebError> {
+    visit.segment("webhook_id").and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+}
+
+fn address(id: WebhookId) -> String {
+    format!("/app/webhooks/{id}")
+}

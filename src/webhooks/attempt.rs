@@ -1,0 +1,83 @@
+//! One attempt: signs a message and sends it.
+
+use std::time::{Duration, Instant};
+
+use url::Url;
+
+use super::delivery::{Answer, Claimed, MOST_HEAD_BYTES};
+use super::secret::SealingKey;
+use crate::modules::definition::{Method, Via};
+use crate::modules::probe::{CookieJar, Prober, Request, Response, Trace};
+
+/// The longest duration of an attempt, from the resolution of the host's name to the end of the answer's head.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// The error of an attempt whose secret cannot be decrypted.
+const NO_SECRET: &str = "secret_unreadable";
+
+/// Sends the message of a delivery, and waits for the head of the answer. The body of the answer is not read.
+pub(super) fn attempt(prober: &dyn Prober, key: &SealingKey, delivery: &Claimed) -> Answer {
+    let began = Instant::now();
+    let Some(request) = request(key, delivery) else {
+        log::error!(
+            "the secret of webhook {} cannot be decrypted: give all instances the key file with which it was \
+             created, or rotate the secret",
+            delivery.webhook
+        );
+        return Answer {
+            http_status: None,
+            error: Some(NO_SECRET.into()),
+            latency: began.elapsed(),
+            head: None,
+        };
+    };
+    let sent = prober.send(&request, &mut CookieJar::default(), began + TIME_LIMIT);
+    let latency = began.elapsed();
+    match sent {
+        Ok(response) => {
+            Answer { http_status: Some(response.status), error: None, latency, head: Some(head(&response)) }
+        }
+        Err(error) => {
+            Answer { http_status: None, error: Some(error.reason().as_str().to_owned()), latency, head: None }
+        }
+    }
+}
+
+/// Returns the signed request, or `None` if a secret or the address cannot be read.
+fn request(key: &SealingKey, delivery: &Claimed) -> Option<Request> {
+    let (id, timestamp) = (delivery.id.to_string(), delivery.now.as_second());
+    let secrets = delivery.secrets.iter().map(|sealed| key.open(delivery.webhook, sealed));
+    let secrets: Vec<_> = secrets.collect::<Option<_>>()?;
+    let signatures: Vec<String> =
+        secrets.iter().map(|secret| secret.sign(&id, timestamp, &delivery.body)).collect();
+    let header = |name: &str, value: String| (name.to_owned(), value);
+    Some(Request {
+        method: Method::Post,
+        via: Via::Http,
+        url: Url::parse(&delivery.url).ok()?,
+        headers: vec![
+            header("user-agent", concat!("Sightline-Webhooks/", env!("CARGO_PKG_VERSION")).into()),
+            header("accept", "*/*".into()),
+            header("webhook-id", id),
+            header("webhook-timestamp", timestamp.to_string()),
+            header("webhook-signature", signatures.join(" ")),
+        ],
+        body: Some(("application/json".into(), delivery.body.clone().into_bytes())),
+        max_redirects: 0,
+        body_limit: 0,
+        render: None,
+        trace: Trace { module: "webhook".into(), probe: 0, query: "".into(), control: false },
+    })
+}
+
+/// Returns the status and the headers of an answer, cut to the limit at the end of a line if possible.
+fn head(response: &Response) -> String {
+    let mut head = format!("HTTP {}", response.status);
+    for (name, value) in &response.headers {
+        let line = format!("\n{name}: {value}");
+        if head.len() + line.len() > MOST_HEAD_BYTES {
+            break;
+        }
+        head.push_str(&line);
+    }
+    head
+}

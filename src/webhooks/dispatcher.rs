@@ -1,0 +1,257 @@
+//! The threads that send deliveries.
+//!
+//! One thread looks for deliveries that are due, claims them and passes them to a bounded number of workers. A claim
+//! is longer than an attempt, so at most one instance sends a delivery at a time. If an instance is killed, another one
+//! claims the delivery after that time.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use log::{error, info, log, warn};
+use parking_lot::{Condvar, Mutex};
+
+use super::attempt::{TIME_LIMIT, attempt};
+use super::delivery::{Claimed, Consequence, Due, KEPT_FOR};
+use super::lanes::{Lanes, MOST};
+use super::secret::SealingKey;
+use super::storage::{DueFilter, WebhookStore};
+use crate::base::ids::DeliveryId;
+use crate::base::storage::StorageError;
+use crate::modules::probe::Prober;
+
+/// The time between two looks for deliveries that are due.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The time for which an instance holds a delivery. It is longer than an attempt and the record of it.
+const CLAIM: Duration = Duration::from_secs(60);
+/// The time for which a worker tries to record an attempt while the store is unavailable.
+const RECORD_PATIENCE: Duration = Duration::from_secs(40);
+/// The pause between two tries to record an attempt.
+const RECORD_PAUSE: Duration = Duration::from_millis(500);
+/// The time between two removals of old deliveries.
+const REMOVAL_INTERVAL: Duration = Duration::from_secs(60);
+/// The most deliveries that are removed in one transaction.
+const REMOVAL_BATCH: usize = 500;
+/// The stack size of a thread. TLS needs some tens of KiB.
+const STACK_BYTES: usize = 512 * 1024;
+
+const _: () = assert!(CLAIM.as_secs() > TIME_LIMIT.as_secs() + RECORD_PATIENCE.as_secs());
+
+/// The parts that the threads use.
+pub struct Parts {
+    /// The store.
+    pub store: Arc<dyn WebhookStore>,
+    /// The key that decrypts the secrets of webhooks.
+    pub key: Arc<SealingKey>,
+    /// The prober that sends messages. It must check the address of each request.
+    pub prober: Arc<dyn Prober>,
+}
+
+/// The running threads. They end when this is dropped.
+pub struct Dispatcher {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    parts: Parts,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    lanes: Lanes,
+    is_stopping: bool,
+    /// Whether a worker has become free since the last look.
+    has_freed: bool,
+}
+
+type Job = (Due, Claimed);
+
+impl Dispatcher {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// Fails if a thread cannot be started.
+    pub fn start(parts: Parts) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { parts, state: Mutex::default(), changed: Condvar::new() });
+        let (jobs, queue) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..MOST {
+            let (shared, queue) = (Arc::clone(&shared), Arc::clone(&queue));
+            spawn("webhook", move || shared.work(&queue))?;
+        }
+        let own = Arc::clone(&shared);
+        let thread = spawn("webhooks", move || own.dispatch(&jobs))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Claims no more deliveries, and waits until `until` for those that are being sent. A delivery that is not finished
+    /// by then is sent again when its claim expires.
+    pub fn stop(&self, until: Instant) {
+        let mut state = self.shared.state.lock();
+        state.is_stopping = true;
+        self.shared.changed.notify_all();
+        while state.lanes.busy() > 0 && !self.shared.changed.wait_until(&mut state, until).timed_out() {}
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.stop(Instant::now());
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            warn!("the thread of webhooks panicked");
+        }
+    }
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)
+}
+
+impl Shared {
+    /// Passes due deliveries to the workers until the dispatcher is stopped.
+    fn dispatch(&self, jobs: &Sender<Job>) {
+        let mut removal_due = Instant::now() + REMOVAL_INTERVAL;
+        loop {
+            let looked_at = Instant::now();
+            let has_more = self.pass_on(jobs).unwrap_or_else(|error| {
+                log!(error.log_level(), "cannot look for deliveries to webhooks: {error}");
+                false
+            });
+            if looked_at >= removal_due {
+                removal_due = looked_at + REMOVAL_INTERVAL;
+                self.remove_old();
+            }
+            if !self.wait(if has_more { looked_at } else { looked_at + POLL_INTERVAL }) {
+                return;
+            }
+        }
+    }
+
+    /// Claims due deliveries and passes them to the workers. Returns whether there may be more for which a worker is
+    /// free.
+    fn pass_on(&self, jobs: &Sender<Job>) -> Result<bool, StorageError> {
+        let due = self.due()?;
+        let mut entered: HashMap<DeliveryId, Due> = HashMap::new();
+        {
+            let mut state = self.state.lock();
+            let chosen = due.into_iter().filter(|due| state.lanes.enter(due));
+            entered.extend(chosen.map(|due| (due.id, due)));
+        }
+        if entered.is_empty() {
+            return Ok(false);
+        }
+        let ids: Vec<DeliveryId> = entered.keys().copied().collect();
+        let claimed = self.parts.store.claim_deliveries(&ids, CLAIM);
+        let has_more = claimed.as_ref().is_ok_and(|claimed| !claimed.is_empty());
+        let result = claimed.map(|claimed| {
+            for delivery in claimed {
+                let Some(due) = entered.remove(&delivery.id) else { continue };
+                if let Err(unsent) = jobs.send((due, delivery)) {
+                    self.leave(&unsent.0.0, false);
+                }
+            }
+        });
+        // Another instance has claimed these, or the claim failed.
+        entered.values().for_each(|due| self.leave(due, false));
+        result.map(|()| has_more)
+    }
+
+    fn due(&self) -> Result<Vec<Due>, StorageError> {
+        let (webhooks, accounts, failing, limit) = {
+            let state = &mut *self.state.lock();
+            state.has_freed = false;
+            let lanes = &state.lanes;
+            (lanes.full_webhooks(), lanes.full_accounts(), !lanes.is_full_of_failing(), lanes.free())
+        };
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let filter = DueFilter { except_webhooks: &webhooks, except_accounts: &accounts, failing, limit };
+        self.parts.store.due_deliveries(&filter)
+    }
+
+    /// Waits until `until`, or until a worker is free. Returns `false` if the dispatcher is stopped.
+    fn wait(&self, until: Instant) -> bool {
+        let mut state = self.state.lock();
+        while !state.is_stopping && !state.has_freed {
+            if self.changed.wait_until(&mut state, until).timed_out() {
+                break;
+            }
+        }
+        !state.is_stopping
+    }
+
+    /// Frees the place of a delivery. The dispatcher looks at once for another one only if it was sent, since a claim
+    /// that failed would most likely fail again.
+    fn leave(&self, due: &Due, was_sent: bool) {
+        let mut state = self.state.lock();
+        state.lanes.leave(due);
+        state.has_freed |= was_sent;
+        self.changed.notify_all();
+    }
+
+    /// Sends deliveries until the dispatcher has ended.
+    fn work(&self, queue: &Mutex<Receiver<Job>>) {
+        loop {
+            let job = queue.lock().recv();
+            let Ok((due, claimed)) = job else { return };
+            if catch_unwind(AssertUnwindSafe(|| self.send(&claimed))).is_err() {
+                error!("the attempt of delivery {} panicked", claimed.id);
+            }
+            self.leave(&due, true);
+        }
+    }
+
+    fn send(&self, claimed: &Claimed) {
+        let answer = attempt(&*self.parts.prober, &self.parts.key, claimed);
+        let consequence = Consequence::of(&answer, claimed.attempts, random());
+        let until = Instant::now() + RECORD_PATIENCE;
+        loop {
+            match self.parts.store.record_attempt(claimed, &answer, consequence) {
+                Ok(None) => return,
+                Ok(Some(reason)) => {
+                    info!("webhook {} is disabled: {}", claimed.webhook, reason.as_str());
+                    return;
+                }
+                // Without the record, the message is sent again when the claim expires.
+                Err(error) if !error.is_unavailable() || Instant::now() >= until || self.is_stopping() => {
+                    log!(error.log_level(), "cannot record the attempt of delivery {}: {error}", claimed.id);
+                    return;
+                }
+                Err(_) => thread::sleep(RECORD_PAUSE),
+            }
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.state.lock().is_stopping
+    }
+
+    fn remove_old(&self) {
+        loop {
+            match self.parts.store.remove_deliveries(KEPT_FOR, REMOVAL_BATCH) {
+                Ok(removed) if removed == REMOVAL_BATCH as u64 && !self.is_stopping() => {}
+                Ok(_) => return,
+                Err(error) => {
+                    log!(error.log_level(), "cannot remove old deliveries to webhooks: {error}");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Returns a random number from 0 to 1. Without random numbers it is 0.
+fn random() -> f64 {
+    let mut bytes = [0; 4];
+    match getrandom::fill(&mut bytes) {
+        Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),
+        Err(_) => 0.0,
+    }
+}

@@ -1,0 +1,147 @@
+//! The events, and the bodies that receivers get.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::base::clock::rfc3339_millis;
+use crate::base::ids::{RunId, WebhookId};
+use crate::runs::coverage::Coverage;
+use crate::runs::run::Status;
+
+/// The type of an event to which a webhook can subscribe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[schema(as = WebhookEventType)]
+pub enum EventType {
+    /// All modules of a search have ended.
+    #[serde(rename = "run.completed")]
+    RunCompleted,
+    /// A search could not continue. Its credits were refunded.
+    #[serde(rename = "run.failed")]
+    RunFailed,
+}
+
+/// The type of a message with which the owner of a webhook tests it. No webhook subscribes to it.
+const TEST: &str = "webhook.test";
+
+impl EventType {
+    /// All types.
+    pub const ALL: [Self; 2] = [Self::RunCompleted, Self::RunFailed];
+
+    /// Returns the name of the event, such as `run.completed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RunCompleted => "run.completed",
+            Self::RunFailed => "run.failed",
+        }
+    }
+
+    /// Returns the event with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.as_str() == name)
+    }
+
+    /// Returns the event of a run that has ended with that status. Returns `None` for a run that has not ended.
+    pub fn of_run(status: Status) -> Option<Self> {
+        match status {
+            Status::Running => None,
+            Status::Completed => Some(Self::RunCompleted),
+            Status::Failed => Some(Self::RunFailed),
+        }
+    }
+}
+
+/// An event, with the facts that its body carries: ids and counts, never a query or a result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// The name of its type, such as `run.completed`.
+    pub name: &'static str,
+    /// The time of the event.
+    pub at: Timestamp,
+    data: Value,
+}
+
+/// The end of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnded {
+    /// The id of the run.
+    pub run: RunId,
+    /// The number of its results.
+    pub total_results: u64,
+    /// The number of its modules by outcome.
+    pub coverage: Coverage,
+    /// The credits that it cost, after a refund.
+    pub credits_charged: u64,
+    /// The code of its error, if it failed.
+    pub error: Option<String>,
+}
+
+impl Event {
+    /// Creates the event of a run that has ended.
+    pub fn run_ended(kind: EventType, at: Timestamp, ended: &RunEnded) -> Self {
+        let RunEnded { run, total_results, coverage, credits_charged, error } = ended;
+        let mut data = json!({
+            "run_id": run,
+            "total_results": total_results,
+            "modules_checked": coverage.checked(),
+            "modules_conclusive": coverage.conclusive(),
+            "credits_charged": credits_charged,
+        });
+        if let Some(code) = error {
+            data["error"] = code.as_str().into();
+        }
+        Self { name: kind.as_str(), at, data }
+    }
+
+    /// Creates the event of a test.
+    pub fn test(webhook: WebhookId, at: Timestamp) -> Self {
+        Self { name: TEST, at, data: json!({ "webhook_id": webhook }) }
+    }
+
+    /// Returns the body that receivers get: a JSON object with `type`, `timestamp` and `data`.
+    pub fn body(&self) -> String {
+        json!({ "type": self.name, "timestamp": rfc3339_millis(self.at), "data": self.data }).to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::outcome::Outcome;
+
+    #[test]
+    fn names_are_those_of_the_serialized_form() {
+        for event in EventType::ALL {
+            assert_eq!(serde_json::to_value(event).unwrap(), event.as_str());
+            assert_eq!(EventType::from_name(event.as_str()), Some(event));
+        }
+        assert_eq!(EventType::from_name(TEST), None);
+    }
+
+    #[test]
+    fn a_body_holds_ids_and_counts() {
+        let run = RunId::new();
+        let ended = RunEnded {
+            run,
+            total_results: 3,
+            coverage: Coverage::of([Outcome::Hit, Outcome::Blocked]),
+            credits_charged: 1,
+            error: None,
+        };
+        let at = "2026-05-06T07:08:09.010Z".parse().unwrap();
+        let body: Value =
+            serde_json::from_str(&Event::run_ended(EventType::RunCompleted, at, &ended).body()).unwrap();
+        let data = json!({
+            "run_id": run, "total_results": 3, "modules_checked": 2, "modules_conclusive": 1, "credits_charged": 1
+        });
+        assert_eq!(
+            body,
+            json!({ "type": "run.completed", "timestamp": "2026-05-06T07:08:09.010Z", "data": data })
+        );
+        let failed = RunEnded { error: Some("no_conclusion".into()), ..ended };
+        assert!(
+            Event::run_ended(EventType::RunFailed, at, &failed).body().contains(r#""error":"no_conclusion""#)
+        );
+    }
+}

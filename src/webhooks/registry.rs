@@ -1,0 +1,285 @@
+//! The use cases of the owners of webhooks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::delivery::Delivery;
+use super::event::{Event, EventType};
+use super::secret::{SealingKey, SigningSecret};
+use super::storage::{Added, WebhookStore};
+use super::webhook::{InvalidUrl, MOST_WEBHOOKS, Webhook, WebhookChange, WebhookUrl};
+use crate::account::audit::Origin;
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::storage::StorageError;
+
+/// The time for which the earlier secret stays valid after a rotation.
+pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3600);
+
+/// The reasons why an operation on webhooks fails.
+#[derive(Debug)]
+pub enum WebhookError {
+    /// The operator has given this server no key for the secrets of webhooks.
+    NoKey,
+    /// The address is not allowed.
+    InvalidUrl(InvalidUrl),
+    /// No event was given, or one to which no webhook can subscribe.
+    InvalidEvents,
+    /// The account has the most webhooks that are allowed.
+    TooMany,
+    /// The account has no such webhook.
+    UnknownWebhook,
+    /// The webhook has no such delivery.
+    UnknownDelivery,
+    /// The webhook is disabled, so that nothing is sent.
+    Disabled,
+    /// The system provided no random numbers.
+    Random(getrandom::Error),
+    /// The store failed.
+    Storage(StorageError),
+}
+
+impl From<StorageError> for WebhookError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<InvalidUrl> for WebhookError {
+    fn from(error: InvalidUrl) -> Self {
+        Self::InvalidUrl(error)
+    }
+}
+
+impl fmt::Display for WebhookError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoKey => f.write_str(
+                "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)",
+            ),
+            Self::InvalidUrl(error) => write!(f, "invalid address: {error}"),
+            Self::InvalidEvents => write!(f, "invalid events: {} are allowed", event_names().join(", ")),
+            Self::TooMany => write!(
+                f,
+                "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
+            ),
+            Self::UnknownWebhook => f.write_str("unknown webhook"),
+            Self::UnknownDelivery => f.write_str("unknown delivery"),
+            Self::Disabled => f.write_str("the webhook is disabled: enable it first"),
+            Self::Random(error) => write!(f, "the system provides no random numbers: {error}"),
+            Self::Storage(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WebhookError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::InvalidUrl(error) => Some(error),
+            Self::Random(error) => Some(error),
+            Self::Storage(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the names of the events to which a webhook can subscribe.
+pub fn event_names() -> [&'static str; EventType::ALL.len()] {
+    EventType::ALL.map(EventType::as_str)
+}
+
+/// The webhooks of all accounts. There is one value for each process.
+pub struct Webhooks {
+    store: Arc<dyn WebhookStore>,
+    key: Option<Arc<SealingKey>>,
+    clock: Arc<dyn Clock>,
+    allows_http: bool,
+}
+
+impl Webhooks {
+    /// Creates the use cases. Without a key, no webhook can be created. `allows_http` allows receivers without TLS,
+    /// for labs.
+    pub fn new(
+        store: Arc<dyn WebhookStore>,
+        key: Option<Arc<SealingKey>>,
+        clock: Arc<dyn Clock>,
+        allows_http: bool,
+    ) -> Self {
+        Self { store, key, clock, allows_http }
+    }
+
+    /// Parses the address of a receiver.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::InvalidUrl`].
+    pub fn url(&self, text: &str) -> Result<WebhookUrl, WebhookError> {
+        Ok(WebhookUrl::parse(text, self.allows_http)?)
+    }
+
+    /// Returns the events with these names, sorted, each once.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::InvalidEvents`] for no name, or for one that is not allowed.
+    pub fn events<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<EventType>, WebhookError> {
+        let known = names.into_iter().map(EventType::from_name).collect::<Option<_>>();
+        let mut events: Vec<EventType> = known.ok_or(WebhookError::InvalidEvents)?;
+        events.sort_unstable();
+        events.dedup();
+        if events.is_empty() { Err(WebhookError::InvalidEvents) } else { Ok(events) }
+    }
+
+    /// Creates a webhook. Only the caller of this function gets the secret itself.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::Random`], or an error of the store.
+    pub fn create(
+        &self,
+        account: AccountId,
+        url: &WebhookUrl,
+        events: Vec<EventType>,
+        by: &Origin,
+    ) -> Result<(Webhook, SigningSecret), WebhookError> {
+        let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
+        let webhook = Webhook {
+            id: WebhookId::new(),
+            account,
+            url: url.as_str().to_owned(),
+            events,
+            disabled: None,
+            failing_since: None,
+            earlier_secret_until: None,
+            created_at: self.clock.now(),
+        };
+        let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
+        let sealed = key.seal(webhook.id, &secret).map_err(WebhookError::Random)?;
+        match self.store.add_webhook(&webhook, &sealed, by)? {
+            Added::Done => Ok((webhook, secret)),
+            Added::TooMany => Err(WebhookError::TooMany),
+            Added::UnknownAccount => Err(WebhookError::UnknownWebhook),
+        }
+    }
+
+    /// Returns the webhooks of an account, the oldest first.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn list(&self, account: AccountId) -> Result<Vec<Webhook>, WebhookError> {
+        Ok(self.store.webhooks(account)?)
+    }
+
+    /// Returns a webhook of an account.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
+    pub fn find(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
+        let found = self.list(account)?.into_iter().find(|webhook| webhook.id == id);
+        found.ok_or(WebhookError::UnknownWebhook)
+    }
+
+    /// Changes a webhook. Enabling one that was disabled also sends its deliveries that are pending.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
+    pub fn change(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        change: &WebhookChange,
+        by: &Origin,
+    ) -> Result<Webhook, WebhookError> {
+        self.store
+            .change_webhook(account, id, change, self.clock.now(), by)?
+            .ok_or(WebhookError::UnknownWebhook)
+    }
+
+    /// Replaces the secret of a webhook. Messages are signed with both secrets for [`SECRET_OVERLAP`]. Only the caller
+    /// of this function gets the new secret.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::NoKey`], [`WebhookError::UnknownWebhook`], [`WebhookError::Random`], or an error of the
+    /// store.
+    pub fn rotate(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        by: &Origin,
+    ) -> Result<(Webhook, SigningSecret), WebhookError> {
+        let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
+        let secret = SigningSecret::generate().map_err(WebhookError::Random)?;
+        let sealed = key.seal(id, &secret).map_err(WebhookError::Random)?;
+        let webhook = self.store.rotate_secret(account, id, &sealed, SECRET_OVERLAP, self.clock.now(), by)?;
+        Ok((webhook.ok_or(WebhookError::UnknownWebhook)?, secret))
+    }
+
+    /// Deletes a webhook with its deliveries. An attempt that is being made may still arrive.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
+    pub fn delete(&self, account: AccountId, id: WebhookId, by: &Origin) -> Result<(), WebhookError> {
+        let known = self.store.delete_webhook(account, id, self.clock.now(), by)?;
+        if known { Ok(()) } else { Err(WebhookError::UnknownWebhook) }
+    }
+
+    /// Sends a message of the type `webhook.test`, whatever events the webhook has. Returns its delivery, which is
+    /// pending.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], [`WebhookError::Disabled`], or an error of the store.
+    pub fn test(&self, account: AccountId, id: WebhookId) -> Result<Delivery, WebhookError> {
+        self.find_enabled(account, id)?;
+        let event = Event::test(id, self.clock.now());
+        self.store.add_delivery(account, id, &event)?.ok_or(WebhookError::UnknownWebhook)
+    }
+
+    /// Returns at most `limit` deliveries of a webhook with ids below `before`, the newest first.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
+    pub fn deliveries(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        before: Option<DeliveryId>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, WebhookError> {
+        self.store.deliveries(account, id, before, limit)?.ok_or(WebhookError::UnknownWebhook)
+    }
+
+    /// Sends the message of a delivery again, now and with all attempts of a new one. Its id stays the same.
+    ///
+    /// # Errors
+    /// Returns [`WebhookError::UnknownWebhook`], [`WebhookError::UnknownDelivery`], [`WebhookError::Disabled`], or an
+    /// error of the store.
+    pub fn replay(
+        &self,
+        account: AccountId,
+        webhook: WebhookId,
+        id: DeliveryId,
+    ) -> Result<Delivery, WebhookError> {
+        self.find_enabled(account, webhook)?;
+        self.store.replay(account, webhook, id)?.ok_or(WebhookError::UnknownDelivery)
+    }
+
+    fn find_enabled(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
+        let webhook = self.find(account, id)?;
+        if webhook.disabled.is_some() { Err(WebhookError::Disabled) } else { Ok(webhook) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_sorted_and_only_known_ones_are_allowed() {
+        let both = Webhooks::events(["run.failed", "run.completed", "run.failed"]).unwrap();
+        assert_eq!(both, [EventType::RunCompleted, EventType::RunFailed]);
+        for names in [&[][..], &["webhook.test"], &["run.completed", "run.started"], &[""]] {
+            assert!(
+                matches!(Webhooks::events(names.iter().copied()), Err(WebhookError::InvalidEvents)),
+                "{names:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Kills while leads are followed: no limit is exceeded, nothing is charged twice, and each family ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::http::chance::{Chance, setting};
+use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::eventually;
+use crate::support::folder::Folder;
+use crate::support::server::{Server, Setup};
+
+const FAMILIES: usize = 4;
+const MAX_SEARCHES: usize = 12;
+/// The kills for each database.
+const KILLS: usize = 15;
+
+/// Two sites whose profiles name further accounts: `root` names `roota`, `rootb` and `rootc`, and so on.
+struct Site {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+    folder: Folder,
+}
+
+impl Site {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&asked);
+        // Ends with the process of the tests.
+        std::thread::spawn(move || {
+            for socket in listener.incoming() {
+                let (socket, shared) = (socket.unwrap(), Arc::clone(&shared));
+                std::thread::spawn(move || answer(socket, &shared));
+            }
+        });
+        Self { port, asked, folder: Folder::new() }
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let port = self.port;
+        let modules: Vec<Value> = ["first", "second"]
+            .iter()
+            .map(|id| {
+                json!({
+                    "id": id, "platform": id, "type": "username", "category": "test", "control": false,
+                    "profile": format!("https://{id}.example.com/{{query}}"),
+                    "probes": [{"url": format!("http://127.0.0.1:{port}/{id}/{{query}}")}],
+                    "hit": [{"status": [200]}], "miss": [{"status": [404]}],
+                    "result": {"type": "profile", "metadata": {"links": "json:/links"}}
+                })
+            })
+            .collect();
+        let catalog = self.folder.path("catalog.json");
+        std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
+        let flags = ["--no-builtin", "--allow-private-targets", "--lease=5s", "--check-workers=4"];
+        flags.iter().map(|flag| (*flag).to_owned()).chain([format!("--catalog={catalog}")]).collect()
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().len()
+    }
+}
+
+fn answer(mut socket: TcpStream, asked: &Mutex<Vec<String>>) {
+    let mut lines = BufReader::new(socket.try_clone().unwrap()).lines().map_while(Result::ok);
+    let Some(target) = lines.next().and_then(|line| line.split(' ').nth(1).map(str::to_owned)) else {
+        return;
+    };
+    for _ in lines.take_while(|line| !line.is_empty()) {}
+    asked.lock().push(target.clone());
+    let name = target.rsplit('/').next().unwrap_or_default();
+    let links: Vec<String> =
+        ["a", "b", "c"].iter().map(|next| format!("https://second.example.com/{name}{next}")).collect();
+    let page = json!({"links": links}).to_string();
+    let length = page.len();
+    // The client may have been killed.
+    let _ = write!(
+        socket,
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{page}"
+    );
+}
+
+#[test]
+fn families_survive_kills_on_sqlite() {
+    families_survive_kills(&sqlite());
+}
+
+#[test]
+fn families_survive_kills_on_postgresql() {
+    families_survive_kills(&postgres());
+}
+
+fn families_survive_kills(database: &TestDatabase) {
+    let site = Site::start();
+    let setup = || Setup::real().database(&database.url).flags(&site.flags());
+    let mut chance = Chance::new(setting("SIGHTLINE_TEST_KILLS_SEED", 1));
+    let mut server = setup().start();
+    let key = server.key.clone();
+    let roots: Vec<String> = (0..FAMILIES).map(|number| start(&server, &format!("root{number}"))).collect();
+    let mut kills = 0;
+    while kills < KILLS && !roots.iter().all(|root| is_completed(&server, root)) {
+        let until = site.asked() + 1 + chance.below(12);
+        eventually("there are more requests, or all is done", || {
+            site.asked() >= until || roots.iter().all(|root| is_completed(&server, root))
+        });
+        server.kill();
+        kills += 1;
+        server = setup().start();
+        server.key.clone_from(&key);
+    }
+    eventually("all families end", || roots.iter().all(|root| is_completed(&server, root)));
+    println!("{kills} kills, {} requests", site.asked());
+    assert!(kills >= KILLS / 2, "{kills} kills");
+    let mut runs = 0;
+    for root in &roots {
+        runs += family_is_well(&server, root);
+    }
+    let credits = server.get("/v1/credits").json();
+    assert_eq!(credits["credits_used"], json!(runs), "{credits}");
+}
+
+fn start(server: &Server, query: &str) -> String {
+    let body =
+        json!({"type": "username", "query": query, "follow": {"depth": 3, "max_searches": MAX_SEARCHES}});
+    let answer = server.post(&body);
+    assert_eq!(answer.status, 200, "{answer}");
+    answer.json()["run_id"].as_str().unwrap().to_owned()
+}
+
+fn is_completed(server: &Server, root: &str) -> bool {
+    server.get(&format!("/v1/searches/{root}")).json()["follow"]["status"] == "completed"
+}
+
+/// Returns the number of runs of a family that has ended as it should.
+fn family_is_well(server: &Server, root: &str) -> usize {
+    let list = server.get(&format!("/v1/searches?root_run_id={root}&limit=100")).json();
+    let runs = list["searches"].as_array().unwrap();
+    let queries: BTreeSet<&str> = runs.iter().filter_map(|run| run["query"].as_str()).collect();
+    assert_eq!((runs.len(), queries.len()), (1 + MAX_SEARCHES, 1 + MAX_SEARCHES), "{queries:?}");
+    for run in runs {
+        assert_eq!((&run["status"], &run["credits_charged"]), (&json!("completed"), &json!(1)), "{run}");
+        let depth = run["depth"].as_u64().unwrap_or(0);
+        assert!(depth <= 3, "{run}");
+        let id = run["run_id"].as_str().unwrap();
+        let results = server.get(&format!("/v1/searches/{id}")).json()["results"].clone();
+        let mut values: BTreeMap<String, usize> = BTreeMap::new();
+        let mut lookups = 0;
+        for result in results.as_array().unwrap() {
+            *values.entry(format!("{} {}", result["platform"], result["value"])).or_default() += 1;
+            lookups += usize::from(!result["metadata"]["found_by"].is_null());
+        }
+        assert!(values.values().all(|count| *count == 1), "a result is doubled: {values:?}");
+        // Each level of look-ups has three times as many as the one before: 3, 9 and 27 from the root.
+        let most = [39, 12, 3, 0][usize::try_from(depth).unwrap()];
+        assert!(lookups <= most && (lookups > 0 || depth == 3), "{lookups} look-ups at depth {depth}");
+    }
+    runs.len()
+}

@@ -1,0 +1,315 @@
+//! Simulated people, of whom it is known to whom each account belongs: searches over HTTP, and the leads, graphs and
+//! people that the server makes of them.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use sightline::base::ids::RunId;
+use sightline::modules::catalog::Catalog;
+use sightline::modules::definition::ResultType;
+use sightline::modules::outcome::Outcome;
+use sightline::modules::query::{Query, SearchType};
+use sightline::runs::people::people;
+use sightline::runs::record::Findings;
+use sightline::runs::run::ResultRecord;
+use sightline::sandbox::{PeopleKind, SandboxOptions, SeededAccount, SeededPeople, SeededRole};
+
+use super::lab::Lab;
+use crate::support::server::{Server, Setup};
+
+const GROUPS: u32 = 120;
+
+fn catalog() -> &'static Catalog {
+    static CATALOG: OnceLock<Catalog> = OnceLock::new();
+    CATALOG.get_or_init(|| Catalog::builtin().unwrap())
+}
+
+/// The modules that know simulated people, so that the many searches ask no others.
+pub(super) fn modules(kind: SearchType) -> Vec<String> {
+    match kind {
+        SearchType::Username => {
+            let accounts = (1..=40).flat_map(|number| SeededPeople::of(number).accounts);
+            accounts.map(|account| account.module.to_owned()).collect::<BTreeSet<_>>().into_iter().collect()
+        }
+        // GitHub's search is asked only every few seconds.
+        SearchType::Email => vec!["duolingo_email".to_owned(), "gravatar_profile".to_owned()],
+        SearchType::Domain => vec!["front_page".to_owned()],
+    }
+}
+
+/// A finished run.
+struct Run {
+    id: RunId,
+    query: Query,
+    results: Vec<ResultRecord>,
+}
+
+impl Run {
+    fn new(server: &Server, kind: SearchType, query: &str) -> Self {
+        Self::of(server, kind, query, false)
+    }
+
+    fn with_pictures(server: &Server, query: &str) -> Self {
+        Self::of(server, SearchType::Username, query, true)
+    }
+
+    fn of(server: &Server, kind: SearchType, query: &str, avatars: bool) -> Self {
+        let modules = modules(kind);
+        let body =
+            json!({"type": kind, "query": query, "wait": true, "modules": modules, "avatars": avatars});
+        let answer = server.post(&body);
+        assert_eq!(answer.status, 200, "{answer}");
+        let run = answer.json();
+        assert_eq!(run["coverage"]["ratio"], 1.0, "{answer}");
+        Self {
+            id: run["run_id"].as_str().unwrap().parse().unwrap(),
+            query: Query::parse(kind, query).unwrap(),
+            results: serde_json::from_value(run["results"].clone()).unwrap(),
+        }
+    }
+
+    fn get(&self, server: &Server, what: &str) -> Value {
+        let answer = server.get(&format!("/v1/searches/{}/{what}", self.id));
+        assert_eq!(answer.status, 200, "{answer}");
+        answer.json()
+    }
+
+    fn findings(&self) -> Findings<'_> {
+        Findings { run_id: self.id, query: self.query.clone(), results: &self.results }
+    }
+}
+
+/// The name of a group.
+pub(super) fn name(number: u32) -> String {
+    format!("person{number}")
+}
+
+/// An account as answers name it: its platform and its username.
+pub(super) type Key = (String, String);
+
+pub(super) fn key(account: &SeededAccount) -> Key {
+    (catalog().get(account.module).unwrap().platform().to_owned(), account.username.clone())
+}
+
+pub(super) fn key_in(shown: &Value) -> Option<Key> {
+    Some((shown["platform"].as_str()?.to_owned(), shown["value"].as_str()?.to_lowercase()))
+}
+
+/// Pairs of accounts: joined rightly, joined wrongly, and shown by the pages but not joined.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    right: usize,
+    wrong: usize,
+    missed: usize,
+}
+
+impl Pairs {
+    /// Compares the people in an answer with the truth about the accounts for which searches were made.
+    pub(super) fn add(&mut self, truth: &SeededPeople, depth: usize, shown: &Value, number: u32) {
+        let mut person_of: BTreeMap<Key, (usize, &Value)> = BTreeMap::new();
+        for (at, person) in shown["people"].as_array().unwrap().iter().enumerate() {
+            for account in person["accounts"].as_array().unwrap() {
+                person_of.extend(key_in(account).map(|key| (key, (at, &account["band"]))));
+            }
+        }
+        let accounts: Vec<&SeededAccount> =
+            truth.accounts.iter().filter(|account| account.depth <= depth).collect();
+        for (at, one) in accounts.iter().enumerate() {
+            for other in &accounts[..at] {
+                let found = (person_of.get(&key(one)), person_of.get(&key(other)));
+                let joined = match found {
+                    (Some((one, band)), Some((other, other_band))) if one == other => {
+                        Some([band, other_band])
+                    }
+                    _ => None,
+                };
+                match joined {
+                    Some(_) if one.owner == other.owner => self.right += 1,
+                    Some(bands) => {
+                        let are_confirmed = bands.iter().all(|band| **band == "confirmed");
+                        let is_impostor = [one, other].iter().any(|it| it.role == SeededRole::Impostor);
+                        assert!(!(is_impostor && are_confirmed), "{}: {shown}", name(number));
+                        self.wrong += 1;
+                    }
+                    None if one.owner == other.owner && one.is_shown && other.is_shown => {
+                        println!("{} {:?}: missed {:?} {:?}", name(number), truth.kind, key(one), key(other));
+                        self.missed += 1;
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Checks that the joined pairs are right and that most of the shown ones are joined.
+    pub(super) fn check(&self, least: usize) {
+        println!("{self:?}");
+        let Self { right, wrong, missed } = *self;
+        assert!(right >= least && wrong * 100 <= right + wrong, "{self:?}");
+        assert!(missed * 10 <= right + missed, "{self:?}");
+    }
+}
+
+/// Checks that the results are exactly the accounts of the group's name, and that the graph has every link between
+/// them.
+fn check_pages(truth: &SeededPeople, run: &Run, graph: &Value, number: u32) {
+    let is_found = |account: &&SeededAccount| account.username == name(number);
+    let expected: BTreeSet<Key> = truth.accounts.iter().filter(is_found).map(key).collect();
+    let profiles = run.results.iter().filter(|record| record.metadata.contains_key("profile_url"));
+    let found: BTreeSet<Key> = profiles.filter_map(|record| key_in(&json!(record))).collect();
+    assert_eq!(found, expected, "{}", name(number));
+    let nodes = graph["nodes"].as_array().unwrap().iter();
+    let ids: BTreeMap<Key, &str> =
+        nodes.filter_map(|node| Some((key_in(node)?, node["id"].as_str().unwrap()))).collect();
+    let edges = graph["edges"].as_array().unwrap().iter();
+    let edges: HashSet<(&str, &str, &str)> = edges
+        .map(|edge| ["from", "to", "class"].map(|member| edge[member].as_str().unwrap()))
+        .map(|[from, to, class]| (from, to, class))
+        .collect();
+    for (at, account) in truth.accounts.iter().enumerate().filter(|(_, account)| is_found(account)) {
+        for (to, is_verified) in &account.links {
+            let other = &truth.accounts[*to];
+            let is_mutual = other.links.iter().any(|(back, _)| *back == at) && is_found(&other);
+            let class = if *is_verified || is_mutual { "verified" } else { "stated" };
+            let link = (ids[&key(account)], ids[&key(other)], class);
+            assert!(edges.contains(&link), "{}: {:?} {:?} {class}", name(number), key(account), key(other));
+        }
+    }
+}
+
+#[test]
+fn simulated_people_are_found_as_they_are() {
+    let server = Setup::new().start();
+    let mut pairs = Pairs::default();
+    let mut kinds = BTreeSet::new();
+    for number in 1..=GROUPS {
+        let truth = SeededPeople::of(number);
+        kinds.insert(truth.kind);
+        let run = Run::new(&server, SearchType::Username, &name(number));
+        check_pages(&truth, &run, &run.get(&server, "graph"), number);
+        let shown = run.get(&server, "people");
+        pairs.add(&truth, 0, &shown, number);
+        // The answer does not depend on the order of the results.
+        let (middle, mut results) = (run.results.len() / 2, run.results.clone());
+        results.rotate_left(middle);
+        results[..middle].reverse();
+        let turned = people(&[Findings { results: &results, ..run.findings() }], catalog().profiles());
+        let turned = json!(turned);
+        for member in ["people", "unattributed"] {
+            assert_eq!(turned[member], shown[member], "{}", name(number));
+        }
+    }
+    assert_eq!(kinds.len(), 10);
+    pairs.check(500);
+}
+
+/// Impostors copy pictures, and platforms give one picture to many accounts.
+#[test]
+fn pictures_join_the_accounts_of_one_person_only() {
+    let server = Setup::new().start();
+    let (mut pairs, mut pictures) = (Pairs::default(), 0);
+    for number in (1..=60).filter(|number| matches!(number % 10, 1 | 2 | 4 | 5)) {
+        let run = Run::with_pictures(&server, &name(number));
+        let has_picture = |record: &&ResultRecord| record.metadata.contains_key("avatar");
+        pictures += run.results.iter().filter(has_picture).count();
+        pairs.add(&SeededPeople::of(number), 0, &run.get(&server, "people"), number);
+    }
+    assert!(pictures > 50, "{pictures}");
+    pairs.check(100);
+}
+
+/// What searches for all names, addresses and sites of a group find together.
+#[test]
+fn searches_for_what_was_found_complete_simulated_people() {
+    let server = Setup::new().start();
+    let mut pairs = Pairs::default();
+    for number in (1..=100).filter(|number| number % 10 == 8 || number % 10 == 0 || number % 10 == 3) {
+        let truth = SeededPeople::of(number);
+        let usernames: BTreeSet<&String> = truth.accounts.iter().map(|account| &account.username).collect();
+        let usernames = usernames.into_iter().map(|name| (SearchType::Username, name));
+        let mailboxes = truth.mailboxes.iter().map(|mailbox| (SearchType::Email, &mailbox.address));
+        let sites = truth.sites.iter().map(|site| (SearchType::Domain, &site.domain));
+        let searches = usernames.chain(mailboxes).chain(sites);
+        let runs: Vec<Run> = searches.map(|(kind, query)| Run::new(&server, kind, query)).collect();
+        for (run, site) in runs.iter().rev().zip(truth.sites.iter().rev()) {
+            let leads = run.get(&server, "leads");
+            for at in &site.accounts {
+                let wanted = key(&truth.accounts[*at]);
+                let mut all = leads["leads"].as_array().unwrap().iter();
+                assert!(all.any(|lead| key_in(lead) == Some(wanted.clone())), "{wanted:?}: {leads}");
+            }
+        }
+        let findings: Vec<Findings<'_>> = runs.iter().map(Run::findings).collect();
+        pairs.add(&truth, usize::MAX, &json!(people(&findings, catalog().profiles())), number);
+    }
+    pairs.check(500);
+}
+
+/// Every module that looks up addresses or domains finds accounts of the group, and no others.
+#[test]
+fn addresses_and_sites_lead_to_the_accounts_that_use_them() {
+    let ids = ["duolingo_email", "github_commits", "gravatar_profile", "front_page"];
+    let modules = ids.map(|id| catalog().get(id).unwrap().clone()).to_vec();
+    let lab = Lab::new(modules, SandboxOptions::perfect());
+    let mut hits: BTreeMap<&str, usize> = BTreeMap::new();
+    for number in 1..=60 {
+        let truth = SeededPeople::of(number);
+        let addresses: BTreeSet<String> = truth.accounts.iter().map(SeededAccount::address).collect();
+        let usernames: BTreeSet<&str> = truth.accounts.iter().map(|account| &*account.username).collect();
+        let mailboxes = truth.mailboxes.iter().map(|it| (SearchType::Email, &it.address, &it.accounts));
+        let sites = truth.sites.iter().map(|it| (SearchType::Domain, &it.domain, &it.accounts));
+        for (kind, query, accounts) in mailboxes.chain(sites) {
+            let query = Query::parse(kind, query).unwrap();
+            let mut found: BTreeSet<String> = BTreeSet::new();
+            for (id, module) in ids.iter().zip(&lab.modules).filter(|(_, it)| it.search_type() == kind) {
+                let report = lab.check(module, &query);
+                assert!(matches!(report.outcome, Outcome::Hit | Outcome::Miss), "{id}: {report:?}");
+                *hits.entry(id).or_default() += usize::from(report.outcome == Outcome::Hit);
+                for finding in report.findings {
+                    let value = finding.value.unwrap_or_default();
+                    match finding.result_type {
+                        ResultType::Username => assert!(usernames.contains(&*value), "{id}: {value}"),
+                        ResultType::Account | ResultType::Profile if value.starts_with("https:") => {
+                            assert!(addresses.contains(&value), "{id}: {value}");
+                            found.insert(value);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            let named = accounts.iter().map(|at| truth.accounts[*at].address());
+            let missing: Vec<String> = named.filter(|address| !found.contains(address)).collect();
+            assert!(missing.is_empty(), "{}: {missing:?} in {found:?}", query.normal());
+        }
+    }
+    assert!(ids.iter().all(|id| hits.get(id) > Some(&0)), "{hits:?}");
+}
+
+#[test]
+fn a_simulated_link_farm_is_bounded() {
+    let server = Setup::new().start();
+    let run = Run::new(&server, SearchType::Username, "person7");
+    let leads = run.get(&server, "leads");
+    // Each account that is named is two leads: the account, and its name on all platforms.
+    assert!(leads["count"].as_u64().unwrap() <= 500, "{}", leads["count"]);
+    assert!(
+        leads["links_omitted"].as_u64().unwrap() > 0 || leads["count"].as_u64().unwrap() > 100,
+        "{leads}"
+    );
+    let longest = run.results.iter().map(|record| json!(record).to_string().len()).max();
+    assert!(longest < Some(100_000), "{longest:?}");
+}
+
+#[test]
+fn names_that_resemble_simulated_people_are_ordinary() {
+    let server = Setup::new().start();
+    for query in ["person", "person0", "person07", "person1234567", "xperson7"] {
+        let run = Run::new(&server, SearchType::Username, query);
+        let shown = json!(run.results).to_string();
+        assert!(!run.results.is_empty() && !shown.contains("lighthouses"), "{query}: {shown}");
+    }
+    let run = Run::new(&server, SearchType::Username, "PERSON21");
+    let accounts = SeededPeople::of(21).accounts.len();
+    assert_eq!((run.results.len(), SeededPeople::of(21).kind), (accounts, PeopleKind::Linked));
+}

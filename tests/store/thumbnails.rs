@@ -1,0 +1,74 @@
+//! Thumbnails of results.
+
+use sightline::account::audit::Origin;
+use sightline::base::ids::RunId;
+use sightline::runs::journal::{NewRun, Write};
+use sightline::runs::retention::{BATCH, RemovalResult};
+
+use super::erasing::erase;
+use super::{Fixture, added, at, completed, result};
+
+impl Fixture {
+    /// Starts a run with two results.
+    fn with_results(&self) -> NewRun {
+        let run = self.started();
+        let batch = added(&[result(1, "a"), result(2, "b")]);
+        self.store.add_results(run.id, self.me.lease(0), &batch).unwrap();
+        run
+    }
+
+    fn keep(&self, run: RunId, result: u32, png: &[u8]) -> Write {
+        self.store.keep_thumbnail(run, self.me.lease(0), result, png).unwrap()
+    }
+
+    fn thumbnails(&self) -> i64 {
+        self.database.number("SELECT count(*) FROM thumbnails")
+    }
+}
+
+on_both! {
+    fn a_thumbnail_is_kept_with_its_result(f) {
+        let (run, other) = (f.with_results(), f.with_results());
+        let png = [0x89, b'P', 0, 0xff];
+        assert_eq!(f.keep(run.id, 2, &png), Write::Done);
+        assert_eq!(f.store.thumbnail(run.id, 2).unwrap().as_deref(), Some(&png[..]));
+        assert_eq!(f.store.thumbnail(run.id, 1).unwrap(), None);
+        assert_eq!(f.store.thumbnail(other.id, 2).unwrap(), None);
+        // A run that is resumed may fetch it again.
+        assert_eq!(f.keep(run.id, 2, b"newer"), Write::Done);
+        assert_eq!(f.keep(run.id, 1, &[7; 16 * 1024]), Write::Done);
+        let all = f.store.thumbnails(run.id).unwrap();
+        assert_eq!(all.into_iter().map(|(id, png)| (id, png.len())).collect::<Vec<_>>(), [(1, 16 * 1024), (2, 5)]);
+    }
+
+    fn a_thumbnail_needs_a_result_a_lease_and_a_size(f) {
+        let run = f.with_results();
+        let lease = f.me.lease(0);
+        assert!(f.store.keep_thumbnail(run.id, lease, 3, b"x").is_err(), "no such result");
+        assert!(f.store.keep_thumbnail(run.id, lease, 1, b"").is_err());
+        assert!(f.store.keep_thumbnail(run.id, lease, 1, &[0; 16 * 1024 + 1]).is_err());
+        let lost = f.store.keep_thumbnail(run.id, f.me.lease(1), 1, b"x").unwrap();
+        assert_eq!(lost, Write::LeaseLost);
+        f.finish(&run, &completed());
+        assert_eq!((f.keep(run.id, 1, b"x"), f.thumbnails()), (Write::LeaseLost, 0));
+    }
+
+    fn thumbnails_are_deleted_with_their_run(f) {
+        let later = at("2026-06-01T00:00:00Z");
+        let kept = || {
+            let run = f.with_results();
+            f.keep(run.id, 1, b"x");
+            f.finish(&run, &completed());
+            run
+        };
+        let run = kept();
+        assert!(f.store.delete(run.id, run.account, later, &Origin::CLI).unwrap());
+        assert_eq!(f.thumbnails(), 0, "deleted by its owner");
+        kept();
+        assert_eq!(f.store.sweep(later, BATCH, later, &Origin::SYSTEM).unwrap(), RemovalResult::Runs(1));
+        assert_eq!(f.thumbnails(), 0, "swept");
+        kept();
+        erase(&*f.store, f.account.id);
+        assert_eq!(f.thumbnails(), 0, "deleted with its account");
+    }
+}

@@ -1,0 +1,302 @@
+//! Webhooks, and the deliveries that report the end of runs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use sightline::account::audit::Origin;
+use sightline::account::ledger::Erasure;
+use sightline::base::ids::{DeliveryId, WebhookId};
+use sightline::runs::journal::{NewRun, Write};
+use sightline::webhooks::delivery::{Answer, Consequence, Delivery, DeliveryStatus, KEPT_FOR};
+use sightline::webhooks::event::{Event, EventType};
+use sightline::webhooks::secret::SealedSecret;
+use sightline::webhooks::storage::{Added, DueFilter};
+use sightline::webhooks::webhook::{DisabledReason, MOST_WEBHOOKS, Webhook, WebhookChange};
+
+use super::{Fixture, HOLDS, at, claim, completed, failed, new_account, new_instance, once_connected, race};
+
+const ALL: DueFilter<'_> =
+    DueFilter { except_webhooks: &[], except_accounts: &[], failing: true, limit: 1000 };
+
+impl Fixture {
+    fn webhook(&self, events: &[EventType]) -> Webhook {
+        Webhook {
+            id: WebhookId::new(),
+            account: self.account.id,
+            url: "https://hooks.example.com/".into(),
+            events: events.to_vec(),
+            disabled: None,
+            failing_since: None,
+            earlier_secret_until: None,
+            created_at: at("2026-03-01T12:00:00.123Z"),
+        }
+    }
+
+    fn added_webhook(&self, events: &[EventType]) -> Webhook {
+        let webhook = self.webhook(events);
+        let added = self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
+        assert_eq!(added, Added::Done);
+        webhook
+    }
+
+    fn deliveries_to(&self, webhook: &Webhook) -> Vec<Delivery> {
+        self.store.deliveries(self.account.id, webhook.id, None, 1000).unwrap().unwrap()
+    }
+
+    fn test_delivery(&self, webhook: &Webhook) -> DeliveryId {
+        let event = Event::test(webhook.id, at("2026-03-01T12:00:00Z"));
+        self.store.add_delivery(self.account.id, webhook.id, &event).unwrap().unwrap().id
+    }
+
+    fn due(&self) -> Vec<DeliveryId> {
+        self.store.due_deliveries(&ALL).unwrap().iter().map(|due| due.id).collect()
+    }
+
+    /// Claims the delivery and records an attempt. Returns the reason if that has disabled the webhook.
+    fn attempted(&self, id: DeliveryId, http_status: u16, attempts: u32) -> Option<DisabledReason> {
+        let claimed = self.store.claim_deliveries(&[id], HOLDS).unwrap().remove(0);
+        let answer = answer(http_status);
+        let consequence = Consequence::of(&answer, attempts, 0.0);
+        self.store.record_attempt(&claimed, &answer, consequence).unwrap()
+    }
+
+    fn webhooks(&self) -> Vec<Webhook> {
+        self.store.webhooks(self.account.id).unwrap()
+    }
+}
+
+fn answer(http_status: u16) -> Answer {
+    Answer {
+        http_status: Some(http_status),
+        error: None,
+        latency: Duration::from_millis(12),
+        head: Some(format!("HTTP {http_status}\nx: \0")),
+    }
+}
+
+fn bodies(f: &Fixture) -> Vec<Value> {
+    let texts = f.database.texts("SELECT body FROM webhook_deliveries ORDER BY id");
+    texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+}
+
+on_both! {
+    fn the_end_of_a_run_is_reported_once_to_the_webhooks_that_want_it(f) {
+        let both = f.added_webhook(&[EventType::RunCompleted, EventType::RunFailed]);
+        let failures = f.added_webhook(&[EventType::RunFailed]);
+        let disabled = f.added_webhook(&[EventType::RunCompleted]);
+        let off = WebhookChange { enabled: Some(false), ..WebhookChange::default() };
+        f.store.change_webhook(f.account.id, disabled.id, &off, at("2026-03-01T12:00:00Z"), &Origin::CLI).unwrap();
+        let run = f.started();
+        assert_eq!(f.due(), []);
+        assert_eq!(f.finish(&run, &completed()), Write::Done);
+        assert_eq!(f.finish(&run, &completed()), Write::LeaseLost);
+        let body = &bodies(f)[0];
+        assert_eq!(body["type"], "run.completed");
+        assert_eq!(body["timestamp"], "2026-03-01T12:01:00.250Z");
+        assert_eq!(body["data"]["run_id"], run.id.to_string());
+        assert_eq!(body["data"]["modules_checked"], 2);
+        assert_eq!(body["data"]["credits_charged"], 1);
+        assert_eq!(f.finish(&f.started(), &failed()), Write::Done);
+        let body = &bodies(f)[1];
+        assert_eq!((&body["type"], &body["data"]["error"]), (&"run.failed".into(), &"no_conclusion".into()));
+        assert_eq!(body["data"]["credits_charged"], 0);
+        let count = |webhook| f.deliveries_to(webhook).len();
+        assert_eq!([&both, &failures, &disabled].map(count), [2, 1, 0]);
+        assert!(!bodies(f).iter().any(|body| body.to_string().contains("Someone")));
+    }
+
+    fn every_way_in_which_a_run_ends_is_reported(f) {
+        f.added_webhook(&[EventType::RunFailed]);
+        let undone = f.started();
+        assert_eq!(f.store.undo_start(undone.id, &failed()).unwrap(), Write::Done);
+        assert_eq!(f.store.undo_start(undone.id, &failed()).unwrap(), Write::LeaseLost);
+        let unreadable: NewRun = f.started();
+        f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' WHERE status = 'running'");
+        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
+        let told: Vec<String> =
+            bodies(f).iter().map(|body| body["data"]["run_id"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(told, [undone.id.to_string(), unreadable.id.to_string()]);
+    }
+
+    fn a_transaction_that_fails_reports_nothing(f) {
+        f.added_webhook(&[EventType::RunCompleted]);
+        let run = f.started();
+        // The report cannot be stored, so the run does not end either.
+        f.database.execute("ALTER TABLE webhook_deliveries RENAME TO hidden");
+        let ending = completed();
+        assert!(f.store.finish(run.id, f.me.lease(0), &super::checkpoint(), &ending).is_err());
+        assert!(!f.summary(&run).status.is_terminal());
+        f.database.execute("ALTER TABLE hidden RENAME TO webhook_deliveries");
+        assert_eq!(f.finish(&run, &ending), Write::Done);
+        assert_eq!(f.due().len(), 1);
+    }
+
+    fn a_delivery_is_claimed_by_one_instance_at_a_time(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        let all: Vec<DeliveryId> = (0..40).map(|_| f.test_delivery(&webhook)).collect();
+        let another = f.another();
+        let claims = race(8, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &another };
+            let claimed = once_connected(|| store.claim_deliveries(&all, HOLDS));
+            claimed.into_iter().map(|claimed| claimed.id).collect::<Vec<_>>()
+        });
+        let mut times: BTreeMap<DeliveryId, usize> = BTreeMap::new();
+        for id in claims.into_iter().flatten() {
+            *times.entry(id).or_default() += 1;
+        }
+        // A claim may skip rows that another one has locked. A later one takes them.
+        f.store.claim_deliveries(&all, HOLDS).unwrap().iter().for_each(|claimed| {
+            *times.entry(claimed.id).or_default() += 1;
+        });
+        assert_eq!(times.len(), all.len());
+        assert!(times.values().all(|count| *count == 1), "{times:?}");
+        assert_eq!(f.due(), []);
+    }
+
+    fn a_claim_that_expired_is_lost(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        let id = f.test_delivery(&webhook);
+        let lost = f.store.claim_deliveries(&[id], Duration::ZERO).unwrap().remove(0);
+        let second = f.store.claim_deliveries(&[id], HOLDS).unwrap().remove(0);
+        assert_eq!((second.id, second.epoch), (lost.id, lost.epoch + 1));
+        f.store.record_attempt(&lost, &answer(200), Consequence::Delivered).unwrap();
+        assert_eq!(f.deliveries_to(&webhook)[0].status, DeliveryStatus::Pending);
+        f.store.record_attempt(&second, &answer(200), Consequence::Delivered).unwrap();
+        let delivery = f.deliveries_to(&webhook).remove(0);
+        assert_eq!((delivery.status, delivery.attempts, delivery.next_attempt_at), (DeliveryStatus::Delivered, 1, None));
+        let last = delivery.last.unwrap().answer;
+        assert_eq!((last.http_status, last.latency), (Some(200), Duration::from_millis(12)));
+        assert_eq!(last.head.as_deref(), Some("HTTP 200\nx: \u{FFFD}"));
+        assert_eq!(f.due(), []);
+    }
+
+    fn each_webhook_shows_its_first_due_delivery(f) {
+        let [first, second] = [(), ()].map(|()| f.added_webhook(&[EventType::RunCompleted]));
+        let of_first: Vec<DeliveryId> = (0..3).map(|_| f.test_delivery(&first)).collect();
+        let of_second = f.test_delivery(&second);
+        assert_eq!(f.due(), [of_first[0], of_second]);
+        f.store.claim_deliveries(&of_first[..1], HOLDS).unwrap();
+        assert_eq!(f.due().len(), 2);
+        let filter = DueFilter { except_webhooks: &[second.id], ..ALL };
+        let due = f.store.due_deliveries(&filter).unwrap();
+        assert_eq!(due.iter().map(|due| due.id).collect::<Vec<_>>(), [of_first[1]]);
+        assert_eq!((due[0].account, due[0].is_failing), (f.account.id, false));
+        assert_eq!(f.store.due_deliveries(&DueFilter { except_accounts: &[f.account.id], ..ALL }).unwrap(), []);
+        assert_eq!(f.attempted(of_first[1], 500, 0), None);
+        let healthy = DueFilter { failing: false, ..ALL };
+        let ids = f.store.due_deliveries(&healthy).unwrap().iter().map(|due| due.id).collect::<Vec<_>>();
+        assert_eq!(ids, [of_second]);
+        assert!(f.due().contains(&of_first[2]));
+    }
+
+    fn a_failed_attempt_is_repeated_later_and_410_ends_the_webhook(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        let id = f.test_delivery(&webhook);
+        assert_eq!(f.attempted(id, 500, 0), None);
+        let delivery = f.deliveries_to(&webhook).remove(0);
+        assert_eq!(delivery.status, DeliveryStatus::Pending);
+        let pause = delivery.next_attempt_at.unwrap().duration_since(delivery.last.unwrap().at);
+        assert!((4..=6).contains(&pause.as_secs()), "{pause}");
+        assert_eq!(f.due(), []);
+        assert!(f.webhooks()[0].failing_since.is_some());
+        let replayed = f.store.replay(f.account.id, webhook.id, id).unwrap().unwrap();
+        assert_eq!(replayed.attempts, 0);
+        assert_eq!(f.attempted(id, 204, 0), None);
+        assert_eq!(f.webhooks()[0].failing_since, None);
+        f.store.replay(f.account.id, webhook.id, id).unwrap().unwrap();
+        assert_eq!(f.attempted(id, 410, 0), Some(DisabledReason::Gone));
+        assert_eq!(f.webhooks()[0].disabled, Some(DisabledReason::Gone));
+        assert_eq!(f.deliveries_to(&webhook)[0].status, DeliveryStatus::Failed);
+        assert!(f.database.texts("SELECT action FROM audit").contains(&"webhook.disabled".to_owned()));
+    }
+
+    fn five_days_of_failure_disable_a_webhook_until_its_owner_enables_it(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        let [first, second, waiting] = [(), (), ()].map(|()| f.test_delivery(&webhook));
+        assert_eq!(f.attempted(first, 500, 9), None);
+        let ago = |days: i64| match f.database.name {
+            "sqlite" => f.database.execute(&format!("UPDATE webhooks SET failing_since = failing_since - {}", days * 86_400_000)),
+            _ => f.database.execute(&format!("UPDATE webhooks SET failing_since = failing_since - interval '{days} days'")),
+        };
+        ago(4);
+        assert_eq!(f.attempted(second, 500, 9), None);
+        ago(1);
+        f.store.replay(f.account.id, webhook.id, second).unwrap().unwrap();
+        assert_eq!(f.attempted(second, 500, 9), Some(DisabledReason::Failing));
+        assert_eq!(f.due(), []);
+        assert_eq!(f.finish(&f.started(), &completed()), Write::Done);
+        assert_eq!(f.deliveries_to(&webhook).len(), 3);
+        let on = WebhookChange { enabled: Some(true), ..WebhookChange::default() };
+        let moment = at("2026-03-01T12:00:00Z");
+        let enabled = f.store.change_webhook(f.account.id, webhook.id, &on, moment, &Origin::CLI).unwrap().unwrap();
+        assert_eq!((enabled.disabled, enabled.failing_since), (None, None));
+        assert_eq!(f.due(), [waiting]);
+    }
+
+    fn a_rotated_secret_leaves_the_earlier_one_for_a_time(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        let id = f.test_delivery(&webhook);
+        let moment = at("2026-03-01T12:00:00Z");
+        let rotate = |byte: u8, overlap| {
+            let secret = SealedSecret([byte; 60]);
+            f.store.rotate_secret(f.account.id, webhook.id, &secret, overlap, moment, &Origin::CLI).unwrap().unwrap()
+        };
+        let secrets = || f.store.claim_deliveries(&[id], Duration::ZERO).unwrap().remove(0).secrets;
+        assert_eq!(secrets(), [SealedSecret([1; 60])]);
+        assert!(rotate(2, HOLDS).earlier_secret_until.is_some());
+        assert_eq!(secrets(), [2, 1].map(|byte| SealedSecret([byte; 60])));
+        assert_eq!(rotate(3, Duration::ZERO).earlier_secret_until, None);
+        assert_eq!(secrets(), [SealedSecret([3; 60])]);
+    }
+
+    fn webhooks_are_limited_and_belong_to_one_account(f) {
+        let added = race(MOST_WEBHOOKS + 2, |_| {
+            let webhook = f.webhook(&[EventType::RunFailed]);
+            once_connected(|| f.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI))
+        });
+        assert_eq!(added.iter().filter(|added| **added == Added::Done).count(), MOST_WEBHOOKS);
+        assert_eq!(added.iter().filter(|added| **added == Added::TooMany).count(), 2);
+        let webhook = f.webhooks().remove(0);
+        let id = f.test_delivery(&webhook);
+        let other = new_account("other@example.com");
+        assert!(f.store.add_account(&other, &Origin::CLI).unwrap());
+        let (change, moment) = (WebhookChange { enabled: Some(false), ..WebhookChange::default() }, at("2026-03-01T12:00:00Z"));
+        assert_eq!(f.store.change_webhook(other.id, webhook.id, &change, moment, &Origin::CLI).unwrap(), None);
+        let secret = SealedSecret([2; 60]);
+        assert_eq!(f.store.rotate_secret(other.id, webhook.id, &secret, HOLDS, moment, &Origin::CLI).unwrap(), None);
+        assert!(!f.store.delete_webhook(other.id, webhook.id, moment, &Origin::CLI).unwrap());
+        assert_eq!(f.store.deliveries(other.id, webhook.id, None, 10).unwrap(), None);
+        assert_eq!(f.store.replay(other.id, webhook.id, id).unwrap(), None);
+        let event = Event::test(webhook.id, moment);
+        assert_eq!(f.store.add_delivery(other.id, webhook.id, &event).unwrap(), None);
+        assert!(f.store.delete_webhook(f.account.id, webhook.id, moment, &Origin::CLI).unwrap());
+        assert_eq!(f.database.number("SELECT count(*) FROM webhook_deliveries"), 0);
+    }
+
+    fn deliveries_are_listed_in_pages_and_removed_with_age(f) {
+        let webhook = f.added_webhook(&[EventType::RunFailed]);
+        let ids: Vec<DeliveryId> = (0..5).map(|_| f.test_delivery(&webhook)).collect();
+        let page = |before| -> Vec<DeliveryId> {
+            let page = f.store.deliveries(f.account.id, webhook.id, before, 2).unwrap().unwrap();
+            page.iter().map(|delivery| delivery.id).collect()
+        };
+        assert_eq!(page(None), [ids[4], ids[3]]);
+        assert_eq!(page(Some(ids[3])), [ids[2], ids[1]]);
+        assert_eq!(f.store.remove_deliveries(KEPT_FOR, 100).unwrap(), 0);
+        assert_eq!(f.store.remove_deliveries(Duration::ZERO, 3).unwrap(), 3);
+        assert_eq!(f.deliveries_to(&webhook).len(), 2);
+    }
+
+    fn the_deletion_of_an_account_removes_its_webhooks_at_once(f) {
+        let webhook = f.added_webhook(&[EventType::RunCompleted]);
+        f.test_delivery(&webhook);
+        f.store.close_account(f.account.id, at("2026-03-01T12:00:00Z"), &Origin::CLI).unwrap().unwrap();
+        assert_eq!(f.database.number("SELECT count(*) FROM webhook_deliveries"), 0);
+        assert_eq!(f.webhooks(), []);
+        let late = f.webhook(&[EventType::RunCompleted]);
+        let added = f.store.add_webhook(&late, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
+        assert_eq!(added, Added::UnknownAccount);
+        assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::Done);
+    }
+}

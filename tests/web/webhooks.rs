@@ -1,0 +1,87 @@
+//! The pages for webhooks over HTTP.
+
+use super::person::{Person, text};
+use crate::net::site::{Site, with_headers};
+use crate::support::awaited;
+use crate::support::databases::databases;
+use crate::support::server::Setup;
+
+const PAGE: &str = "/app/webhooks";
+
+/// Returns the text between two texts.
+fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
+    rest.split_once(after).unwrap().0
+}
+
+#[test]
+fn a_webhook_is_created_tested_replayed_rotated_and_deleted() {
+    for database in databases() {
+        let site = Site::saying(with_headers("X-Mark: <b>bold</b>\r\n", b""));
+        let server = Setup::new()
+            .database(&database.url)
+            .flag("--allow-private-targets")
+            .flag(&crate::webhooks::lab::key_flag())
+            .start();
+        let person = Person::signed_in(&server, "person@example.org", "pro");
+        let url = site.url("/in");
+        let fields = [("url", url.as_str()), ("event", "run.completed"), ("event", "run.failed")];
+        let made = text(&person.post(PAGE, PAGE, &fields));
+        let secret = between(&made, "<code id=\"secret\">", "</code>").to_owned();
+        assert!(secret.starts_with("whsec_"), "{made}");
+        let list = text(&person.get(PAGE));
+        assert!(list.contains(&url) && list.contains("run.completed, run.failed"), "{list}");
+        assert!(!list.contains(&secret), "{list}");
+        let own = format!("{PAGE}/{}", between(&list, "href=\"/app/webhooks/", "\""));
+        let post = |path: &str| person.post(&own, &format!("{own}{path}"), &[]);
+        assert_eq!(post("/test").header("location"), Some(own.as_str()));
+        let page = awaited("the message is delivered", || {
+            let page = text(&person.get(&own));
+            if page.contains("HTTP 200 after") { Ok(page) } else { Err(page) }
+        });
+        assert!(page.contains("x-mark: &#60;b&#62;bold") && !page.contains("<b>bold"), "{page}");
+        assert!(page.len() < 100_000, "{} bytes", page.len());
+        let replay = format!("/deliveries/{}", between(&page, &format!("{own}/deliveries/"), "\""));
+        assert_eq!(post(&replay).header("location"), Some(own.as_str()));
+        awaited("the replay arrives", || match site.received().len() {
+            2 => Ok(()),
+            count => Err(count),
+        });
+        let rotated = text(&post("/rotate"));
+        assert_ne!(between(&rotated, "<code id=\"secret\">", "</code>"), secret);
+        assert!(text(&person.get(&own)).contains("signed with two secrets until"));
+        assert_eq!(post("/disable").status, 303);
+        assert!(text(&person.get(&own)).contains("You have disabled it."));
+        assert_eq!(post(&replay).status, 409);
+        assert_eq!(post("/enable").status, 303);
+        let export = person.post("/app/account", "/app/account/export", &[]).json();
+        assert_eq!(export["webhooks"][0]["url"], url);
+        assert_eq!(export["webhooks"][0]["deliveries"][0]["type"], "webhook.test");
+        assert!(!export.to_string().contains("whsec_"));
+
+        let stranger = Person::signed_in(&server, "stranger@example.org", "pro");
+        assert_eq!(stranger.get(&own).status, 404);
+        for path in ["/test", "/rotate", "/disable", "/delete", replay.as_str()] {
+            assert_eq!(stranger.post(PAGE, &format!("{own}{path}"), &[]).status, 404, "{path}");
+            assert_eq!(person.post_as(&format!("{own}{path}"), &[], &[]).status, 403, "{path}");
+        }
+        assert!(text(&person.get(&format!("{own}/delete"))).contains("Delete this webhook?"));
+        assert_eq!(post("/delete").header("location"), Some(PAGE));
+        assert_eq!(person.get(&own).status, 404);
+    }
+}
+
+#[test]
+fn a_wrong_form_is_shown_again_with_the_reason() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    for (fields, want) in [
+        (vec![("url", "http://hooks.example.com/"), ("event", "run.failed")], "an https:// address"),
+        (vec![("url", "https://hooks.example.com/")], "run.completed, run.failed are allowed"),
+        (vec![("url", "https://hooks.example.com/"), ("event", "run.started")], "are allowed"),
+    ] {
+        let answer = person.post(PAGE, PAGE, &fields);
+        assert!(answer.status == 422 && text(&answer).contains(want), "{answer}");
+    }
+    assert!(text(&person.get(PAGE)).contains("There is no webhook yet."));
+}

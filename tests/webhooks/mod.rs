@@ -1,0 +1,9 @@
+//! Webhooks over real sockets: the API, signatures, receivers that misbehave, and processes that are killed.
+
+mod api;
+mod hostile;
+mod kills;
+pub(crate) mod lab;
+mod receivers;
+mod sending;
+mod signatures;
