@@ -19,6 +19,12 @@ pub struct RunOptions {
     /// Whether the caller has named the modules. Such a search also asks hosts whose circuit is open.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
+    /// Whether adult sites are asked, too: by this run, and by runs that its leads start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nsfw: bool,
+    /// Whether only third parties are asked: by this run, and by runs that its leads start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub passive: bool,
     /// Whether the profile pictures of accounts are fetched. It has no effect on a passive search.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub avatars: bool,
@@ -26,9 +32,9 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// Returns the options as they are part of the fingerprint of a request: as a JSON object, or as an empty string if
-    /// all have their default value. The names of modules are another part of the fingerprint.
+    /// all have their default value. The choice of modules is another part of the fingerprint.
     pub fn fingerprint(&self) -> String {
-        let own = Self { named: false, ..*self };
+        let own = Self { named: false, nsfw: false, passive: false, ..*self };
         if own == Self::default() {
             return String::new();
         }

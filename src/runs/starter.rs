@@ -204,6 +204,8 @@ impl Starter {
             premium: request.premium,
             options: RunOptions {
                 named: !request.choice.modules.is_empty(),
+                nsfw: request.choice.nsfw,
+                passive: request.choice.passive,
                 // A picture may be on the searched domain itself.
                 avatars: request.options.avatars && !request.choice.passive,
                 ..request.options

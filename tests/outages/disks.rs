@@ -43,10 +43,18 @@ const FILLERS: [&str; 2] = [
      (SELECT id FROM runs WHERE query = 'filler' LIMIT 1) r, (SELECT record FROM results LIMIT 1) x",
 ];
 
+/// The lock keeps the server from updating its run meanwhile: the space of the version before would be free afterwards,
+/// and a search would be taken on.
 fn fill_pages(postgres: &PrivatePostgres, filler: &str) {
     let mut client = postgres.client("small");
     let mut rows = 0;
-    while client.batch_execute(filler).is_ok() {
+    let mut fill = || {
+        let mut transaction = client.transaction()?;
+        transaction.batch_execute("LOCK TABLE runs IN EXCLUSIVE MODE")?;
+        transaction.batch_execute(filler)?;
+        transaction.commit()
+    };
+    while fill().is_ok() {
         rows += 1;
         assert!(rows < 100_000, "the disk has no end");
     }

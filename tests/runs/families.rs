@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use sightline::base::secret::Secret;
+use sightline::modules::definition::ResultType;
 use sightline::runs::family::member::{FollowOrder, MAX_LOOKUPS};
 use sightline::runs::family::service::{Family, FollowResult};
 use sightline::runs::family::state::FollowState;
@@ -292,6 +293,39 @@ fn a_lead_is_followed_by_hand_once() {
     assert_eq!((found, bench.used()), (vec![(false, 2), (true, 1)], 3));
     let unknown = bench.runs.families.follow(&bench.family(run.id()), Uuid::nil(), &charge, Origin::CLI);
     assert_eq!(unknown.unwrap(), FollowResult::NoSuchLead);
+}
+
+#[test]
+fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
+    let mut sites = catalog();
+    sites[2]["nsfw"] = json!(true);
+    sites[4]["contact"] = json!("target_web");
+    let bench = bench(&sites, config());
+    let links = json!({"website": "https://alice-home.net/", "links": ["https://c.example.com/friend"]});
+    bench.has_profile("a", "alice", links);
+    let charge = bench.order("alice").charge;
+    // Whether a site that is asked itself, and an adult site, are asked for a lead.
+    for (choice, asks_domain, asks_adult_site) in [
+        (NO_CHOICE, true, false),
+        (Choice { passive: true, ..NO_CHOICE }, false, false),
+        (Choice { nsfw: true, ..NO_CHOICE }, true, true),
+    ] {
+        let request = StartRequest { choice: choice.clone(), ..bench.order("alice") };
+        let Ok(StartResult::Started(run)) = bench.runs.starter.start(request) else { panic!("not started") };
+        bench.finish(&run);
+        for (kind, is_asked) in [(ResultType::Domain, asks_domain), (ResultType::Account, asks_adult_site)] {
+            let family = bench.family(run.id());
+            let leads = bench.leads(run.id());
+            let lead = leads.iter().find(|lead| lead.kind == kind).unwrap();
+            let followed = bench.runs.families.follow(&family, lead.lead_id, &charge, Origin::CLI).unwrap();
+            let refused = FollowResult::NotFollowable(Some(LeadReason::Unsupported));
+            if is_asked {
+                assert!(matches!(followed, FollowResult::Run(_)), "{choice:?} {kind:?}: {followed:?}");
+            } else {
+                assert_eq!(followed, refused, "{choice:?} {kind:?}");
+            }
+        }
+    }
 }
 
 #[test]

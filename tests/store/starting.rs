@@ -15,7 +15,14 @@ use sightline::runs::run_options::{RunOptions, TimeBudget};
 use super::{at, charge, cycle, new_account, once_connected, race, with_key};
 
 fn options() -> RunOptions {
-    RunOptions { patient: true, time_budget: TimeBudget::from_secs(6), named: true, avatars: true }
+    RunOptions {
+        patient: true,
+        time_budget: TimeBudget::from_secs(6),
+        named: true,
+        nsfw: true,
+        passive: true,
+        avatars: true,
+    }
 }
 
 on_both! {

@@ -3,24 +3,23 @@
 //! limits are checked in the transaction that starts it.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use log::{info, log};
+use log::log;
 use uuid::Uuid;
 
 use super::journal::StoredFamily;
-use super::member::{FollowEnd, FollowOrder, LeadCounts, NewMember, StopReason};
-use super::plan::{Member, NextSearch, next_searches};
+use super::member::{FollowEnd, FollowOrder, LeadCounts, StopReason};
+use super::plan::{Member, next_searches};
+use super::start::Start;
 use super::stored::{StoredMember, read_members};
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::runs::context::RunContext;
-use crate::runs::journal::{NewRun, Started};
+use crate::runs::journal::Started;
 use crate::runs::leads::lead::LeadStatus;
 use crate::runs::run::{RunSummary, count};
-use crate::runs::run_options::RunOptions;
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has all its results and is about to end. Failures are logged: maintenance tries again.
@@ -68,7 +67,7 @@ fn start_next(
     context: &RunContext,
     family: &StoredFamily,
     members: &[StoredMember],
-    order: &Arc<FollowOrder>,
+    order: &FollowOrder,
     level: u8,
 ) -> Result<Option<StopReason>, StorageError> {
     let Some(root) = family.members.first() else { return Ok(None) };
@@ -84,7 +83,10 @@ fn start_next(
         next.truncate(left);
     }
     for search in next {
-        match start(context, root, order, search)? {
+        let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
+        let named = !order.choice_for(search.query.search_type(), root.search_type).modules.is_empty();
+        let (like, max_searches, origin) = (root, order.max_searches, Origin::SYSTEM);
+        match (Start { like, search, named, max_searches, origin }).start(context, &charge)?.1 {
             Started::InsufficientCredits { .. } => return Ok(Some(StopReason::InsufficientCredits)),
             Started::FamilyFull => return Ok(Some(StopReason::Limit)),
             Started::FamilyGone | Started::UnknownAccount => return Ok(None),
@@ -92,47 +94,6 @@ fn start_next(
         }
     }
     Ok(stopped)
-}
-
-/// Charges a run, and queues it for any instance.
-fn start(
-    context: &RunContext,
-    root: &RunSummary,
-    order: &Arc<FollowOrder>,
-    search: NextSearch,
-) -> Result<Started, StorageError> {
-    let NextSearch { lead, class, query, modules, place } = search;
-    let new = NewRun {
-        id: RunId::new(),
-        account: root.account,
-        search_type: query.search_type(),
-        query: query.raw().to_owned(),
-        premium: false,
-        options: RunOptions {
-            named: !order.choice_for(query.search_type(), root.search_type).modules.is_empty(),
-            ..root.options
-        },
-        follow: Some(Arc::clone(order)),
-        family: Some(NewMember { place, lead, class, max_searches: order.max_searches }),
-        simulated: root.simulated,
-        modules: modules.iter().map(|module| module.id().to_string()).collect(),
-        created_at: context.clock.now(),
-        owner: None,
-        holds: context.limits.lease,
-        max_waiting: 0,
-        idempotency: None,
-        purpose: None,
-        origin: Origin::SYSTEM,
-    };
-    let Some(charge) = (context.charge_of)(root.account)? else { return Ok(Started::UnknownAccount) };
-    // If the answer of the commit is lost, the next try finds the run by its lead.
-    let started = context.journal.start(&new, &charge)?;
-    if started == Started::Created {
-        info!("run {}: started for a lead of run {}", new.id, place.parent);
-        context.figures.note_start(new.search_type, charge.credits);
-        context.lifecycle.wake_maintenance();
-    }
-    Ok(started)
 }
 
 /// Records that the following has ended, with the numbers of leads.

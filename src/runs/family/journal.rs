@@ -16,6 +16,8 @@ pub struct StoredFamily {
     pub members: Vec<RunSummary>,
     /// The leads for which runs were started, in the order of these runs. Empty if the root was deleted.
     pub followed: Vec<FollowedLead>,
+    /// The number of accounts that are or were looked up in these runs.
+    pub lookups: u32,
     /// Whether the root is still to follow leads.
     pub is_following: bool,
     /// How the following of leads has ended, if it has.

@@ -7,6 +7,7 @@
 //! | [`journal`] | the storage trait |
 //! | [`plan`] | which leads are followed next |
 //! | `advance` | starting the runs whose turn has come |
+//! | `start` | starting one run |
 //! | [`stored`] | reading the runs of a family |
 //! | `view` | what became of each lead |
 //! | [`frames`] | the frames of a stream about followed leads |
@@ -21,6 +22,7 @@ pub mod member;
 pub mod plan;
 pub mod reader;
 pub mod service;
+mod start;
 pub mod state;
 pub mod stored;
 mod view;

@@ -42,11 +42,7 @@ impl FamilyReader {
             frames.extend(run.map(|run| child_of(followed, run)));
         }
         self.sent = self.sent.max(family.followed.len());
-        let mut lookups = 0;
-        for run in &family.members {
-            lookups += self.context.journal.lookups(run.id)?.len();
-        }
-        let state = FollowState::of(&family, lookups);
+        let state = FollowState::of(&family);
         if self.state.replace(state) != Some(state) {
             frames.push(event::follow_frame(&state));
         }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::journal::StoredFamily;
-use super::member::{MAX_SEARCHES, Membership, NewMember};
-use super::plan::{Levels, Member, NextSearch, next_searches};
+use super::member::{FollowOrder, MAX_SEARCHES, Membership};
+use super::plan::{Levels, Member, NextSearch, Verdict, next_searches};
 use super::reader::FamilyReader;
+use super::start::Start;
 use super::state::FollowState;
 use super::stored::{StoredMember, read_members};
 use super::view::{rules, settle};
@@ -16,15 +17,15 @@ use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::modules::catalog::{Choice, Selection};
+use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
-use crate::modules::query::{Query, SearchType};
 use crate::runs::context::RunContext;
-use crate::runs::journal::{NewRun, Started};
+use crate::runs::journal::Started;
 use crate::runs::leads::Leads;
+use crate::runs::leads::class::Class;
 use crate::runs::leads::lead::{Lead, LeadReason, LeadStatus};
 use crate::runs::record::{Findings, RunRecord};
-use crate::runs::run::RunSummary;
+use crate::runs::run::{RunSummary, count};
 use crate::runs::run_options::RunOptions;
 
 /// A run with the other runs of its family.
@@ -53,6 +54,11 @@ impl Family {
     pub fn below(&self) -> impl Iterator<Item = &RunSummary> {
         let below: HashSet<RunId> = self.findings().iter().map(|findings| findings.run_id).collect();
         self.runs().filter(move |run| run.id != self.of && below.contains(&run.id))
+    }
+
+    /// Returns the run that was asked for.
+    fn asked(&self) -> Option<&RunSummary> {
+        self.runs().find(|run| run.id == self.of)
     }
 
     /// Returns whether leads of the family are still followed.
@@ -112,6 +118,7 @@ impl FamilyService {
         let stored = self.context.journal.family(root, account)?.unwrap_or_else(|| StoredFamily {
             members: vec![read.summary.clone()],
             followed: Vec::new(),
+            lookups: count(read.lookups.len()),
             is_following: false,
             end: None,
         });
@@ -138,11 +145,7 @@ impl FamilyService {
     /// Returns an error if the store fails.
     pub fn state(&self, root: RunId, account: AccountId) -> Result<Option<FollowState>, StorageError> {
         let Some(family) = self.context.journal.family(root, account)? else { return Ok(None) };
-        let mut lookups = 0;
-        for run in &family.members {
-            lookups += self.context.journal.lookups(run.id)?.len();
-        }
-        Ok(Some(FollowState::of(&family, lookups)))
+        Ok(Some(FollowState::of(&family)))
     }
 
     /// Returns a reader that follows the family of a root to its end.
@@ -184,21 +187,29 @@ impl FamilyService {
         if lead.result_id.is_some() {
             return Ok(FollowResult::NotFollowable(None));
         }
-        let Some((query, choice)) = request(lead) else {
-            return Ok(FollowResult::NotFollowable(Some(lead.reason.unwrap_or(LeadReason::Unsupported))));
+        let (query, modules) = match self.by_hand(family, lead) {
+            Verdict::LookUp(module, query) => (query, vec![module]),
+            Verdict::Search(query, modules) => (query, modules),
+            Verdict::No(LeadReason::Suppressed) => return Ok(FollowResult::Suppressed),
+            Verdict::No(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
-        if self.context.suppression.get().holds(&query) {
-            return Ok(FollowResult::Suppressed);
-        }
-        let Some(new) = self.new_run(family, lead, &query, &choice, origin) else {
-            return Ok(FollowResult::NotFollowable(Some(LeadReason::Unsupported)));
+        let Some(parent) = family.asked() else { return Ok(FollowResult::NoSuchLead) };
+        let findings: Vec<Member<'_>> = family.members.iter().filter_map(StoredMember::member).collect();
+        let place = Membership {
+            root: parent.family.map_or(parent.id, |place| place.root),
+            parent: parent.id,
+            depth: Levels::of(&findings).of_lead(lead),
         };
-        Ok(match self.context.journal.start(&new, charge)? {
-            Started::Created => {
-                self.context.figures.note_start(new.search_type, charge.credits);
-                self.context.lifecycle.wake_maintenance();
-                FollowResult::Run(new.id)
-            }
+        let start = Start {
+            like: parent,
+            named: lead.kind == ResultType::Account,
+            search: NextSearch { lead: lead_id, class: lead.class, query, modules, place },
+            max_searches: MAX_SEARCHES,
+            origin,
+        };
+        let (run, started) = start.start(&self.context, charge)?;
+        Ok(match started {
+            Started::Created => FollowResult::Run(run),
             Started::Repeated(run) => FollowResult::Run(run),
             Started::InsufficientCredits { used } => FollowResult::InsufficientCredits { used },
             Started::FamilyFull => FollowResult::FamilyFull,
@@ -207,73 +218,27 @@ impl FamilyService {
         })
     }
 
-    fn new_run(
-        &self,
-        family: &Family,
-        lead: &Lead,
-        query: &Query,
-        choice: &Choice,
-        origin: Origin,
-    ) -> Option<NewRun> {
-        let parent = family.members.iter().find(|member| member.summary.id == family.of)?;
-        let root = parent.summary.family.map_or(family.of, |place| place.root);
-        let (search_type, discovery) = (query.search_type(), self.context.discovery);
-        let switches = Selection { search_type, premium: false, discovery, nsfw: choice.nsfw };
-        let modules = self.context.catalog.get().choose(&switches, choice).ok()?;
-        let findings: Vec<Member<'_>> = family.members.iter().filter_map(StoredMember::member).collect();
-        let depth = Levels::of(&findings).of_lead(lead);
-        let place = Membership { root, parent: family.of, depth };
-        Some(NewRun {
-            id: RunId::new(),
-            account: parent.summary.account,
-            search_type,
-            query: query.raw().to_owned(),
-            premium: false,
-            options: RunOptions { named: !choice.modules.is_empty(), ..parent.summary.options },
-            follow: parent.summary.follow.clone(),
-            family: Some(NewMember {
-                place,
-                lead: lead.lead_id,
-                class: lead.class,
-                max_searches: MAX_SEARCHES,
-            }),
-            simulated: parent.summary.simulated,
-            modules: modules.iter().map(|module| module.id().to_string()).collect(),
-            created_at: self.context.clock.now(),
-            owner: None,
-            holds: self.context.limits.lease,
-            max_waiting: 0,
-            idempotency: None,
-            purpose: None,
-            origin,
-        })
+    /// Returns how a lead is followed on request: at any distance and of any class, by the rules that the run was
+    /// started with.
+    fn by_hand(&self, family: &Family, lead: &Lead) -> Verdict {
+        let Some(parent) = family.asked() else { return Verdict::No(LeadReason::Unsupported) };
+        let exclude_modules =
+            parent.follow.as_deref().map_or_else(Vec::new, |order| order.choice.exclude_modules.clone());
+        let RunOptions { nsfw, passive, .. } = parent.options;
+        let order = FollowOrder {
+            depth: u8::MAX,
+            max_searches: MAX_SEARCHES,
+            links: Class::Stated,
+            choice: Choice { nsfw, passive, exclude_modules, ..Choice::default() },
+        };
+        let (catalog, suppressed) = (self.context.catalog.get(), self.context.suppression.get());
+        let reason = lead.reason.filter(|reason| reason.is_final());
+        let lead = Lead { reason, ..lead.clone() };
+        rules(&self.context, &order, parent.search_type, &catalog, &suppressed).judge(&lead, 0)
     }
 }
 
 fn member_of(run: &RunRecord) -> Option<Member<'_>> {
     let depth = run.summary.family.map_or(0, |place| place.depth);
     Some(Member { depth, findings: run.findings()?, modules: &run.modules })
-}
-
-/// Returns what is searched for a lead, and with which modules. Returns `None` if there is no search for it.
-fn request(lead: &Lead) -> Option<(Query, Choice)> {
-    let is_barred = matches!(
-        lead.reason,
-        Some(
-            LeadReason::MailProvider
-                | LeadReason::SharedHost
-                | LeadReason::Shortener
-                | LeadReason::Unsupported
-        )
-    );
-    let (search_type, modules) = match lead.kind {
-        _ if is_barred => return None,
-        ResultType::Account => (SearchType::Username, vec![lead.module.clone()?]),
-        ResultType::Username => (SearchType::Username, Vec::new()),
-        ResultType::Email => (SearchType::Email, Vec::new()),
-        ResultType::Domain => (SearchType::Domain, Vec::new()),
-        _ => return None,
-    };
-    let query = Query::parse(search_type, &lead.value).ok()?;
-    Some((query, Choice { modules, ..Choice::default() }))
 }

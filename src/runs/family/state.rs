@@ -36,19 +36,19 @@ pub enum FollowStatus {
 }
 
 impl FollowState {
-    /// Returns the state of a family in whose runs so many accounts are or were looked up.
-    pub fn of(family: &StoredFamily, lookups: usize) -> Self {
+    /// Returns the state of a family.
+    pub fn of(family: &StoredFamily) -> Self {
         let children = || family.members.iter().filter(|run| run.family.is_some());
         let ended = children().filter(|run| run.status.is_terminal()).count();
-        let started = family.followed.len();
+        let (started, lookups) = (family.followed.len(), family.lookups);
         let is_running = family.is_following || family.members.iter().any(|run| !run.status.is_terminal());
-        let so_far = LeadCounts { followed: count(started + lookups), not_followed: 0 };
+        let so_far = LeadCounts { followed: count(started) + lookups, not_followed: 0 };
         Self {
             status: if is_running { FollowStatus::Running } else { FollowStatus::Completed },
             searches_started: count(started),
             // Runs that were deleted since have ended, too.
             searches_completed: count(ended + started.saturating_sub(children().count())),
-            lookups: count(lookups),
+            lookups,
             leads: family.end.map_or(so_far, |FollowEnd { leads, .. }| leads),
         }
     }

@@ -97,6 +97,13 @@ pub enum LeadReason {
     Unsupported,
 }
 
+impl LeadReason {
+    /// Returns whether the lead cannot be followed on request either.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::MailProvider | Self::Shortener | Self::SharedHost | Self::Unsupported)
+    }
+}
+
 /// Something that a result points to.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Lead {

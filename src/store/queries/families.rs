@@ -14,6 +14,7 @@ use crate::runs::notification::Notification;
 use crate::runs::run::RunSummary;
 use crate::store::backend::Operation;
 use crate::store::document::{decode, encode};
+use crate::store::number::number;
 use crate::store::sql::Sql;
 use crate::store::value::{Row, values};
 
@@ -21,7 +22,7 @@ use crate::store::value::{Row, values};
 const MEMBERS: &str = concat!(
     "SELECT ",
     run_columns!(),
-    ", following, followed FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
+    ", following, followed, CAST(json_array_length(lookups/*pg ::json */) AS bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id"
 );
 const FOLLOWED: &str = "SELECT lead, class, run, parent FROM followed_leads WHERE root = ?1 ORDER BY run";
@@ -51,6 +52,10 @@ impl Families for Sql {
                 followed: followed.iter().map(|row| read_lead(row, 0)).collect::<Result<Vec<_>, _>>()?,
                 is_following: first.optional_text(RUN_COLUMNS)? == Some("running"),
                 end: first.optional_text(RUN_COLUMNS + 1)?.map(decode).transpose()?,
+                lookups: rows
+                    .iter()
+                    .map(|row| number::<u32>(row.get(RUN_COLUMNS + 2)?))
+                    .sum::<Result<_, _>>()?,
             }))
         })
     }
