@@ -11,7 +11,7 @@ use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
     accounts, capabilities, deliveries, description, diff, docs, export, follow, health, leads, modules,
-    people, reading, searches, stream, thumbnails, webhooks,
+    people, reading, searches, stream, thumbnails, variants, webhooks,
 };
 use crate::http;
 
@@ -112,6 +112,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<webhooks::__path_test>(READ, webhooks::test),
         route::<deliveries::__path_list>(READ, deliveries::list),
         route::<deliveries::__path_replay>(READ, deliveries::replay),
+        route::<variants::__path_list>(READ, variants::list),
         route::<modules::__path_modules>(READ, modules::modules),
         route::<description::__path_openapi>(Access::Public, description::openapi),
     ]

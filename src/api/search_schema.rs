@@ -177,7 +177,8 @@ fn time_budget() -> ObjectBuilder {
         .examples([json!(20)])
 }
 
-fn query(search_type: SearchType) -> ObjectBuilder {
+/// Returns the schema of a query of that type.
+pub(super) fn query(search_type: SearchType) -> ObjectBuilder {
     let text =
         ObjectBuilder::new().schema_type(Type::String).min_length(Some(1)).max_length(Some(MAX_QUERY_BYTES));
     let text = match search_type {

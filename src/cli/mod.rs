@@ -12,6 +12,7 @@
 //! | `deadline` | `deadline list`, `reset` |
 //! | `graph` | `graph REPORT.json` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
+//! | `variants` | `variants` |
 //! | `people` | `people REPORT.json` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
@@ -60,6 +61,7 @@ mod suppress;
 mod table;
 mod unified;
 mod unused;
+mod variants;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -101,6 +103,7 @@ enum Action {
     Graph(graph::GraphArgs),
     Diff(diff::DiffArgs),
     People(people::PeopleArgs),
+    Variants(Box<variants::VariantsArgs>),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
@@ -161,6 +164,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Graph(args) => graph::run(&args, out),
         Action::Diff(args) => diff::run(&args, out),
         Action::People(args) => people::run(&args, out),
+        Action::Variants(args) => variants::run(*args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),

@@ -118,3 +118,4 @@ pub(crate) mod template;
 pub mod terms;
 mod text;
 pub mod traits;
+pub mod variants;

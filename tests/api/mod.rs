@@ -17,3 +17,4 @@ mod people;
 mod reading;
 mod selection;
 mod streams;
+mod variants;

@@ -39,6 +39,7 @@ fn the_help_of_every_command_has_an_example() {
             "graph",
             "diff",
             "people",
+            "variants",
             "account create",
             "account list",
             "account set-plan",

@@ -16,7 +16,7 @@ use crate::modules::import::{self, Imported};
 use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
 use crate::modules::profile_index::ProfileIndex;
-use crate::modules::query::SearchType;
+use crate::modules::query::{Query, SearchType};
 use crate::modules::text;
 
 /// All modules, indexed by id.
@@ -191,6 +191,11 @@ impl Catalog {
     pub fn categories(&self, search_type: SearchType) -> BTreeSet<&str> {
         let of_type = self.modules.iter().filter(|module| module.search_type() == search_type);
         of_type.map(|module| module.entry().category.as_str()).collect()
+    }
+
+    /// Returns whether an enabled module could have an account of that name.
+    pub fn accepts(&self, query: &Query) -> bool {
+        self.modules.iter().any(|module| module.entry().enabled && module.why_refused(query).is_none())
     }
 
     /// Returns the enabled modules that match the selection, popular ones first, then by id.

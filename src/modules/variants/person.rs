@@ -1,0 +1,270 @@
+//! Variants of a person's names.
+
+use super::spelling::spellings;
+use super::username::SAME;
+use super::variant::{Variant, ranked, share};
+use crate::modules::catalog::Catalog;
+
+/// The names of a person, as they write them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Person {
+    /// The first name.
+    pub first: String,
+    /// The last name.
+    pub last: String,
+    /// The middle name.
+    pub middle: Option<String>,
+    /// The nickname, which may replace the first name.
+    pub nick: Option<String>,
+    /// A year that may follow a name, such as the year of birth: 1900 to 2099.
+    pub year: Option<u16>,
+}
+
+/// A part of a form: a whole name or initials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    First,
+    FirstInitial,
+    Initials,
+    Middle,
+    MiddleInitial,
+    Last,
+    LastInitial,
+}
+
+/// A form of usernames with the number of usernames that have it.
+struct Form {
+    pieces: &'static [Piece],
+    /// The separators between the pieces, with the number of usernames.
+    separators: &'static [(&'static str, u32)],
+    /// The number of usernames without separators that end in two digits, and in a year from 1940 to 2015.
+    years: [u32; 2],
+    /// The number of all usernames of people with as many names.
+    total: u32,
+}
+
+impl Form {
+    const fn new(
+        pieces: &'static [Piece],
+        separators: &'static [(&'static str, u32)],
+        years: [u32; 2],
+    ) -> Self {
+        Self { pieces, separators, years, total: 4852 }
+    }
+
+    const fn with_middle(
+        pieces: &'static [Piece],
+        separators: &'static [(&'static str, u32)],
+        years: [u32; 2],
+    ) -> Self {
+        Self { pieces, separators, years, total: 540 }
+    }
+}
+
+use Piece::{First, FirstInitial, Initials, Last, LastInitial, Middle, MiddleInitial};
+
+/// The forms that were seen. See the module's documentation for the source.
+const FORMS: [Form; 13] = [
+    Form::new(&[First, Last], &[("", 654), ("-", 145), ("_", 102), (".", 8)], [227, 15]),
+    Form::new(&[First], &[("", 78)], [77, 20]),
+    Form::new(&[Last, First], &[("", 64), ("_", 24), ("-", 11), (".", 1)], [21, 0]),
+    Form::new(&[FirstInitial, Last], &[("", 55), ("-", 4), ("_", 3)], [6, 1]),
+    Form::new(&[First, LastInitial], &[("", 28), ("-", 6), ("_", 4)], [31, 2]),
+    Form::new(&[Last], &[("", 27)], [12, 0]),
+    Form::new(&[Last, FirstInitial], &[("", 5)], [0, 0]),
+    Form::new(&[LastInitial, First], &[("", 3), ("-", 1)], [0, 0]),
+    Form::with_middle(&[First, Middle, Last], &[("", 41), ("-", 10), ("_", 1)], [3, 1]),
+    Form::with_middle(&[Initials, Last], &[("", 14), ("-", 1)], [1, 0]),
+    Form::with_middle(&[First, Middle], &[("", 13), ("_", 5), ("-", 2)], [2, 0]),
+    Form::with_middle(&[Middle, Last], &[("", 8)], [3, 0]),
+    Form::with_middle(&[First, MiddleInitial, Last], &[("", 6)], [0, 0]),
+];
+
+/// The spelled names that fill a form. A name that cannot be written in Latin letters is missing.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    first: Option<&'a str>,
+    /// Whether the nickname takes the place of the first name.
+    is_nick: bool,
+    middle: Option<&'a str>,
+    last: Option<&'a str>,
+}
+
+impl Person {
+    /// Returns the variants of the names, the most frequent first, at most [`MAX_VARIANTS`](super::variant::MAX_VARIANTS).
+    /// Names that cannot be written in Latin letters have none.
+    pub fn variants(&self, catalog: &Catalog) -> Vec<Variant> {
+        let of = |name: &Option<String>| name.as_deref().map(spellings).unwrap_or_default();
+        let (first, last, middle, nick) =
+            (spellings(&self.first), spellings(&self.last), of(&self.middle), of(&self.nick));
+        let weight = share(SAME.0, SAME.1) / nick.len().max(1) as f64;
+        let alone = |name: &String| Variant { username: name.clone(), rule: "{nick}".to_owned(), weight };
+        let mut found: Vec<Variant> = nick.iter().map(alone).collect();
+        for (firsts, is_nick) in [(first, false), (nick.clone(), true)] {
+            let (firsts, middles, lasts) = (choices(&firsts), choices(&middle), choices(&last));
+            // Each spelling has an equal part of the weight.
+            let spellings = firsts.len() * middles.len() * lasts.len();
+            for first in &firsts {
+                for middle in &middles {
+                    for last in &lasts {
+                        let names = Names { first: *first, is_nick, middle: *middle, last: *last };
+                        FORMS.iter().for_each(|form| form.fill(names, self.year, spellings, &mut found));
+                    }
+                }
+            }
+        }
+        ranked(found, catalog)
+    }
+}
+
+/// Returns the spellings of a name, or one that is missing.
+fn choices(spellings: &[String]) -> Vec<Option<&str>> {
+    if spellings.is_empty() { vec![None] } else { spellings.iter().map(|name| Some(name.as_str())).collect() }
+}
+
+impl Form {
+    fn fill(&self, names: Names<'_>, year: Option<u16>, spellings: usize, found: &mut Vec<Variant>) {
+        let pieces: Option<Vec<String>> = self.pieces.iter().map(|piece| piece.text(names)).collect();
+        let Some(pieces) = pieces else { return };
+        let patterns: Vec<&str> = self.pieces.iter().map(|piece| piece.pattern(names.is_nick)).collect();
+        let mut add = |separator: &str, count: u32, digits: &str, pattern: &str| {
+            if count > 0 {
+                found.push(Variant {
+                    username: pieces.join(separator) + digits,
+                    rule: patterns.join(separator) + pattern,
+                    weight: share(count, self.total) / spellings as f64,
+                });
+            }
+        };
+        for (separator, count) in self.separators {
+            add(separator, *count, "", "");
+        }
+        if let Some(year) = year {
+            add("", self.years[0], &format!("{:02}", year % 100), "{yy}");
+            add("", self.years[1], &year.to_string(), "{year}");
+        }
+    }
+}
+
+impl Piece {
+    /// Returns the text of the piece, or `None` if its name is missing.
+    fn text(self, names: Names<'_>) -> Option<String> {
+        let initial = |name: Option<&str>| name.map(|name| name.chars().take(1).collect::<String>());
+        match self {
+            Self::First => names.first.map(str::to_owned),
+            Self::FirstInitial => initial(names.first),
+            Self::Initials => Some(initial(names.first)? + &initial(names.middle)?),
+            Self::Middle => names.middle.map(str::to_owned),
+            Self::MiddleInitial => initial(names.middle),
+            Self::Last => names.last.map(str::to_owned),
+            Self::LastInitial => initial(names.last),
+        }
+    }
+
+    fn pattern(self, is_nick: bool) -> &'static str {
+        match (self, is_nick) {
+            (Self::First, false) => "{first}",
+            (Self::First, true) => "{nick}",
+            (Self::FirstInitial, false) => "{f}",
+            (Self::FirstInitial, true) => "{n}",
+            (Self::Initials, false) => "{f}{m}",
+            (Self::Initials, true) => "{n}{m}",
+            (Self::Middle, _) => "{middle}",
+            (Self::MiddleInitial, _) => "{m}",
+            (Self::Last, _) => "{last}",
+            (Self::LastInitial, _) => "{l}",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::modules::query::{Query, SearchType};
+    use crate::modules::variants::username::of_username;
+    use crate::modules::variants::variant::MAX_VARIANTS;
+
+    static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::builtin().unwrap());
+
+    fn person(first: &str, last: &str) -> Person {
+        Person { first: first.to_owned(), last: last.to_owned(), ..Person::default() }
+    }
+
+    fn names(variants: &[Variant]) -> Vec<&str> {
+        variants.iter().map(|variant| variant.username.as_str()).collect()
+    }
+
+    #[test]
+    fn frequent_forms_come_first() {
+        let found = person("Ada", "Lovelace").variants(&CATALOG);
+        assert_eq!(
+            names(&found)[..6],
+            ["adalovelace", "ada-lovelace", "ada_lovelace", "ada", "lovelaceada", "alovelace"]
+        );
+        assert_eq!(found[0].rule, "{first}{last}");
+        assert!((found[0].weight - 654.0 / 4852.0).abs() < 1e-6);
+        let born = Person { year: Some(1915), ..person("Ada", "Lovelace") }.variants(&CATALOG);
+        assert_eq!(names(&born)[..2], ["adalovelace", "adalovelace15"]);
+        assert!(names(&born).contains(&"ada1915"));
+        let known = Person { nick: Some("Countess".to_owned()), ..person("Ada", "Lovelace") };
+        assert_eq!(known.variants(&CATALOG)[0].rule, "{nick}");
+    }
+
+    #[test]
+    fn both_spellings_are_tried() {
+        let found = person("Jürgen", "Weiß").variants(&CATALOG);
+        assert_eq!(names(&found)[..2], ["juergenweiss", "jurgenweiss"]);
+        let found = person("Юлия", "Ωνάσης").variants(&CATALOG);
+        assert_eq!(found[0].username, "yuliyaonasis");
+        assert_eq!(person("---", "!").variants(&CATALOG), []);
+        assert_eq!(names(&person("---", "Weiß").variants(&CATALOG)), ["weiss"]);
+    }
+
+    #[test]
+    fn names_that_no_platform_could_have_are_left_out() {
+        let entry = r#"[{"id": "short", "platform": "Short", "type": "username", "category": "test",
+            "accepts": "[a-z]{1,8}", "control": false, "probes": [{"url": "https://short.example.com/{query}"}],
+            "hit": [{"status": [200]}], "miss": [{"status": [404]}], "result": {"type": "account"}}]"#;
+        let catalog = Catalog::from_text("short.json", entry).unwrap();
+        let found = person("Ada", "Lovelace").variants(&catalog);
+        assert_eq!(names(&found), ["ada", "adal", "lovelace", "lada"]);
+    }
+
+    #[test]
+    fn separators_and_digits_of_usernames_change() {
+        let found = of_username("John.Doe", &CATALOG);
+        assert_eq!(names(&found)[..4], ["john.doe", "john_doe", "johndoe", "john.doe_"]);
+        assert_eq!(found[1].rule, "{word}_{word}");
+        let found = of_username("JohnDoe", &CATALOG);
+        assert_eq!(names(&found)[..2], ["johndoe", "john_doe"]);
+        let found = of_username("john1990", &CATALOG);
+        assert_eq!(names(&found)[..2], ["john1990", "john"]);
+        assert_eq!(found[1].rule, "{letters}");
+    }
+
+    proptest! {
+        #[test]
+        fn variants_are_ranked_valid_and_few(
+            first in "\\PC{1,20}", last in "[A-Za-zÄÖÜßа-я' -]{1,20}", middle in proptest::option::of("\\PC{1,8}"),
+            nick in proptest::option::of("[a-zA-Z0-9_.]{1,12}"), year in proptest::option::of(1900u16..2100),
+        ) {
+                let person = Person { first, last, middle, nick: nick.clone(), year };
+            let mut all = vec![person.variants(&CATALOG)];
+            all.extend(nick.map(|name| of_username(&name, &CATALOG)));
+            for variants in all {
+                prop_assert!(variants.len() <= MAX_VARIANTS);
+                prop_assert!(variants.is_sorted_by(|a, b| a.weight >= b.weight));
+                let mut seen = std::collections::HashSet::new();
+                for variant in &variants {
+                    prop_assert!(variant.weight > 0.0 && variant.weight <= 1.0);
+                    prop_assert!(seen.insert(&variant.username));
+                    prop_assert!(Query::parse(SearchType::Username, &variant.username).is_ok());
+                }
+            }
+        }
+    }
+}
