@@ -6,8 +6,11 @@ use crate::support::databases::databases;
 use crate::support::eventually;
 use crate::support::server::{Server, Setup, run_ids};
 
+/// Starts a search in a part of the catalogue that names enough leads.
 fn start(server: &Server, follow: &Value) -> String {
-    let body = json!({"type": "username", "query": "everybody", "follow": follow, "purpose": "ticket 4711"});
+    let body = json!({
+        "type": "username", "query": "everybody", "categories": ["coding"], "follow": follow, "purpose": "ticket 4711"
+    });
     let answer = server.post(&body);
     assert_eq!(answer.status, 200, "{answer}");
     answer.json()["run_id"].as_str().unwrap().to_owned()
@@ -77,11 +80,13 @@ fn a_search_follows_its_leads() {
 #[test]
 fn a_lead_is_followed_on_request_and_charged_once() {
     let server = Setup::new().start();
-    let root = server.search("username", "everybody");
+    let root = start(&server, &Value::Null);
     server.finished(&root);
     let all = leads(&server, &root);
     assert!(all.iter().all(|lead| lead["status"] == "found" || lead["status"] == "not_followed"));
-    let lead = all.iter().find(|lead| lead["reason"] == "not_requested").unwrap();
+    // Some accounts have a module that cannot be asked without a browser or a key.
+    let is_open = |lead: &&Value| lead["reason"] == "not_requested" && lead["type"] != "account";
+    let lead = all.iter().find(is_open).unwrap();
     let path = |lead: &str| format!("/v1/searches/{root}/leads/{lead}/follow");
     let post = |lead: &str| server.request("POST", &path(lead)).key(&server.key).send();
     let first = post(lead["lead_id"].as_str().unwrap());
@@ -117,7 +122,7 @@ fn a_family_is_deleted_as_a_whole_or_kept() {
 #[test]
 fn a_purpose_is_in_the_audit_and_in_no_answer() {
     let server = Setup::new().start();
-    let root = start(&server, &json!({}));
+    let root = start(&server, &json!({"max_searches": 1}));
     wait_for_family(&server, &root);
     assert!(server.cli(&["audit"]).contains("ticket 4711"));
     for path in ["", "/export?format=json", "/export?format=html", "/leads", "/modules"] {
