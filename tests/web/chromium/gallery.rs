@@ -15,7 +15,8 @@ const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 375)];
 fn pictures() {
     let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
     std::fs::create_dir_all(&folder).unwrap();
-    let desk = Desk::new(Setup::new().realistic().flag("--run-timeout=20s"));
+    let desk =
+        Desk::new(Setup::new().realistic().flag("--run-timeout=20s").flag(&crate::webhooks::lab::key_flag()));
     let take = |name: &str| photograph(&desk, &folder, name);
     desk.open("/");
     take("landing");
@@ -43,9 +44,24 @@ fn pictures() {
     take("run-open");
     desk.open(&format!("{run}/delete"));
     take("run-delete");
+    desk.open(&format!("{run}/graph"));
+    take("people-and-leads");
+    let again = desk.search("alice");
+    desk.has_state("Completed");
+    desk.open(&format!("{run}/diff{}", again.trim_start_matches("/app/searches")));
+    take("diff");
     for query in ["robert@example.com", "example.com", "carol77"] {
         desk.search(query);
     }
+    desk.open("/app/webhooks");
+    take("webhooks-empty");
+    desk.browser.type_into("input[name=url]", "https://hooks.example.com/sightline");
+    desk.browser.click("form:has(input[name=url]) button");
+    desk.reads("whsec_");
+    take("webhook-made");
+    desk.open("/app");
+    desk.browser.run(details, &[]);
+    take("search-choices");
     for (name, path) in [
         ("search", "/app"),
         ("history", "/app/searches"),
