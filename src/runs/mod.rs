@@ -17,7 +17,7 @@
 //! | [`follow`] | reading a run frame by frame, live or stored |
 //! | [`stream`] | sending a run to one reader |
 //! | `registry` | the runs that this process holds in memory |
-//! | `watch` | readers of runs that other instances drive |
+//! | `remote_run` | readers of runs that other instances drive |
 //! | `shared_read` | reads of the store that those readers share |
 //! | [`host_limiter`] | limits on checks of a host and of a module |
 //! | [`pace`] | the rates of modules that have one of their own |
@@ -102,6 +102,7 @@ mod queue;
 mod reader;
 pub mod record;
 mod registry;
+mod remote_run;
 pub mod retention;
 pub mod ring;
 pub mod run;
@@ -116,4 +117,3 @@ pub mod suppression;
 mod time_limit;
 mod unconfirmed;
 pub mod unrecorded;
-mod watch;

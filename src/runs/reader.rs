@@ -177,9 +177,9 @@ impl Reader {
             Found::Live(run) => Box::new(run.summary()),
             Found::Stored(summary) => summary,
         };
-        let watch = self.registry().watch(summary.id);
+        let remote = self.registry().remote(summary.id);
         while !summary.status.is_terminal() {
-            let seen = watch.count();
+            let seen = remote.count();
             if let Some(run) = self.registry().followed(summary.id)
                 && (run.wait_for_end(until) || Instant::now() >= until)
             {
@@ -193,7 +193,7 @@ impl Reader {
             if Instant::now() >= until || self.registry().is_shutting_down() {
                 break;
             }
-            self.registry().wait_for_notification(&watch, seen, until);
+            self.registry().wait_for_notification(&remote, seen, until);
         }
         Ok(Some(Found::Stored(summary)))
     }

@@ -10,7 +10,7 @@ use parking_lot::RwLock;
 use super::lifecycle::Lifecycle;
 use super::live::{LiveRun, Stopped};
 use super::notification::Notification;
-use super::watch::{Watch, Watches};
+use super::remote_run::{RemoteRun, RemoteRuns};
 use crate::base::ids::RunId;
 
 /// The interval at which the store is polled for changes of a run that another instance drives, while no
@@ -56,7 +56,7 @@ pub type OnDeletion = Box<dyn Fn(RunId) + Send + Sync>;
 /// The runs in memory, by id.
 pub(super) struct Registry {
     live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
-    watches: Watches,
+    remote: RemoteRuns,
     subscription: Subscription,
     lifecycle: Arc<Lifecycle>,
     keep_ended: Duration,
@@ -66,8 +66,8 @@ pub(super) struct Registry {
 impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
     pub(super) fn new(lifecycle: Arc<Lifecycle>, keep_ended: Duration, on_deletion: OnDeletion) -> Self {
-        let (live, watches, subscription) = (RwLock::default(), Watches::default(), Subscription::default());
-        Self { live, watches, subscription, lifecycle, keep_ended, on_deletion }
+        let (live, remote, subscription) = (RwLock::default(), RemoteRuns::default(), Subscription::default());
+        Self { live, remote, subscription, lifecycle, keep_ended, on_deletion }
     }
 
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
@@ -76,7 +76,7 @@ impl Registry {
         if !put(&mut self.live.write(), run) {
             return false;
         }
-        self.watches.notify(run.id());
+        self.remote.notify(run.id());
         if self.lifecycle.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
@@ -113,12 +113,12 @@ impl Registry {
             live.stop(Stopped::Deleted);
         }
         (self.on_deletion)(run);
-        self.watches.notify(run);
+        self.remote.notify(run);
     }
 
     /// Stops all runs, and wakes all readers.
     pub(super) fn stop_all(&self) {
-        self.watches.notify_all();
+        self.remote.notify_all();
         for run in self.live.read().values() {
             run.stop(Stopped::Shutdown);
         }
@@ -127,18 +127,18 @@ impl Registry {
     /// Removes data that need not be kept in memory.
     pub(super) fn sweep(&self) {
         self.drop_ended();
-        self.watches.sweep();
+        self.remote.sweep();
     }
 
-    /// Returns the watch of a run.
-    pub(super) fn watch(&self, run: RunId) -> Arc<Watch> {
-        self.watches.watch(run)
+    /// Returns the entry of a run that another instance drives.
+    pub(super) fn remote(&self, run: RunId) -> Arc<RemoteRun> {
+        self.remote.get(run)
     }
 
     /// Waits until there are more notifications of a run than `seen`, but until the given moment or the next poll at
     /// most. The beginning of the shutdown wakes all waiting threads.
-    pub(super) fn wait_for_notification(&self, watch: &Watch, seen: u64, until: Instant) {
-        watch.wait_past(seen, until.min(Instant::now() + self.subscription.poll_every()));
+    pub(super) fn wait_for_notification(&self, run: &RemoteRun, seen: u64, until: Instant) {
+        run.wait_past(seen, until.min(Instant::now() + self.subscription.poll_every()));
     }
 
     /// Returns whether the shutdown has begun.
@@ -162,14 +162,14 @@ impl Registry {
                 // A run that ended, and was deleted without a notification, must not be kept longer.
                 self.drop_ended();
                 self.subscription.set(Subscription::CONNECTED);
-                self.watches.notify_all();
+                self.remote.notify_all();
                 self.lifecycle.wake_maintenance();
             }
             Notification::Disconnected => {
                 self.subscription.set(Subscription::DISCONNECTED);
                 // Runs may be deleted without a notification, but the store has them.
                 self.drop_ended();
-                self.watches.notify_all();
+                self.remote.notify_all();
             }
         }
     }
@@ -180,7 +180,7 @@ impl Registry {
         if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
             live.lose();
         }
-        self.watches.notify(run);
+        self.remote.notify(run);
     }
 
     fn drop_ended(&self) {

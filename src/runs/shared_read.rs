@@ -25,7 +25,7 @@ pub(super) const WAIT: Duration = Duration::from_secs(5);
 pub(super) struct SharedRead {
     /// The summary at the moment of the read.
     pub(super) summary: RunSummary,
-    /// The number of the read, counted from 1 for each watch.
+    /// The number of the read, counted from 1 for each run.
     pub(super) number: u64,
     /// The number of notifications before the read.
     count: u64,
@@ -72,7 +72,7 @@ impl SharedRead {
     }
 }
 
-/// The reads of one watch.
+/// The reads of one run.
 #[derive(Debug, Default)]
 pub(super) struct SharedReads {
     made: u64,
@@ -118,7 +118,7 @@ pub(super) fn no_answer() -> StorageError {
 mod tests {
     use super::*;
     use crate::runs::journal::NewRun;
-    use crate::runs::watch::Watches;
+    use crate::runs::remote_run::RemoteRuns;
 
     fn summary() -> RunSummary {
         NewRun::example().opening(1)
@@ -130,47 +130,47 @@ mod tests {
 
     #[test]
     fn readers_share_a_read_until_one_has_received_a_further_notification() {
-        let (watches, run, now) = (Watches::default(), summary(), Instant::now());
-        let watch = watches.watch(run.id);
+        let (runs, run, now) = (RemoteRuns::default(), summary(), Instant::now());
+        let remote = runs.get(run.id);
         let ask = || Ok(Some(run.clone()));
-        let first = watch.read(0, 0, now, ask).unwrap().unwrap();
+        let first = remote.read(0, 0, now, ask).unwrap().unwrap();
         let same = |read: &Arc<SharedRead>| Arc::ptr_eq(read, &first);
         let unasked = || panic!("the store is asked again");
-        assert!(same(&watch.read(0, 0, now, unasked).unwrap().unwrap()));
-        assert!(same(&watch.read(0, 0, now + MAX_AGE / 2, unasked).unwrap().unwrap()));
+        assert!(same(&remote.read(0, 0, now, unasked).unwrap().unwrap()));
+        assert!(same(&remote.read(0, 0, now + MAX_AGE / 2, unasked).unwrap().unwrap()));
         // There is a notification, which only one of the readers has received yet.
-        watches.notify(run.id);
-        assert!(same(&watch.read(0, 0, now, unasked).unwrap().unwrap()));
-        let second = watch.read(1, first.number, now, ask).unwrap().unwrap();
+        runs.notify(run.id);
+        assert!(same(&remote.read(0, 0, now, unasked).unwrap().unwrap()));
+        let second = remote.read(1, first.number, now, ask).unwrap().unwrap();
         assert!(!same(&second));
         // Readers that have seen the first read, and new readers, get the second one.
         for seen in [0, first.number] {
-            assert!(Arc::ptr_eq(&watch.read(0, seen, now, unasked).unwrap().unwrap(), &second));
+            assert!(Arc::ptr_eq(&remote.read(0, seen, now, unasked).unwrap().unwrap(), &second));
         }
         // Readers read again without a notification, because one may be lost.
-        let later = watch.read(1, 0, now + MAX_AGE, ask).unwrap().unwrap();
+        let later = remote.read(1, 0, now + MAX_AGE, ask).unwrap().unwrap();
         assert!(!Arc::ptr_eq(&later, &second));
     }
 
     #[test]
     fn a_reader_never_gets_the_same_read_twice() {
-        let (watches, run, now) = (Watches::default(), summary(), Instant::now());
-        let watch = watches.watch(run.id);
+        let (runs, run, now) = (RemoteRuns::default(), summary(), Instant::now());
+        let remote = runs.get(run.id);
         let ask = || Ok(Some(run.clone()));
-        let first = watch.read(0, 0, now, ask).unwrap().unwrap();
-        let second = watch.read(0, first.number, now, ask).unwrap().unwrap();
+        let first = remote.read(0, 0, now, ask).unwrap().unwrap();
+        let second = remote.read(0, first.number, now, ask).unwrap().unwrap();
         assert!(second.number > first.number);
     }
 
     #[test]
     fn a_failed_read_and_one_of_a_deleted_run_are_not_shared() {
-        let (watches, run, now) = (Watches::default(), summary(), Instant::now());
-        let watch = watches.watch(run.id);
+        let (runs, run, now) = (RemoteRuns::default(), summary(), Instant::now());
+        let remote = runs.get(run.id);
         let ask = || Ok(Some(run.clone()));
-        watch.read(0, 0, now, ask).unwrap().unwrap();
-        watches.notify(run.id);
-        assert!(watch.read(1, 0, now, away).is_err());
-        assert!(watch.read(0, 0, now, || Ok(None)).unwrap().is_none());
-        assert!(watch.read(0, 0, now, ask).unwrap().is_some());
+        remote.read(0, 0, now, ask).unwrap().unwrap();
+        runs.notify(run.id);
+        assert!(remote.read(1, 0, now, away).is_err());
+        assert!(remote.read(0, 0, now, || Ok(None)).unwrap().is_none());
+        assert!(remote.read(0, 0, now, ask).unwrap().is_some());
     }
 }

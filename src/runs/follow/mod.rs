@@ -11,7 +11,7 @@ use super::live::{Cursor, LiveRun, Next, Place, Stopped};
 use super::registry::Registry;
 use super::run::{RunSummary, Status};
 use super::shared_read::SharedRead;
-use super::watch::Watch;
+use super::remote_run::RemoteRun;
 use crate::base::storage::StorageError;
 use stored::{RefreshPolicy, StoredCursor};
 
@@ -88,8 +88,8 @@ impl Frames for Follower {
                     // The other driver lists ended modules in another order. A repeated module is harmless, but an
                     // omitted one is not.
                     let place = Place { reports: 0, ..cursor.place() };
-                    let watch = self.registry.watch(self.summary.id);
-                    self.source = Source::Stored(StoredCursor::at(place, watch));
+                    let remote = self.registry.remote(self.summary.id);
+                    self.source = Source::Stored(StoredCursor::at(place, remote));
                 }
                 None => return self.next_stored(until),
             }
@@ -117,7 +117,7 @@ impl Follower {
         after: u32,
     ) -> Self {
         let place = Place { left_out: after, ..Place::default() };
-        let cursor = StoredCursor::at(place, registry.watch(summary.id));
+        let cursor = StoredCursor::at(place, registry.remote(summary.id));
         Self { registry, journal, summary, source: Source::Stored(cursor) }
     }
 
@@ -127,13 +127,13 @@ impl Follower {
             if cursor.done {
                 return Ok(Step::End);
             }
-            let (watch, seen, is_replaying) =
-                (Arc::clone(&cursor.watch), cursor.watch.count(), cursor.is_replaying());
+            let (remote, seen, is_replaying) =
+                (Arc::clone(&cursor.remote), cursor.remote.count(), cursor.is_replaying());
             let live = self.registry.followed(self.summary.id);
             if let Some(run) = live.filter(|_| !is_replaying) {
                 return self.go_live(run, until);
             }
-            match self.read_shared(&watch, seen)? {
+            match self.read_shared(&remote, seen)? {
                 None => return Ok(Step::Gone),
                 Some(frames) if !frames.is_empty() => return Ok(Step::Frames(frames)),
                 Some(_) => {}
@@ -144,7 +144,7 @@ impl Follower {
             if Instant::now() >= until {
                 return Ok(Step::Quiet);
             }
-            self.registry.wait_for_notification(&watch, seen, until);
+            self.registry.wait_for_notification(&remote, seen, until);
         }
     }
 
@@ -188,8 +188,8 @@ impl Follower {
 
     /// Reads the results and modules in the store after the cursor. The read is shared with other readers that
     /// received `notified` notifications. Returns no frames while the store is unavailable for a short time.
-    fn read_shared(&mut self, watch: &Watch, notified: u64) -> Result<Option<Vec<Frame>>, StorageError> {
-        let read = watch.read(notified, self.seen(), Instant::now(), || self.ask());
+    fn read_shared(&mut self, remote: &RemoteRun, notified: u64) -> Result<Option<Vec<Frame>>, StorageError> {
+        let read = remote.read(notified, self.seen(), Instant::now(), || self.ask());
         let read = read.and_then(|read| self.read_stored(read, RefreshPolicy::WithProgress));
         let Source::Stored(cursor) = &mut self.source else { return read };
         if cursor.tolerates(&read) { Ok(Some(Vec::new())) } else { read }

@@ -12,7 +12,7 @@ use crate::runs::journal::{Changes, Journal};
 use crate::runs::live::Place;
 use crate::runs::run::RunSummary;
 use crate::runs::shared_read::{PAGE, SharedRead};
-use crate::runs::watch::Watch;
+use crate::runs::remote_run::RemoteRun;
 
 /// The maximum number of results of one step of a replay, which bounds the memory of a reader that reads slowly.
 const REPLAY_PAGE: usize = 32;
@@ -37,7 +37,7 @@ pub(super) struct StoredCursor {
     pub(super) place: Place,
     /// Whether the `done` frame was read.
     pub(super) done: bool,
-    pub(super) watch: Arc<Watch>,
+    pub(super) remote: Arc<RemoteRun>,
     /// The number of the last read.
     pub(super) read: u64,
     /// New results that may be newer than [`Place::revision`], by a hash of what they were when they were read.
@@ -59,8 +59,8 @@ struct Found {
 }
 
 impl StoredCursor {
-    pub(super) fn at(place: Place, watch: Arc<Watch>) -> Self {
-        Self { place, done: false, watch, read: 0, ahead: HashMap::new(), replay: None, silent_since: None }
+    pub(super) fn at(place: Place, remote: Arc<RemoteRun>) -> Self {
+        Self { place, done: false, remote, read: 0, ahead: HashMap::new(), replay: None, silent_since: None }
     }
 
     /// Returns whether a replay has begun and not ended.

@@ -11,54 +11,54 @@ use super::shared_read::{self, SharedRead, SharedReads};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 
-/// The watched runs, by id.
+/// The runs of other instances that have readers here, by id.
 #[derive(Debug, Default)]
-pub(super) struct Watches {
-    watches: Mutex<HashMap<RunId, Weak<Watch>>>,
+pub(super) struct RemoteRuns {
+    runs: Mutex<HashMap<RunId, Weak<RemoteRun>>>,
 }
 
-/// A counter of the notifications about one run, which wakes its readers.
+/// A run that another instance drives: a counter of the notifications about it, which wakes its readers.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct RemoteRun {
     count: Mutex<u64>,
     more: Condvar,
     /// The reads of the store that its readers share.
     reads: Mutex<SharedReads>,
 }
 
-impl Watches {
-    /// Returns the watch of a run, which all its holders share.
-    pub(super) fn watch(&self, run: RunId) -> Arc<Watch> {
-        let mut watches = self.watches.lock();
-        if let Some(watch) = watches.get(&run).and_then(Weak::upgrade) {
-            return watch;
+impl RemoteRuns {
+    /// Returns the entry of a run, which all its readers share.
+    pub(super) fn get(&self, run: RunId) -> Arc<RemoteRun> {
+        let mut runs = self.runs.lock();
+        if let Some(known) = runs.get(&run).and_then(Weak::upgrade) {
+            return known;
         }
-        let watch = Arc::new(Watch::default());
-        watches.insert(run, Arc::downgrade(&watch));
-        watch
+        let new = Arc::new(RemoteRun::default());
+        runs.insert(run, Arc::downgrade(&new));
+        new
     }
 
     /// Wakes the readers of a run that has changed.
     pub(super) fn notify(&self, run: RunId) {
-        let watch = self.watches.lock().get(&run).and_then(Weak::upgrade);
-        if let Some(watch) = watch {
-            watch.notify();
+        let known = self.runs.lock().get(&run).and_then(Weak::upgrade);
+        if let Some(known) = known {
+            known.notify();
         }
     }
 
     /// Wakes the readers of all runs, because each run may have changed.
     pub(super) fn notify_all(&self) {
-        let watches: Vec<_> = self.watches.lock().values().filter_map(Weak::upgrade).collect();
-        watches.iter().for_each(|watch| watch.notify());
+        let runs: Vec<_> = self.runs.lock().values().filter_map(Weak::upgrade).collect();
+        runs.iter().for_each(|run| run.notify());
     }
 
     /// Frees the memory of runs that have no readers any more.
     pub(super) fn sweep(&self) {
-        self.watches.lock().retain(|_, watch| watch.strong_count() > 0);
+        self.runs.lock().retain(|_, run| run.strong_count() > 0);
     }
 }
 
-impl Watch {
+impl RemoteRun {
     /// Reads the run from the store, or returns a read of another reader since then. The calling reader has received
     /// `notified` notifications and has seen the read number `seen`. Returns `None` if the run was removed.
     ///
@@ -101,39 +101,39 @@ mod tests {
 
     #[test]
     fn a_notification_between_two_reads_is_not_missed() {
-        let (watches, run) = (Watches::default(), RunId::new());
-        let watch = watches.watch(run);
-        let seen = watch.count();
-        watches.notify(run);
+        let (runs, id) = (RemoteRuns::default(), RunId::new());
+        let run = runs.get(id);
+        let seen = run.count();
+        runs.notify(id);
         let far = Instant::now() + Duration::from_secs(60);
-        watch.wait_past(seen, far);
+        run.wait_past(seen, far);
         assert!(Instant::now() < far);
     }
 
     #[test]
     fn a_notification_wakes_all_readers_of_its_run_and_no_others() {
-        let (watches, run) = (Watches::default(), RunId::new());
-        let (first, second, other) = (watches.watch(run), watches.watch(run), watches.watch(RunId::new()));
+        let (runs, id) = (RemoteRuns::default(), RunId::new());
+        let (first, second, other) = (runs.get(id), runs.get(id), runs.get(RunId::new()));
         let far = Instant::now() + Duration::from_secs(60);
         thread::scope(|scope| {
-            for watch in [&first, &second] {
-                scope.spawn(move || watch.wait_past(0, far));
+            for run in [&first, &second] {
+                scope.spawn(move || run.wait_past(0, far));
             }
-            watches.notify(run);
+            runs.notify(id);
         });
         assert_eq!((first.count(), second.count(), other.count()), (1, 1, 0));
-        watches.notify_all();
+        runs.notify_all();
         assert_eq!(other.count(), 1);
     }
 
     #[test]
-    fn a_watch_without_readers_is_evicted() {
-        let (watches, run) = (Watches::default(), RunId::new());
-        let watch = watches.watch(run);
-        watches.sweep();
-        assert_eq!(watches.watches.lock().len(), 1);
-        drop(watch);
-        watches.sweep();
-        assert!(watches.watches.lock().is_empty());
+    fn a_run_without_readers_is_evicted() {
+        let (runs, id) = (RemoteRuns::default(), RunId::new());
+        let run = runs.get(id);
+        runs.sweep();
+        assert_eq!(runs.runs.lock().len(), 1);
+        drop(run);
+        runs.sweep();
+        assert!(runs.runs.lock().is_empty());
     }
 }
