@@ -16,8 +16,9 @@
 //! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |
 //! | [`http`] | the HTTP server: connections, requests, responses, streams; knows nothing about searches |
 //! | [`runs`] | runs: their lifecycle, driver threads, events, scheduling, health, leases |
+//! | [`watches`] | watches: searches that are repeated, and what changes between their runs |
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
-//! | [`store`] | SQL: implements the storage traits of `account`, `runs` and `webhooks` for SQLite and PostgreSQL |
+//! | [`store`] | SQL: implements the storage traits of `account`, `runs`, `watches` and `webhooks` for SQLite and PostgreSQL |
 //! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
 //! | [`report`] | a run as a file in four formats, and the export of an account |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
@@ -65,5 +66,6 @@ pub mod report;
 pub mod runs;
 pub mod sandbox;
 pub mod store;
+pub mod watches;
 pub mod web;
 pub mod webhooks;

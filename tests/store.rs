@@ -64,6 +64,7 @@ mod sign_in;
 mod starting;
 mod thumbnails;
 mod upgrading;
+mod watches;
 mod webhooks;
 
 /// An open store on a fresh database, with one account.
@@ -101,6 +102,7 @@ impl Fixture {
             options: RunOptions::default(),
             follow: None,
             family: None,
+            watch: None,
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),

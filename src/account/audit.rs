@@ -125,6 +125,12 @@ pub enum Action {
     WebhookRotated,
     /// A webhook was deleted.
     WebhookDeleted,
+    /// A watch was created. The details are its type and its interval.
+    WatchCreated,
+    /// A watch was changed by its owner. The detail is the names of what was changed.
+    WatchChanged,
+    /// A watch was deleted.
+    WatchDeleted,
     /// A signed catalogue bundle was stored and is in use. The detail is its serial.
     CatalogUpdated,
     /// The catalogue bundle in use was removed. The detail is its serial.
@@ -135,7 +141,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -158,6 +164,9 @@ impl Action {
         Self::WebhookDisabled,
         Self::WebhookRotated,
         Self::WebhookDeleted,
+        Self::WatchCreated,
+        Self::WatchChanged,
+        Self::WatchDeleted,
         Self::CatalogUpdated,
         Self::CatalogRolledBack,
         Self::Migrated,
@@ -188,6 +197,9 @@ impl Action {
             Self::WebhookDisabled => "webhook.disabled",
             Self::WebhookRotated => "webhook.secret_rotated",
             Self::WebhookDeleted => "webhook.deleted",
+            Self::WatchCreated => "watch.created",
+            Self::WatchChanged => "watch.changed",
+            Self::WatchDeleted => "watch.deleted",
             Self::CatalogUpdated => "catalog.updated",
             Self::CatalogRolledBack => "catalog.rolled_back",
             Self::Migrated => "schema.migrated",
@@ -202,7 +214,7 @@ pub struct AuditEvent {
     pub action: Action,
     /// The account to which the action, key or run belongs.
     pub account: Option<AccountId>,
-    /// The id of the key, run or webhook, or the name of the migration.
+    /// The id of the key, run, webhook or watch, or the name of the migration.
     pub object: Option<String>,
     /// Further facts, such as counts and plans. They contain no personal data.
     pub detail: Map<String, Value>,
@@ -214,7 +226,7 @@ impl AuditEvent {
         Self { action, account: Some(account), object: None, detail: Map::new() }
     }
 
-    /// Creates a record of an action on a key, a run or a webhook of an account.
+    /// Creates a record of an action on a key, a run, a webhook or a watch of an account.
     pub fn of_object(action: Action, account: AccountId, object: impl fmt::Display) -> Self {
         Self { object: Some(object.to_string()), ..Self::of_account(action, account) }
     }

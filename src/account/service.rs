@@ -351,6 +351,23 @@ impl Accounts {
         Ok(Some(Charge { credits, allowed: plan.credits, cycle }))
     }
 
+    /// Returns the plan of an account and its balance in the current cycle. Returns `None` if the account does not exist
+    /// or is being deleted.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn balance_of(&self, account: AccountId) -> Result<Option<(Plan, Balance)>, StorageError> {
+        let Some(account) = self.ledger.account(account)? else { return Ok(None) };
+        if account.is_being_deleted() {
+            return Ok(None);
+        }
+        let plan = self.plan_of(&account);
+        let cycle = Cycle::at(account.anchor, self.clock.now());
+        let used = self.ledger.credits_used(account.id, cycle)?;
+        let allowed = plan.credits;
+        Ok(Some((plan, Balance { used, allowed, cycle })))
+    }
+
     /// Checks that the database answers.
     ///
     /// # Errors

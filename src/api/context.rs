@@ -15,9 +15,10 @@ use crate::account::audit::Origin;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, DeliveryId, RequestId, RunId, WebhookId};
+use crate::base::ids::{AccountId, DeliveryId, RequestId, RunId, WatchId, WebhookId};
 use crate::http::{Reply, Request, Response, Segments};
 use crate::runs::service::{Found, Runs};
+use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
 /// The settings of the API.
@@ -45,6 +46,7 @@ pub struct Api {
     pub(super) accounts: Arc<Accounts>,
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) runs: Arc<Runs>,
+    pub(super) watches: Arc<Watches>,
     pub(super) webhooks: Arc<Webhooks>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Arc<Snapshots>,
@@ -88,6 +90,15 @@ impl Call<'_> {
 
     fn run_id_in(&self, segment: &str) -> Result<RunId, ApiError> {
         self.segments.get(segment).and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_run)
+    }
+
+    /// Returns the watch id of the path.
+    ///
+    /// # Errors
+    /// Returns 404 for anything but the hyphenated form of a UUID.
+    pub(super) fn watch_id(&self) -> Result<WatchId, ApiError> {
+        let segment = self.segments.get("watch_id");
+        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_watch)
     }
 
     /// Returns the webhook id of the path.

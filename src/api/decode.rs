@@ -46,33 +46,40 @@ impl SearchBody {
     /// Returns 415 for another content type, 400 for any other mistake.
     pub fn from_request(request: &Request) -> Result<Self, ApiError> {
         require_json(request)?;
-        let members = object(&request.body)?;
-        let search_type = search_type(&members)?;
-        let query = Query::parse(search_type, text(&members, "query")?)
+        Self::from_members(&object(&request.body)?)
+    }
+
+    /// Parses the members of a body that describes a search.
+    ///
+    /// # Errors
+    /// Returns 400 for a mistake.
+    pub(super) fn from_members(members: &HashMap<String, Value>) -> Result<Self, ApiError> {
+        let search_type = search_type(members)?;
+        let query = Query::parse(search_type, text(members, "query")?)
             .map_err(|error| ApiError::invalid_request("query", error.message, error.allowed))?;
         let choice = Choice {
-            modules: names(&members, "modules", 1)?,
-            exclude_modules: names(&members, "exclude_modules", 0)?,
-            categories: names(&members, "categories", 1)?,
-            nsfw: flag(&members, "nsfw")?,
-            passive: flag(&members, "passive")?,
+            modules: names(members, "modules", 1)?,
+            exclude_modules: names(members, "exclude_modules", 0)?,
+            categories: names(members, "categories", 1)?,
+            nsfw: flag(members, "nsfw")?,
+            passive: flag(members, "passive")?,
         };
-        let follow = follow_body::follow(&members)?;
+        let follow = follow_body::follow(members)?;
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
         Ok(Self {
             query,
-            wait: flag(&members, "wait")?,
-            premium: flag(&members, "premium")?,
-            stream: flag(&members, "stream")?,
+            wait: flag(members, "wait")?,
+            premium: flag(members, "premium")?,
+            stream: flag(members, "stream")?,
             options: RunOptions {
-                patient: flag(&members, "patient")?,
-                time_budget: time_budget(&members)?,
-                avatars: flag(&members, "avatars")?,
+                patient: flag(members, "patient")?,
+                time_budget: time_budget(members)?,
+                avatars: flag(members, "avatars")?,
                 ..RunOptions::default()
             },
             choice,
             follow,
-            purpose: follow_body::purpose(&members)?,
+            purpose: follow_body::purpose(members)?,
         })
     }
 

@@ -13,6 +13,8 @@ use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError, reason};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::diff::compared::NotComparable;
+use crate::watches::change::ChangeKind;
+use crate::watches::registry::WatchError;
 use crate::webhooks::registry::{WebhookError, event_names};
 use jiff::Timestamp;
 
@@ -132,6 +134,11 @@ impl ApiError {
     /// same.
     pub fn no_such_delivery() -> Self {
         Self::new(Failure::NotFound, "unknown delivery")
+    }
+
+    /// Returns 404: the watch id is unknown, foreign, deleted or malformed. The message is always the same.
+    pub fn no_such_watch() -> Self {
+        Self::new(Failure::NotFound, "unknown watch")
     }
 
     /// Returns 409: the state of the account or of the webhook does not allow the request.
@@ -317,6 +324,25 @@ impl From<WebhookError> for ApiError {
             WebhookError::UnknownDelivery => Self::no_such_delivery(),
             WebhookError::Random(_) => Self::internal().with_cause(message),
             WebhookError::Storage(error) => error.into(),
+        }
+    }
+}
+
+impl From<WatchError> for ApiError {
+    fn from(error: WatchError) -> Self {
+        let message = error.to_string();
+        match error {
+            WatchError::InvalidKinds => {
+                let allowed = ChangeKind::ALL.map(ChangeKind::as_str);
+                Self::invalid_request("notify_on", "notify_on is unknown or empty", &allowed[..])
+            }
+            WatchError::UnknownWebhook => {
+                Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
+            }
+            WatchError::TooMany => Self::conflict(message),
+            WatchError::UnknownWatch => Self::no_such_watch(),
+            WatchError::InvalidQuery => Self::internal().with_cause(message),
+            WatchError::Storage(error) => error.into(),
         }
     }
 }

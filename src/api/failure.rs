@@ -168,7 +168,7 @@ impl Failure {
             Self::NotFound => row(
                 404,
                 Code::NotFound,
-                "The address is unknown, or the caller has no such run, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
+                "The address is unknown, or the caller has no such run, watch, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
             ),
             Self::MethodNotAllowed => row(
                 405,
@@ -194,7 +194,7 @@ impl Failure {
             Self::Conflict => row(
                 409,
                 Code::Conflict,
-                "The account has the most webhooks that are allowed, the webhook is disabled, or the lead cannot be followed.",
+                "The account has the most webhooks or watches that are allowed, the webhook is disabled, or the lead cannot be followed.",
             ),
             Self::PayloadTooLarge => row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB.")
                 .facts(&["field", "allowed"]),

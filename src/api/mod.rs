@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
@@ -51,6 +51,8 @@ pub mod service;
 pub mod stream;
 pub mod thumbnails;
 pub mod variants;
+pub mod watch_body;
+pub mod watches;
 pub mod webhooks;
 
 pub use context::{Api, ApiConfig};

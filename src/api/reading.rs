@@ -179,6 +179,35 @@ pub struct SearchList<'a> {
     pub next_cursor: Option<String>,
 }
 
+impl<'a> SearchList<'a> {
+    /// Returns a page of runs. `limit` is the maximum that was asked for.
+    pub(super) fn new(page: &'a Page, limit: usize) -> Self {
+        let searches: Vec<RunHead<'_>> = page.runs.iter().map(RunHead::from).collect();
+        let next_cursor = page.next.map(|next| next.to_string());
+        Self { count: searches.len(), searches, limit, has_more: page.next.is_some(), next_cursor }
+    }
+}
+
+/// The query parameters of a list of runs without filters.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct PageParameters {
+    /// The most runs on one page.
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    pub(super) limit: u32,
+    /// Start of the page: the `next_cursor` of an earlier answer.
+    #[param(value_type = Option<String>, pattern = r"^[0-9a-fA-F]{1,11}\.[0-9a-fA-F]{32}$",
+        example = "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab")]
+    pub(super) cursor: Option<Cursor>,
+}
+
+impl PageParameters {
+    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
+        let limit = decode::number_parameter(request, "limit", LIST_LIMITS)?;
+        Ok(Self { limit, cursor: cursor_parameter(request)? })
+    }
+}
+
 /// The query parameters of the list.
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -231,11 +260,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         ListParameters::read(call.request)?;
     let limit = limit as usize;
     let before = cursor.map(Cursor::place);
-    let filter = ListFilter { search_type, status, text: None, root: root_run_id, before };
-    let Page { runs, next } = api.runs.reader.page(account, &filter, limit)?;
-    let (has_more, next_cursor) = (next.is_some(), next.map(|next| next.to_string()));
-    let searches: Vec<RunHead<'_>> = runs.iter().map(RunHead::from).collect();
-    Ok(ok_json(&SearchList { count: searches.len(), searches, limit, has_more, next_cursor }))
+    let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, before };
+    Ok(ok_json(&SearchList::new(&api.runs.reader.page(account, &filter, limit)?, limit)))
 }
 
 fn root_parameter(request: &Request) -> Result<Option<RunId>, ApiError> {

@@ -11,7 +11,7 @@ use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
     accounts, capabilities, deliveries, description, diff, docs, export, follow, health, leads, modules,
-    people, reading, searches, stream, thumbnails, variants, webhooks,
+    people, reading, searches, stream, thumbnails, variants, watches, webhooks,
 };
 use crate::http;
 
@@ -103,6 +103,14 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<people::__path_list>(READ, people::list),
         route::<thumbnails::__path_thumbnail>(READ, thumbnails::thumbnail),
         route::<diff::__path_diff>(READ, diff::diff),
+        route::<watches::__path_create>(READ, watches::create),
+        route::<watches::__path_list>(READ, watches::list),
+        route::<watches::__path_watch>(READ, watches::watch),
+        route::<watches::__path_change>(READ, watches::change),
+        route::<watches::__path_delete>(READ, watches::delete),
+        route::<watches::__path_runs>(READ, watches::runs),
+        route::<watches::__path_changes>(READ, watches::changes),
+        route::<watches::__path_run>(SEARCH, watches::run),
         route::<webhooks::__path_create>(READ, webhooks::create),
         route::<webhooks::__path_list>(READ, webhooks::list),
         route::<webhooks::__path_webhook>(READ, webhooks::webhook),

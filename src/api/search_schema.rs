@@ -138,17 +138,25 @@ fn example_choice(search_type: SearchType) -> [&'static str; 3] {
 }
 
 fn of_type(search_type: SearchType) -> RefOr<Schema> {
+    choice_of_type(search_type)
+        .description(Some(format!("A search for {}.", search_type.allowed())))
+        .property("wait", flag("Answer with the results if the run ends within the longest wait (30 seconds, as configured: see capabilities), else with status `running`."))
+        .property("stream", flag("Answer with a stream of events; takes precedence over `wait`."))
+        .property("follow", follow_body::follow_schema())
+        .property("purpose", follow_body::purpose_schema())
+        .into()
+}
+
+/// Returns the schema of a search for one type of query: the query, the choice of modules and the options of the run.
+pub(super) fn choice_of_type(search_type: SearchType) -> ObjectBuilder {
     let [named, excluded, category] = example_choice(search_type);
     let kind = ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some("Type of the query."))
         .enum_values(Some([search_type.as_str()]));
     ObjectBuilder::new()
-        .description(Some(format!("A search for {}.", search_type.allowed())))
         .property("type", kind)
         .property("query", query(search_type))
-        .property("wait", flag("Answer with the results if the run ends within the longest wait (30 seconds, as configured: see capabilities), else with status `running`."))
-        .property("stream", flag("Answer with a stream of events; takes precedence over `wait`."))
         .property("premium", flag(match search_type {
             SearchType::Username => "Also ask modules that need a browser: 2 credits instead of 1.",
             _ => "Ignored: only username searches have modules that need a browser.",
@@ -160,12 +168,9 @@ fn of_type(search_type: SearchType) -> RefOr<Schema> {
         .property("passive", flag("Ask only third parties, so that no request reaches the searched domain or its name servers."))
         .property("patient", flag("Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learnt from the module's earlier answers."))
         .property("time_budget", time_budget())
-        .property("follow", follow_body::follow_schema())
-        .property("purpose", follow_body::purpose_schema())
         .property("avatars", flag("Fetch the profile pictures of the accounts that are found, at most 100. Results then get `metadata.avatar`: see `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`."))
         .required("type")
         .required("query")
-        .into()
 }
 
 fn time_budget() -> ObjectBuilder {

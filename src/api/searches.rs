@@ -13,7 +13,7 @@ use super::decode::{self, SearchBody};
 use super::error::ApiError;
 use super::stream::{self, StreamEvent};
 use crate::account::audit::Origin;
-use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::account::service::{AccountError, Caller};
 use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::http::{Reply, Request, Response};
@@ -185,7 +185,7 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
 
 /// Checks that a premium search is possible. 403 comes before anything is charged, and so does the 503 of
 /// [`Runs::start`](crate::runs::service::Runs::start).
-fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiError> {
+pub(super) fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiError> {
     if !premium {
         return Ok(());
     }
@@ -200,7 +200,7 @@ fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Result<(), ApiE
 }
 
 /// A valid search that is about to be charged.
-struct Search {
+pub(super) struct Search {
     api: Arc<Api>,
     caller: Caller,
     body: SearchBody,
@@ -241,26 +241,38 @@ impl Search {
             choice: self.body.choice.clone(),
             options: self.body.options,
             family: None,
+            watch: None,
             follow: self.body.follow.clone(),
             purpose: self.body.purpose.clone(),
             charge,
             origin: Origin::request(self.caller.actor, &self.request_id),
             idempotency: self.key.take().map(|key| Idempotency { key, body_hash, valid_since }),
         };
-        match api.runs.starter.start(request) {
+        Self::started(api, &self.caller, &charge, api.runs.starter.start(request))
+    }
+
+    /// Returns the run that a request has started, or the error for its caller.
+    pub(super) fn started(
+        api: &Api,
+        caller: &Caller,
+        charge: &Charge,
+        started: Result<StartResult, StartError>,
+    ) -> Result<Found, ApiError> {
+        match started {
             Ok(StartResult::Started(run)) => Ok(Found::Live(run)),
             Ok(StartResult::Queued(run)) => Ok(Found::Stored(run)),
             Ok(StartResult::Repeated(id)) => {
-                api.runs.reader.find(id, account)?.ok_or_else(ApiError::no_such_run)
+                api.runs.reader.find(id, caller.account.id)?.ok_or_else(ApiError::no_such_run)
             }
             Ok(StartResult::Mismatch) => Err(ApiError::idempotency_mismatch()),
             Ok(StartResult::UnknownAccount) => Err(AccountError::InvalidKey.into()),
             Ok(StartResult::InsufficientCredits { used }) => {
                 let limit = charge.allowed.unwrap_or_default();
-                Err(ApiError::insufficient_credits(limit, used, cost, charge.cycle.end))
+                Err(ApiError::insufficient_credits(limit, used, charge.credits, charge.cycle.end))
             }
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
             Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
+            Err(StartError::WatchNotDue) => Err(ApiError::no_such_watch()),
             // Only a lead starts a run of a family.
             Err(StartError::FamilyGone | StartError::FamilyFull) => Err(ApiError::internal()),
             Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),

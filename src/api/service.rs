@@ -19,15 +19,18 @@ use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
 use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service};
 use crate::runs::service::Runs;
+use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
 impl Api {
     /// Creates the API over these parts.
+    #[expect(clippy::too_many_arguments, reason = "there is one argument for each part")]
     pub fn new(
         config: ApiConfig,
         accounts: Arc<Accounts>,
         limiter: Arc<RateLimiter>,
         runs: Arc<Runs>,
+        watches: Arc<Watches>,
         webhooks: Arc<Webhooks>,
         snapshots: Arc<Snapshots>,
         clock: Arc<dyn Clock>,
@@ -39,6 +42,7 @@ impl Api {
             accounts,
             limiter,
             runs,
+            watches,
             webhooks,
             clock,
             snapshots,

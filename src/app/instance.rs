@@ -31,6 +31,8 @@ use crate::runs::retention::RetentionTask;
 use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
 use crate::store::Store;
+use crate::watches::keeper::WatchKeeper;
+use crate::watches::registry::Watches;
 use crate::web::{self, Web, WebConfig};
 
 /// A server with its database, without its sockets.
@@ -72,12 +74,15 @@ impl Instance {
             engine.runs.starter.suppress(list);
         }
         let webhooks = WebhookParts::start(config, &store, &clock)?;
+        let simulated = engine.sandbox.is_some();
+        let watches = Arc::new(Watches::new(store.clone(), Arc::clone(&clock), simulated));
         let base_url = config.server.base_url_at(server.local_addr());
         let api = Arc::new(Api::new(
             api_config(config, &engine, base_url.clone()),
             Arc::clone(&accounts),
             Arc::clone(&limiter),
             Arc::clone(&engine.runs),
+            watches,
             Arc::clone(&webhooks.webhooks),
             snapshots,
             Arc::clone(&clock),
@@ -146,8 +151,12 @@ impl Instance {
     ) -> Maintenance {
         let (days, trusts_clock) = (privacy.retain_days, privacy.trust_clock);
         let retention = RetentionTask::new(self.store.clone(), Arc::clone(&self.clock), days, trusts_clock);
+        let (runs, accounts) = (Arc::clone(&self.engine.runs), Arc::clone(&self.accounts));
+        let simulated = self.engine.sandbox.is_some();
+        let watches = WatchKeeper::new(self.store.clone(), runs, accounts, simulated);
         Maintenance {
             runs: Arc::clone(&self.engine.runs),
+            watches,
             accounts: Arc::clone(&self.accounts),
             sign_ins: Arc::clone(&self.sign_ins),
             limiter: Arc::clone(&self.limiter),
@@ -215,6 +224,7 @@ fn archive(store: &Arc<Store>) -> Archive {
         records: store.clone(),
         audit: store.clone(),
         journal: store.clone(),
+        watches: store.clone(),
         webhooks: store.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! Periodic work: leases, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
+//! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
 //! sessions, the file of suppressed identifiers, and the catalogue bundle.
 
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use crate::base::clock::Clock;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::Runs;
 use crate::sandbox::Sandbox;
+use crate::watches::keeper::WatchKeeper;
 
 /// Pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -27,6 +28,7 @@ const SLOW_EVERY: u64 = 15;
 /// Does the periodic work of a server on its own thread.
 pub(super) struct Maintenance {
     pub(super) runs: Arc<Runs>,
+    pub(super) watches: WatchKeeper,
     pub(super) accounts: Arc<Accounts>,
     pub(super) sign_ins: Arc<SignIns>,
     pub(super) limiter: Arc<RateLimiter>,
@@ -70,6 +72,7 @@ impl Maintenance {
             self.runs.starter.use_catalog(catalog);
         }
         self.runs.maintenance.run_due_tasks();
+        self.watches.run_due_tasks();
         self.api.sweep_caches();
         self.limiter.sweep(self.clock.now());
         self.retention.sweep();

@@ -70,12 +70,11 @@ pub fn search(
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Vec<RunRecord>, AppError> {
     let suppressed = suppression::load(&request.suppression)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let (clock, journal): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Unrecorded::default()));
     let catalog = load_catalog(&catalog_sources(&request.engine))?;
     keys::check(&request.engine, &catalog)?;
     // Searches follow each other, but the driver of one may end a moment after the next has begun.
     let most_runs = 1 + request.follow.as_ref().map_or(0, |order| usize::from(order.max_searches));
-    let journal = Arc::new(Unrecorded::default());
     let engine = Engine::build(
         &request.engine,
         catalog,
@@ -99,6 +98,7 @@ pub fn search(
         premium: request.premium,
         options: request.options,
         family: None,
+        watch: None,
         follow: follow.map(Arc::new),
         purpose: None,
         choice: request.choice.clone(),

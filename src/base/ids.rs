@@ -64,6 +64,15 @@ uuid_id!(
     DeliveryId
 );
 
+uuid_id!(
+    /// Identifies a watch.
+    WatchId
+);
+uuid_id!(
+    /// Identifies a change that a watch has found.
+    WatchChangeId
+);
+
 /// Identifies an HTTP request: the caller's own `X-Request-Id`, or a generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(String);

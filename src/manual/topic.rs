@@ -39,6 +39,7 @@ topics![
     "api",
     "follow-the-leads",
     "streams",
+    "watches",
     "webhooks",
     "reports",
     "errors-and-limits",

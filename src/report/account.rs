@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::audit::{AuditLine, each_entry};
 use super::body::{ReportBody, RunBody};
+use super::watches::all_watches;
 use crate::account::account::Account;
 use crate::account::audit::{Action, AuditEvent, AuditFilter, AuditTrail, Origin};
 use crate::account::key::KeyRecord;
@@ -27,6 +28,7 @@ use crate::base::storage::StorageError;
 use crate::base::text::json;
 use crate::runs::journal::{Journal, ListFilter};
 use crate::runs::run::{ResultRecord, RunSummary};
+use crate::watches::storage::WatchStore;
 use crate::webhooks::delivery::{Delivery, DeliveryStatus};
 use crate::webhooks::event::EventType;
 use crate::webhooks::storage::WebhookStore;
@@ -44,6 +46,7 @@ pub struct Archive {
     pub records: Arc<dyn Records>,
     pub audit: Arc<dyn AuditTrail>,
     pub journal: Arc<dyn Journal>,
+    pub watches: Arc<dyn WatchStore>,
     pub webhooks: Arc<dyn WebhookStore>,
 }
 
@@ -218,6 +221,7 @@ impl<'a> Export<'a> {
         self.list("ledger", archive.records.bookings(id)?.iter().map(booking_block))?;
         self.list("cycles", archive.records.cycle_uses(id)?.iter().map(cycle_block))?;
         self.list("idempotency_keys", archive.records.noted_requests(id)?.iter().map(request_block))?;
+        self.list("watches", all_watches(&*archive.watches, id)?.iter())?;
         self.webhooks()?;
         self.audit()?;
         self.runs()?;

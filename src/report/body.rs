@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
-use crate::base::ids::RunId;
+use crate::base::ids::{RunId, WatchId};
 use crate::modules::query::SearchType;
 use crate::runs::coverage::Coverage;
 use crate::runs::family::state::FollowState;
@@ -81,6 +81,10 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, minimum = 1, examples(1))]
     pub depth: Option<u8>,
+    /// Present only if a watch has started the search: the watch, which may have been deleted since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    pub watch_id: Option<WatchId>,
     /// Present only at the first search of a family, in `GET /v1/searches/{run_id}`: how far leads are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -113,6 +117,7 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             parent_run_id: run.family.map(|place| place.parent),
             root_run_id: run.family.map(|place| place.root),
             depth: run.family.map(|place| place.depth),
+            watch_id: run.watch,
             follow: None,
             sandbox: run.simulated,
         }

@@ -134,6 +134,7 @@ pub(super) mod tests {
             options: RunOptions::default(),
             follow: None,
             family: None,
+            watch: None,
             simulated: false,
             total_results: 2,
             revision: 1,

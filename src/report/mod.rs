@@ -8,7 +8,7 @@
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`html`] | one page to read, print or keep |
 //! | [`file_name`] | names of report files |
-//! | [`account`], [`audit`] | the export of an account |
+//! | [`account`], [`audit`], `watches` | the export of an account |
 //!
 //! | format | content | left out |
 //! |---|---|---|
@@ -31,6 +31,7 @@ pub mod csv;
 pub mod file_name;
 pub mod graph;
 pub mod html;
+mod watches;
 
 use std::io::{self, Write};
 

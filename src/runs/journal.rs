@@ -19,9 +19,11 @@ use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
 use super::notification::Subscriber;
+pub use super::page::ListFilter;
 use super::record::Thumbnails;
 use super::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, count};
 use super::run_options::RunOptions;
+use super::watch_start::WatchStart;
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -69,6 +71,8 @@ pub struct NewRun {
     pub follow: Option<Arc<FollowOrder>>,
     /// The place of the run in a family, if a lead starts it.
     pub family: Option<NewMember>,
+    /// The watch that starts the run, if one does.
+    pub watch: Option<WatchStart>,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -91,6 +95,12 @@ pub struct NewRun {
 }
 
 impl NewRun {
+    /// Returns whether a repetition of the request gets the same run, so that it is not undone if its commit was not
+    /// confirmed.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.idempotency.is_some() || self.watch.is_some()
+    }
+
     /// Returns the run in its initial state, with the given cost.
     pub fn opening(&self, credits: u64) -> RunSummary {
         RunSummary {
@@ -103,6 +113,7 @@ impl NewRun {
             options: self.options,
             follow: self.follow.clone(),
             family: self.family.map(|member| member.place),
+            watch: self.watch.map(|start| start.watch),
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -131,6 +142,7 @@ impl NewRun {
             options: RunOptions::default(),
             follow: None,
             family: None,
+            watch: None,
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
@@ -172,6 +184,8 @@ pub enum Started {
     FamilyGone,
     /// Leads have started as many runs of the family as allowed. Nothing was charged or created.
     FamilyFull,
+    /// The watch was deleted, or its run is not the one that is due. Nothing was charged or created.
+    WatchNotDue,
     /// The account does not have enough credits. Nothing was charged or created.
     InsufficientCredits {
         /// The credits that were used in the current cycle.
@@ -272,22 +286,6 @@ pub struct Claim<'a> {
     pub holds: Duration,
     /// The maximum number of runs to take over.
     pub limit: usize,
-}
-
-/// A selection of runs for a list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListFilter {
-    /// Selects only runs of this type.
-    pub search_type: Option<SearchType>,
-    /// Selects only runs with this status.
-    pub status: Option<Status>,
-    /// Selects only runs whose query contains this text, ignoring case. On SQLite, only the case of ASCII letters is
-    /// ignored.
-    pub text: Option<String>,
-    /// Selects only this run and the runs that its leads and theirs have started.
-    pub root: Option<RunId>,
-    /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
-    pub before: Option<(Timestamp, RunId)>,
 }
 
 /// The storage of runs, results, charges and the health of modules. Starts and deletions by users are recorded in the

@@ -50,6 +50,7 @@
 //! | `lifecycle` | the shutdown, and the wake-up of the maintenance thread |
 //! | [`unrecorded`] | a journal that stores nothing, for a search in a terminal |
 //! | [`start_request`] | a request for a search, and its result |
+//! | [`watch_start`] | the watch that starts a run |
 //! | [`run_options`] | the options of a search that decide how long its checks may take |
 //! | `time_limit` | the end of a run's time |
 //! | [`page`] | the list of runs in pages |
@@ -117,3 +118,4 @@ pub mod suppression;
 mod time_limit;
 mod unconfirmed;
 pub mod unrecorded;
+pub mod watch_start;

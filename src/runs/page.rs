@@ -6,8 +6,27 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::run::RunSummary;
-use crate::base::ids::RunId;
+use super::run::{RunSummary, Status};
+use crate::base::ids::{RunId, WatchId};
+use crate::modules::query::SearchType;
+
+/// A selection of runs for a list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListFilter {
+    /// Selects only runs of this type.
+    pub search_type: Option<SearchType>,
+    /// Selects only runs with this status.
+    pub status: Option<Status>,
+    /// Selects only runs whose query contains this text, ignoring case. On SQLite, only the case of ASCII letters is
+    /// ignored.
+    pub text: Option<String>,
+    /// Selects only this run and the runs that its leads and theirs have started.
+    pub root: Option<RunId>,
+    /// Selects only runs that this watch has started. The other filters do not apply.
+    pub watch: Option<WatchId>,
+    /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
+    pub before: Option<(Timestamp, RunId)>,
+}
 
 /// A page of the list.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +46,7 @@ impl Cursor {
         Self(run.created_at, run.id)
     }
 
-    /// Returns the position in the form of [`ListFilter::before`](super::journal::ListFilter::before).
+    /// Returns the position in the form of [`ListFilter::before`].
     pub fn place(self) -> (Timestamp, RunId) {
         (self.0, self.1)
     }

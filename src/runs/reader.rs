@@ -76,6 +76,14 @@ impl Reader {
         Ok(stored.map(|summary| Found::Stored(Box::new(self.dispatcher.with_position(summary)))))
     }
 
+    /// Returns a run of that account as it is stored, even if it is live in this process.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stored(&self, id: RunId, account: AccountId) -> Result<Option<Found>, StorageError> {
+        Ok(self.context().journal.run(id, account)?.map(|summary| Found::Stored(Box::new(summary))))
+    }
+
     /// Returns the run with that id if it is live in this process and this copy is not out of date.
     pub fn live(&self, id: RunId) -> Option<Arc<LiveRun>> {
         self.registry().live(id)
@@ -96,6 +104,7 @@ impl Reader {
             status: None,
             text: Some(query.clone()),
             root: None,
+            watch: None,
             before: Some((run.created_at, run.id)),
         };
         let runs = self.page(run.account, &filter, EARLIER)?.runs;

@@ -66,7 +66,8 @@ pub(super) struct Registry {
 impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
     pub(super) fn new(lifecycle: Arc<Lifecycle>, keep_ended: Duration, on_deletion: OnDeletion) -> Self {
-        let (live, remote, subscription) = (RwLock::default(), RemoteRuns::default(), Subscription::default());
+        let (live, remote, subscription) =
+            (RwLock::default(), RemoteRuns::default(), Subscription::default());
         Self { live, remote, subscription, lifecycle, keep_ended, on_deletion }
     }
 

@@ -12,7 +12,7 @@ use super::coverage::Coverage;
 use super::family::member::{FollowOrder, Membership};
 use super::run_options::RunOptions;
 use crate::base::clock::millis;
-use crate::base::ids::{AccountId, RunId};
+use crate::base::ids::{AccountId, RunId, WatchId};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -189,6 +189,8 @@ pub struct RunSummary {
     pub follow: Option<Arc<FollowOrder>>,
     /// The place of the run in a family, if a lead has started it.
     pub family: Option<Membership>,
+    /// The watch that has started the run, if one has. It may have been deleted since.
+    pub watch: Option<WatchId>,
     /// Whether checks query the simulated web, whose results are not real.
     pub simulated: bool,
     /// The number of results so far.

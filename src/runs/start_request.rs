@@ -7,6 +7,7 @@ use super::journal::Idempotency;
 use super::live::LiveRun;
 use super::run::RunSummary;
 use super::run_options::RunOptions;
+use super::watch_start::WatchStart;
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
@@ -29,6 +30,8 @@ pub struct StartRequest {
     pub options: RunOptions,
     /// The place of the run in a family, if a lead starts it.
     pub family: Option<NewMember>,
+    /// The watch that starts the run, if one does.
+    pub watch: Option<WatchStart>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,
     /// Why the caller searches, for the audit.
@@ -71,6 +74,8 @@ pub enum StartError {
     FamilyGone,
     /// Leads have started as many runs of the family as allowed.
     FamilyFull,
+    /// The watch was deleted, or its run was started by another process.
+    WatchNotDue,
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.

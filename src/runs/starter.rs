@@ -116,23 +116,40 @@ impl Starter {
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(&self, request: StartRequest) -> Result<StartResult, StartError> {
-        if self.is_suppressed(&request.query) {
-            return Err(StartError::Suppressed);
-        }
-        if self.dispatcher.registry.is_shutting_down() {
-            return self.known_run(&request, StartError::ShuttingDown);
-        }
-        let modules = match self.modules_for(&request.query, request.premium, &request.choice) {
+        let modules = match self.check(&request) {
             Ok(modules) => modules,
-            Err(error) => return self.known_run(&request, StartError::Choice(error)),
+            Err(StartError::Suppressed) => return Err(StartError::Suppressed),
+            Err(error) => return self.known_run(&request, error),
         };
-        if request.premium && !self.can_browse() {
-            return self.known_run(&request, StartError::NoBrowser);
-        }
         match self.dispatcher.drivers.reserve() {
             Some(slot) => self.start_now(request, modules, slot),
             None => self.start_queued(&request, &modules),
         }
+    }
+
+    /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::start`].
+    pub fn queue(&self, request: &StartRequest) -> Result<StartResult, StartError> {
+        let modules = self.check(request)?;
+        self.start_queued(request, &modules)
+    }
+
+    /// Checks everything that can be checked before a charge. Returns the modules of the search.
+    fn check(&self, request: &StartRequest) -> Result<Vec<Arc<Module>>, StartError> {
+        if self.is_suppressed(&request.query) {
+            return Err(StartError::Suppressed);
+        }
+        if self.dispatcher.registry.is_shutting_down() {
+            return Err(StartError::ShuttingDown);
+        }
+        let modules = self.modules_for(&request.query, request.premium, &request.choice);
+        let modules = modules.map_err(StartError::Choice)?;
+        if request.premium && !self.can_browse() {
+            return Err(StartError::NoBrowser);
+        }
+        Ok(modules)
     }
 
     fn start_now(
@@ -161,11 +178,7 @@ impl Starter {
         if let Err(error) = &started
             && error.is_unconfirmed()
         {
-            self.unconfirmed.keep(UnconfirmedCommit::new(
-                run.summary(),
-                Some(job),
-                new.idempotency.is_some(),
-            ));
+            self.unconfirmed.keep(UnconfirmedCommit::new(run.summary(), Some(job), new.is_repeatable()));
         } else if let Ok(Started::Created) = &started {
             self.context().figures.note_start(new.search_type, request.charge.credits);
             self.context().figures.queue_durations.note(Duration::ZERO);
@@ -185,7 +198,7 @@ impl Starter {
         if let Err(error) = &started
             && error.is_unconfirmed()
         {
-            self.unconfirmed.keep(UnconfirmedCommit::new(opening.clone(), None, new.idempotency.is_some()));
+            self.unconfirmed.keep(UnconfirmedCommit::new(opening.clone(), None, new.is_repeatable()));
         } else if let Ok(Started::Created) = &started {
             self.context().figures.note_start(new.search_type, request.charge.credits);
             self.dispatcher.queue.note_queued();
@@ -212,6 +225,7 @@ impl Starter {
             },
             follow: request.follow.clone(),
             family: request.family,
+            watch: request.watch,
             simulated: self.context().simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: self.context().clock.now(),
@@ -257,6 +271,7 @@ fn result(
         Started::Overloaded => return Err(StartError::Overloaded),
         Started::FamilyGone => return Err(StartError::FamilyGone),
         Started::FamilyFull => return Err(StartError::FamilyFull),
+        Started::WatchNotDue => return Err(StartError::WatchNotDue),
         Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
     })
 }

@@ -67,6 +67,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0015_families"),
     migration!("0016_thumbnails"),
     migration!("0017_webhooks"),
+    migration!("0018_watches"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

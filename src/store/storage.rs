@@ -10,12 +10,22 @@ use crate::account::sign_in::SignInStore;
 use crate::runs::bundles::Bundles;
 use crate::runs::journal::Journal;
 use crate::runs::retention::Retention;
+use crate::watches::storage::WatchStore;
 use crate::webhooks::storage::WebhookStore;
 
 /// An open database. The trait has one implementation. A trait object of it has the methods of all its supertraits,
 /// without an import of each.
 pub trait Storage:
-    Ledger + SignInStore + Journal + Bundles + WebhookStore + AuditTrail + Records + Retention + 'static
+    Ledger
+    + SignInStore
+    + Journal
+    + Bundles
+    + WatchStore
+    + WebhookStore
+    + AuditTrail
+    + Records
+    + Retention
+    + 'static
 {
     /// Returns the metrics of all operations since the start.
     fn metrics(&self) -> &StoreMetrics;

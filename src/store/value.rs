@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WebhookId};
+use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 
 /// A parameter of a statement.
@@ -222,4 +222,4 @@ macro_rules! ids {
     };
 }
 
-ids!(AccountId, KeyId, RunId, SessionId, WebhookId, DeliveryId);
+ids!(AccountId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);

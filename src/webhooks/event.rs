@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::base::clock::rfc3339_millis;
-use crate::base::ids::{RunId, WebhookId};
+use crate::base::ids::{RunId, WatchId, WebhookId};
 use crate::runs::coverage::Coverage;
 use crate::runs::run::Status;
 
@@ -20,6 +20,9 @@ pub enum EventType {
     /// A search could not continue. Its credits were refunded.
     #[serde(rename = "run.failed")]
     RunFailed,
+    /// A watch has found changes.
+    #[serde(rename = "watch.changed")]
+    WatchChanged,
 }
 
 /// The type of a message with which the owner of a webhook tests it. No webhook subscribes to it.
@@ -27,13 +30,14 @@ const TEST: &str = "webhook.test";
 
 impl EventType {
     /// All types.
-    pub const ALL: [Self; 2] = [Self::RunCompleted, Self::RunFailed];
+    pub const ALL: [Self; 3] = [Self::RunCompleted, Self::RunFailed, Self::WatchChanged];
 
     /// Returns the name of the event, such as `run.completed`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::RunCompleted => "run.completed",
             Self::RunFailed => "run.failed",
+            Self::WatchChanged => "watch.changed",
         }
     }
 
@@ -77,6 +81,21 @@ pub struct RunEnded {
     pub error: Option<String>,
 }
 
+/// The changes that a watch has found in one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchFound {
+    /// The id of the watch.
+    pub watch: WatchId,
+    /// The id of the run.
+    pub run: RunId,
+    /// The number of results that were not there before.
+    pub added: usize,
+    /// The number of results that are no longer there.
+    pub removed: usize,
+    /// The number of results whose data differs.
+    pub changed: usize,
+}
+
 impl Event {
     /// Creates the event of a run that has ended.
     pub fn run_ended(kind: EventType, at: Timestamp, ended: &RunEnded) -> Self {
@@ -92,6 +111,13 @@ impl Event {
             data["error"] = code.as_str().into();
         }
         Self { name: kind.as_str(), at, data }
+    }
+
+    /// Creates the event of a watch that has found changes.
+    pub fn watch_changed(at: Timestamp, found: &WatchFound) -> Self {
+        let WatchFound { watch, run, added, removed, changed } = found;
+        let data = json!({ "watch_id": watch, "run_id": run, "added": added, "removed": removed, "changed": changed });
+        Self { name: EventType::WatchChanged.as_str(), at, data }
     }
 
     /// Creates the event of a test.

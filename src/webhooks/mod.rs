@@ -1,4 +1,4 @@
-//! Webhooks: requests to an address of the customer when something happens to an account's searches.
+//! Webhooks: requests to an address of the customer when something happens to an account's searches and watches.
 //!
 //! Messages follow [Standard Webhooks](https://www.standardwebhooks.com). A delivery is stored in the transaction of
 //! the change that it reports, so that neither exists without the other. The dispatcher of each instance takes

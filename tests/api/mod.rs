@@ -18,3 +18,4 @@ mod reading;
 mod selection;
 mod streams;
 mod variants;
+mod watches;

@@ -20,6 +20,7 @@ mod process;
 mod sightings;
 mod site;
 mod stalls;
+mod watches;
 
 use clients::{Client, Order, World};
 use lives::Scene;

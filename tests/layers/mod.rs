@@ -14,27 +14,28 @@ use std::path::{Path, PathBuf};
 use imports::{Crate, imports, module_path};
 
 /// Every layer with the layers that it may import. A folder of `src` that is not listed fails the test.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("base", &[]),
     ("manual", &[]),
     ("modules", &["base"]),
     ("account", &["base"]),
     ("http", &["base"]),
     ("runs", &["base", "modules", "account"]),
+    ("watches", &["base", "modules", "account", "runs"]),
     ("webhooks", &["base", "modules", "account", "runs"]),
-    ("store", &["base", "modules", "account", "runs", "webhooks"]),
+    ("store", &["base", "modules", "account", "runs", "watches", "webhooks"]),
     ("net", &["base", "modules", "account", "runs"]),
-    ("report", &["base", "modules", "account", "runs", "webhooks"]),
-    ("api", &["base", "manual", "modules", "account", "runs", "webhooks", "http", "report"]),
-    ("web", &["base", "modules", "account", "runs", "webhooks", "http", "report"]),
+    ("report", &["base", "modules", "account", "runs", "watches", "webhooks"]),
+    ("api", &["base", "manual", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
+    ("web", &["base", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
     ("admin", &["base", "modules", "account", "runs", "store", "http", "api"]),
     ("config", &["base", "account", "http"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (
         "app",
         &[
-            "base", "modules", "account", "http", "runs", "webhooks", "store", "net", "report", "api", "web",
-            "admin", "config", "sandbox",
+            "base", "modules", "account", "http", "runs", "watches", "webhooks", "store", "net", "report",
+            "api", "web", "admin", "config", "sandbox",
         ],
     ),
     (

@@ -232,6 +232,7 @@ impl Bench {
             premium: true,
             options: RunOptions::default(),
             family: None,
+            watch: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),

@@ -180,6 +180,7 @@ impl Bench {
             premium: false,
             options: RunOptions::default(),
             family: None,
+            watch: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),

@@ -39,6 +39,7 @@ on_both! {
             options: options(),
             follow: None,
             family: None,
+            watch: None,
             simulated: true,
             total_results: 0,
             revision: 0,

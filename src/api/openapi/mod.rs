@@ -62,9 +62,10 @@ use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
 const KEY_SCHEMES: [&str; 2] = ["bearer", "header"];
 
 /// The tags of operations in their order, with their descriptions.
-const TAGS: [(&str, &str); 4] = [
+const TAGS: [(&str, &str); 5] = [
     ("Searches", "Start a search, follow it, read its results."),
-    ("Webhooks", "Addresses that get a message when a search ends. Free."),
+    ("Watches", "Searches that are repeated, and what changes between their runs."),
+    ("Webhooks", "Addresses that get a message when a search ends or a watch finds a change. Free."),
     ("Account", "The account of the key: its plan, limits and credits. Free."),
     ("Service", "State, abilities and limits of the service. Free."),
 ];

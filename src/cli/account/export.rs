@@ -68,6 +68,7 @@ fn write(store: &Arc<Store>, account: &Account, out: &mut dyn Write) -> Result<(
         records: store.clone(),
         audit: store.clone(),
         journal: store.clone(),
+        watches: store.clone(),
         webhooks: store.clone(),
     };
     write_account(&archive, account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error {

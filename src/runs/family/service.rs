@@ -214,7 +214,9 @@ impl FamilyService {
             Started::InsufficientCredits { used } => FollowResult::InsufficientCredits { used },
             Started::FamilyFull => FollowResult::FamilyFull,
             Started::UnknownAccount => FollowResult::UnknownAccount,
-            Started::FamilyGone | Started::Mismatch | Started::Overloaded => FollowResult::FamilyGone,
+            Started::FamilyGone | Started::Mismatch | Started::Overloaded | Started::WatchNotDue => {
+                FollowResult::FamilyGone
+            }
         })
     }
 

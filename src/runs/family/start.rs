@@ -48,6 +48,7 @@ impl Start<'_> {
             premium: false,
             options: RunOptions { named, ..like.options },
             follow: like.follow.clone(),
+            watch: None,
             family: Some(NewMember { place, lead, class, max_searches }),
             simulated: like.simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),

@@ -9,9 +9,9 @@ use super::event::{self, Frame, RunData};
 use super::journal::Journal;
 use super::live::{Cursor, LiveRun, Next, Place, Stopped};
 use super::registry::Registry;
+use super::remote_run::RemoteRun;
 use super::run::{RunSummary, Status};
 use super::shared_read::SharedRead;
-use super::remote_run::RemoteRun;
 use crate::base::storage::StorageError;
 use stored::{RefreshPolicy, StoredCursor};
 

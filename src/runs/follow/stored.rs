@@ -10,9 +10,9 @@ use crate::runs::event::{self, DoneData, Frame, ProgressData};
 use crate::runs::family::frames::frames;
 use crate::runs::journal::{Changes, Journal};
 use crate::runs::live::Place;
+use crate::runs::remote_run::RemoteRun;
 use crate::runs::run::RunSummary;
 use crate::runs::shared_read::{PAGE, SharedRead};
-use crate::runs::remote_run::RemoteRun;
 
 /// The maximum number of results of one step of a replay, which bounds the memory of a reader that reads slowly.
 const REPLAY_PAGE: usize = 32;

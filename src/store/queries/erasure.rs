@@ -36,6 +36,10 @@ const PLAN: &str = "SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDA
 const ERASE_KEYS: &str = "DELETE FROM api_keys WHERE id IN \
      (SELECT id FROM api_keys WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
 const ERASE_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE account = ?1";
+/// Removes the watches of an account with their changes. It precedes [`ERASE_WEBHOOKS`]: a transaction that reports a change
+/// locks the watch first, and then the webhooks.
+const ERASE_WATCHES: &str = "DELETE FROM watches WHERE id IN \
+     (SELECT id FROM watches WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
 /// Removes the webhooks of an account with their deliveries.
 const ERASE_WEBHOOKS: &str = "DELETE FROM webhooks WHERE id IN \
      (SELECT id FROM webhooks WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
@@ -52,14 +56,19 @@ const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
 const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
      WHERE account = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
 
-const ANY_OLD_RUN: &str =
-    "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1 AND status <> 'running')";
+const ANY_OLD: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1 AND status <> 'running') \
+     OR EXISTS (SELECT 1 FROM watch_changes WHERE at < ?1)";
 /// Locks the removal of old runs to the end of a batch, so that one instance at a time does it. SQLite has one writer
 /// in any case.
 const SWEEP_LOCK: &str =
     "SELECT true /*pg AND pg_try_advisory_xact_lock(1397507139, hashtext(current_schema())) */";
 const OLD_RUNS: &str = "SELECT id, total_results FROM runs WHERE completed_at < ?1 AND status <> 'running' \
      ORDER BY completed_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+
+/// The maximum number of changes of watches that are removed at once.
+const CHANGES_BATCH: i64 = 1000;
+const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
+     (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
 /// Closes an account: see [`Ledger::close_account`](crate::account::ledger::Ledger::close_account).
 pub(super) fn close(
@@ -77,6 +86,7 @@ pub(super) fn close(
     statements.execute("UPDATE accounts SET plan = ?2 WHERE id = ?1", values![id, BEING_DELETED])?;
     statements.execute(ERASE_REQUESTS, values![id])?;
     erase_sign_in(statements, id)?;
+    statements.execute(ERASE_WATCHES, values![id])?;
     statements.execute(ERASE_WEBHOOKS, values![id])?;
     let keys = statements.execute(ERASE_KEYS, values![id])?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
@@ -117,6 +127,7 @@ pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Resu
     statements.execute(ERASE_REQUESTS, values![id])?;
     statements.execute(ERASE_KEYS, values![id])?;
     erase_sign_in(statements, id)?;
+    statements.execute(ERASE_WATCHES, values![id])?;
     statements.execute(ERASE_WEBHOOKS, values![id])?;
     statements.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
     statements.announce(Notification::Access)?;
@@ -153,7 +164,7 @@ impl Retention for Sql {
     ) -> Result<RemovalResult, StorageError> {
         let operation = Operation::on_runs("sweep").in_background().light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        let any = self.rows(operation, ANY_OLD_RUN, values![ended_before])?;
+        let any = self.rows(operation, ANY_OLD, values![ended_before])?;
         if !any.first().map_or(Ok(false), |row| row.get(0))? {
             return Ok(RemovalResult::Runs(0));
         }
@@ -162,6 +173,7 @@ impl Retention for Sql {
             if !locked.first().map_or(Ok(false), |row| row.get(0))? {
                 return Ok(RemovalResult::Busy);
             }
+            statements.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
             let old = batch(statements, OLD_RUNS, values![ended_before, limit(most.runs)], most)?;
             let runs = remove_runs(statements, &old)?;
             if runs > 0 {

@@ -23,5 +23,8 @@ mod start;
 mod summary;
 mod take_over;
 mod thumbnails;
+mod watch_row;
+mod watch_runs;
+mod watches;
 mod webhook_sending;
 mod webhooks;

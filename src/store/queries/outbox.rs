@@ -1,19 +1,25 @@
 //! Deliveries to webhooks, stored in the transaction of the change that they report.
 
-use crate::base::ids::{AccountId, DeliveryId, RunId, WebhookId};
+use crate::base::ids::{AccountId, DeliveryId, RunId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::runs::run::{RunError, Status};
 use crate::store::backend::Statements;
 use crate::store::document::decode;
 use crate::store::number::number;
 use crate::store::value::values;
-use crate::webhooks::event::{Event, EventType, RunEnded};
+use crate::watches::change::{ChangeKind, FoundChange};
+use crate::webhooks::event::{Event, EventType, RunEnded, WatchFound};
 
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
 const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \
      WHERE r.id = ?1 AND w.disabled IS NULL ORDER BY w.id /*pg FOR KEY SHARE OF w */";
 const ENDED: &str =
     "SELECT status, completed_at, total_results, coverage, credits_charged, error FROM runs WHERE id = ?1";
+/// Selects the enabled webhooks that a watch may report to, and locks them against their deletion.
+const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_on, date_trunc('milliseconds', now()) \
+     FROM webhooks k JOIN watches w ON w.account = k.account \
+     WHERE w.id = ?1 AND k.disabled IS NULL AND (w.webhook IS NULL OR w.webhook = k.id) ORDER BY k.id \
+     /*pg FOR KEY SHARE OF k */";
 /// Adds a delivery that is due now.
 const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, created_at, status, due_at) \
      VALUES (?1, ?2, ?3, ?4, date_trunc('milliseconds', now()), 'pending', now())";
@@ -45,6 +51,36 @@ pub(super) fn report_end(statements: &mut dyn Statements, run: RunId) -> Result<
     let event = Event::run_ended(kind, row.get(1)?, &ended);
     let mut wanting = webhooks.iter().filter(|(_, events)| events.contains(&kind));
     wanting.try_for_each(|(webhook, _)| add(statements, *webhook, &event).map(drop))
+}
+
+/// Reports changes that a watch has found to its webhook, or to all webhooks that have subscribed. This is called in the
+/// transaction that stores the changes.
+pub(super) fn report_watch(
+    statements: &mut dyn Statements,
+    watch: WatchId,
+    run: RunId,
+    changes: &[FoundChange],
+) -> Result<(), StorageError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let count = |kind| changes.iter().filter(|change| change.kind == kind).count();
+    for row in statements.rows(OF_WATCH, values![watch])? {
+        let kinds: Vec<ChangeKind> = decode(row.text(3)?)?;
+        let is_wanted = row.get(2)? || read_events(row.text(1)?)?.contains(&EventType::WatchChanged);
+        if !is_wanted || !changes.iter().any(|change| kinds.contains(&change.kind)) {
+            continue;
+        }
+        let found = WatchFound {
+            watch,
+            run,
+            added: count(ChangeKind::Added),
+            removed: count(ChangeKind::Removed),
+            changed: count(ChangeKind::Changed),
+        };
+        add(statements, row.get(0)?, &Event::watch_changed(row.get(4)?, &found))?;
+    }
+    Ok(())
 }
 
 /// Adds a delivery to a webhook of an account. Returns `None` if there is no such webhook.

@@ -90,6 +90,8 @@ const LIST_BY_ROOT: &str = list!(
      AND (CAST(?6 AS text) IS NULL OR status = ?6)"
 );
 
+const LIST_BY_WATCH: &str = list!(" AND watch = ?5");
+
 impl Journal for Sql {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         let is_created = |started: &Started| *started == Started::Created;
@@ -257,6 +259,10 @@ impl Journal for Sql {
         let status = filter.status.map(Status::as_str);
         let mut values: Vec<Value<'_>> = values![account, before, id, limit(count)].to_vec();
         let sql = match (&filter.root, &filter.text) {
+            _ if filter.watch.is_some() => {
+                values.push(Value::from(filter.watch));
+                LIST_BY_WATCH
+            }
             (Some(root), _) => {
                 values.extend_from_slice(values![search_type, status, *root]);
                 LIST_BY_ROOT

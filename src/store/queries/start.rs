@@ -3,6 +3,7 @@
 use super::audit::note;
 use super::credits::{note_charge, use_credits, used};
 use super::queue::{WAITING, next_turn};
+use super::watch_runs;
 use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent};
 use crate::account::credits::Charge;
@@ -34,11 +35,11 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, following) \
+     parent_run, depth, watch, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
@@ -66,6 +67,11 @@ pub(super) fn start(
     {
         return Ok(refused);
     }
+    let next_at = match run.watch.map(|start| watch_runs::take_place(statements, run, start)).transpose()? {
+        Some(Err(refused)) => return Ok(refused),
+        Some(Ok(next_at)) => Some(next_at),
+        None => None,
+    };
     // The number of runs that leads start has a limit of its own.
     if run.owner.is_none() && run.family.is_none() && !may_wait(statements, run)? {
         return Ok(Started::Overloaded);
@@ -77,6 +83,9 @@ pub(super) fn start(
     if let Some(NewMember { place, lead, class, .. }) = &run.family {
         let values = values![place.root, *lead, class.as_str(), run.id, place.parent];
         statements.execute(NOTE_LEAD, values)?;
+    }
+    if let (Some(start), Some(next_at)) = (run.watch, next_at) {
+        watch_runs::begin(statements, run, start.watch, next_at)?;
     }
     note_charge(statements, run.id, run.account, charge, run.created_at)?;
     note(statements, &started(run, charge), run.created_at, &run.origin)?;
@@ -173,6 +182,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.family.map(|member| member.place.root),
         run.family.map(|member| member.place.parent),
         run.family.map_or(0, |member| i64::from(member.place.depth)),
+        run.watch.map(|start| start.watch),
     ];
     statements.execute(INSERT, values).map(drop)
 }
@@ -184,6 +194,10 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
         .with("credits", charge.credits);
     let event = match &run.family {
         Some(member) => event.with("parent", member.place.parent.to_string()),
+        None => event,
+    };
+    let event = match &run.watch {
+        Some(start) => event.with("watch", start.watch.to_string()),
         None => event,
     };
     match &run.purpose {

@@ -72,6 +72,7 @@ impl Filter {
             status: self.status,
             text: Some(self.text.clone()).filter(|text| !text.is_empty()),
             root: None,
+            watch: None,
             before: self.before.map(Cursor::place),
         }
     }

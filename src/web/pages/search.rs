@@ -189,6 +189,7 @@ fn place(
         choice: form.choice(),
         options: form.options(),
         family: None,
+        watch: None,
         follow: form.follow_order(),
         purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
         charge,
@@ -204,8 +205,10 @@ fn place(
         Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(&charge, used)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
         Err(StartError::Overloaded) => Err(Refusal::overloaded()),
-        // Only a lead starts a run of a family.
-        Err(StartError::FamilyGone | StartError::FamilyFull) => Err(Refusal::overloaded()),
+        // Only a lead starts a run of a family, and only a watch one of its own.
+        Err(StartError::FamilyGone | StartError::FamilyFull | StartError::WatchNotDue) => {
+            Err(Refusal::overloaded())
+        }
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

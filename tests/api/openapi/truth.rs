@@ -100,6 +100,8 @@ const RUN: &str = "/v1/searches/{run_id}";
 const EXPORT: &str = "/v1/searches/{run_id}/export";
 const DIFF: &str = "/v1/searches/{run_id}/diff/{other}";
 const STREAM: &str = "/v1/searches/{run_id}/stream";
+const WATCHES: &str = "/v1/watches";
+const WATCH: &str = "/v1/watches/{watch_id}";
 const WEBHOOKS: &str = "/v1/webhooks";
 const WEBHOOK: &str = "/v1/webhooks/{webhook_id}";
 
@@ -189,8 +191,33 @@ fn every_success_is_as_documented() {
         judge.judge(path, "get", &ask(&server, "GET", path, &[("X-API-Key", &pro)], None));
     }
     webhooks(&judge);
+    watches(&judge, &server);
     let health = Setup::real().start().request("GET", "/v1/health").send();
     judge.judge("/v1/health", "get", &health);
+}
+
+/// Calls every operation on watches.
+fn watches(judge: &Judge, server: &Server) {
+    let headers: &[(&str, &str)] = &[("X-API-Key", &server.key), ("Content-Type", "application/json")];
+    let call = |method: &str, path: &str, address: &str, body: Option<&Value>| {
+        let headers = if body.is_some() { headers } else { &headers[..1] };
+        let answer = ask(server, method, address, headers, body.map(Value::to_string).as_deref());
+        judge.judge(path, &method.to_lowercase(), &answer);
+        answer.json()
+    };
+    let body = json!({"type": "username", "query": "everybody", "modules": ["github"], "every": "1d"});
+    let created = call("POST", WATCHES, WATCHES, Some(&body));
+    let address = format!("{WATCHES}/{}", created["id"].as_str().unwrap());
+    call("POST", &format!("{WATCH}/run"), &format!("{address}/run"), None);
+    let pause = json!({"state": "paused", "every": "12h", "notify_on": ["removed"], "webhook_id": null});
+    call("PATCH", WATCH, &address, Some(&pause));
+    call("GET", WATCH, &address, None);
+    call("GET", WATCHES, &format!("{WATCHES}?limit=1"), None);
+    for list in ["runs", "changes"] {
+        call("GET", &format!("{WATCH}/{list}"), &format!("{address}/{list}?limit=1"), None);
+    }
+    let deleted = server.request("DELETE", &address).key(&server.key).send();
+    judge.judge(WATCH, "delete", &deleted);
 }
 
 /// Calls every operation on webhooks.

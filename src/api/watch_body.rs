@@ -1,0 +1,196 @@
+//! The bodies of requests about watches, and their schemas.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use utoipa::openapi::schema::{
+    ArrayBuilder, Discriminator, KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, SchemaType,
+    Type,
+};
+use utoipa::openapi::{Ref, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::decode::{self, SearchBody};
+use super::error::ApiError;
+use super::members;
+use super::search_schema;
+use crate::base::ids::WebhookId;
+use crate::http::Request;
+use crate::modules::query::SearchType;
+use crate::watches::change::ChangeKind;
+use crate::watches::interval::Interval;
+use crate::watches::registry::{WatchRequest, Watches};
+use crate::watches::watch::{WatchState, WatchUpdate, WatchedSearch};
+
+/// What an interval looks like. The range is checked, too.
+const EVERY: &str = "^[0-9]{1,5}[mhd]$";
+
+/// The validated body of `POST /v1/watches`.
+#[derive(Debug)]
+pub struct WatchBody {
+    /// The search that is repeated.
+    pub search: SearchBody,
+    /// The watch.
+    pub request: WatchRequest,
+}
+
+impl WatchBody {
+    /// Parses the body.
+    ///
+    /// # Errors
+    /// Returns 415 for another content type, 400 for any other mistake.
+    pub(super) fn read(request: &Request) -> Result<Self, ApiError> {
+        decode::require_json(request)?;
+        let members = members::object(&request.body)?;
+        let search = SearchBody::from_members(&members)?;
+        let kinds = decode::names(&members, "notify_on", 1)?;
+        let notify_on = if kinds.is_empty() {
+            ChangeKind::ALL.to_vec()
+        } else {
+            Watches::kinds(kinds.iter().map(String::as_str))?
+        };
+        let request = WatchRequest {
+            search: WatchedSearch {
+                search_type: search.query.search_type(),
+                query: search.query.raw().to_owned(),
+                premium: search.is_premium(),
+                choice: search.choice.clone(),
+                options: search.options,
+            },
+            every: every(decode::text(&members, "every")?)?,
+            notify_on,
+            webhook: webhook(&members)?,
+        };
+        Ok(Self { search, request })
+    }
+}
+
+/// The changes of a watch. What is not given stays as it is.
+#[derive(Debug, ToSchema)]
+pub struct WatchChangeBody {
+    /// New time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
+    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("12h"))]
+    pub every: Option<String>,
+    /// New kinds of changes that webhooks get.
+    #[schema(min_items = 1)]
+    pub notify_on: Option<Vec<ChangeKind>>,
+    /// Webhook that gets the events from now on. `null` stands for all webhooks that have subscribed to `watch.changed`.
+    #[schema(value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    pub webhook_id: Option<WebhookId>,
+    /// `paused` starts no further runs; `active` starts them again. A run that was due meanwhile then starts at once.
+    pub state: Option<WatchState>,
+}
+
+impl WatchChangeBody {
+    pub(super) fn read(request: &Request) -> Result<WatchUpdate, ApiError> {
+        decode::require_json(request)?;
+        let members = members::object(&request.body)?;
+        let is_given = |name: &str| members.get(name).is_some_and(|value| *value != Value::Null);
+        let interval = is_given("every").then(|| every(decode::text(&members, "every")?));
+        let kinds = is_given("notify_on").then(|| decode::names(&members, "notify_on", 1)).transpose()?;
+        let kinds = kinds.map(|names| Watches::kinds(names.iter().map(String::as_str)));
+        let state = is_given("state").then(|| state(decode::text(&members, "state")?));
+        Ok(WatchUpdate {
+            every: interval.transpose()?,
+            notify_on: kinds.transpose()?,
+            webhook: members.contains_key("webhook_id").then(|| webhook(&members)).transpose()?,
+            state: state.transpose()?,
+        })
+    }
+}
+
+fn every(text: &str) -> Result<Interval, ApiError> {
+    text.parse().map_err(|error| {
+        let allowed = format!("{} to {}, such as 12h", Interval::SHORTEST, Interval::LONGEST);
+        let message = ToString::to_string(&error);
+        ApiError::invalid_request("every", message, allowed)
+    })
+}
+
+fn webhook(members: &HashMap<String, Value>) -> Result<Option<WebhookId>, ApiError> {
+    let field = "webhook_id";
+    if members.get(field).is_none_or(Value::is_null) {
+        return Ok(None);
+    }
+    let id = decode::text(members, field)?.parse();
+    id.map(Some).map_err(|_| ApiError::invalid_request(field, "invalid id", "the hyphenated form of a UUID"))
+}
+
+fn state(text: &str) -> Result<WatchState, ApiError> {
+    WatchState::from_name(text).ok_or_else(|| {
+        ApiError::invalid_request(
+            "state",
+            "the state is unknown",
+            &WatchState::ALL.map(WatchState::as_str)[..],
+        )
+    })
+}
+
+impl ToSchema for WatchBody {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("WatchRequest")
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        schemas.extend(SearchType::ALL.map(|of| (schema_name(of).to_owned(), of_type(of))));
+    }
+}
+
+impl PartialSchema for WatchBody {
+    fn schema() -> RefOr<Schema> {
+        let mut any = OneOfBuilder::new().description(Some(
+            "The search that is repeated, with its options, and how often. Unknown members are ignored, and so are those of \
+             a single search (`wait`, `stream`, `follow`, `purpose`); an optional one that is null counts as not given.",
+        ));
+        let mut mapping = Vec::new();
+        for search_type in SearchType::ALL {
+            let reference = Ref::from_schema_name(schema_name(search_type));
+            mapping.push((search_type.as_str(), reference.ref_location.clone()));
+            any = any.item(reference);
+        }
+        any.discriminator(Some(Discriminator::with_mapping("type", mapping))).into()
+    }
+}
+
+fn schema_name(search_type: SearchType) -> &'static str {
+    match search_type {
+        SearchType::Domain => "DomainWatch",
+        SearchType::Email => "EmailWatch",
+        SearchType::Username => "UsernameWatch",
+    }
+}
+
+fn of_type(search_type: SearchType) -> RefOr<Schema> {
+    let every = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(
+            "Time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.",
+        ))
+        .pattern(Some(EVERY))
+        .examples([json!("1d")]);
+    let kind = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(ChangeKind::ALL.map(ChangeKind::as_str)));
+    let notify_on = ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .description(Some("Kinds of changes that webhooks get; all if it is not given."))
+        .items(kind)
+        .min_items(Some(1))
+        .examples([json!(["added", "removed"])]);
+    let webhook = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Uuid)))
+        .description(Some(
+            "Webhook that gets the events, whatever it has subscribed to. If it is not given, all webhooks get them that \
+             have subscribed to `watch.changed`.",
+        ))
+        .examples([json!("018f4a7e-5c1d-7b3a-9e2f-0123456789ac")]);
+    search_schema::choice_of_type(search_type)
+        .description(Some(format!("A watch for {}.", search_type.allowed())))
+        .property("every", every)
+        .property("notify_on", notify_on)
+        .property("webhook_id", webhook)
+        .required("every")
+        .into()
+}

@@ -1,0 +1,357 @@
+//! Watches: create, read, change, delete, run now; their runs and changes.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::context::{Api, Call, json_response, ok_json};
+use super::decode;
+use super::error::ApiError;
+use super::reading::{PageParameters, SearchList};
+use super::searches::{Answer, Search, accepted_run, require_premium};
+use super::watch_body::{WatchBody, WatchChangeBody};
+use crate::base::clock::millis;
+use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
+use crate::http::{Reply, Request, Response};
+use crate::modules::query::SearchType;
+use crate::runs::diff::difference::Difference;
+use crate::runs::journal::ListFilter;
+use crate::runs::service::Found;
+use crate::watches::change::{ChangeKind, StoredChange};
+use crate::watches::registry::Watches;
+use crate::watches::watch::{self, PauseReason, WatchState};
+
+/// Lowest, highest and default number of items on a page.
+const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
+
+/// A watch: a search that is repeated.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Watch {
+    /// Identifies the watch.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    pub id: WatchId,
+    /// Kind of identifier that is searched.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: String,
+    /// Whether modules that need a browser take part.
+    #[schema(examples(false))]
+    pub premium: bool,
+    /// Time between two runs.
+    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("1d"))]
+    pub every: String,
+    /// Kinds of changes that webhooks get.
+    #[schema(min_items = 1)]
+    pub notify_on: Vec<ChangeKind>,
+    /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ac"))]
+    pub webhook_id: Option<WebhookId>,
+    /// Whether runs are started.
+    pub state: WatchState,
+    /// Reason why no runs are started; null if the watch is active.
+    #[schema(required)]
+    pub paused_reason: Option<PauseReason>,
+    /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-07T07:31:09.010Z"))]
+    pub next_run_at: Timestamp,
+    /// The last run, which may have been deleted since; null if there was none.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub last_run_id: Option<RunId>,
+    /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+}
+
+impl From<&watch::Watch> for Watch {
+    fn from(watch: &watch::Watch) -> Self {
+        Self {
+            id: watch.id,
+            search_type: watch.search.search_type,
+            query: watch.search.query.clone(),
+            premium: watch.search.premium,
+            every: watch.every.to_string(),
+            notify_on: watch.notify_on.clone(),
+            webhook_id: watch.webhook,
+            state: if watch.paused.is_some() { WatchState::Paused } else { WatchState::Active },
+            paused_reason: watch.paused,
+            next_run_at: watch.next_at,
+            last_run_id: watch.last_run,
+            created_at: watch.created_at,
+        }
+    }
+}
+
+/// A page of the caller's watches, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WatchList {
+    /// The watches of this page.
+    #[schema(max_items = 100)]
+    pub watches: Vec<Watch>,
+    /// Number of watches on this page.
+    #[schema(maximum = 100, examples(1))]
+    pub count: usize,
+    /// Requested maximum of watches per page.
+    #[schema(minimum = 1, maximum = 100, examples(20))]
+    pub limit: usize,
+    /// Whether there are older watches.
+    #[schema(examples(false))]
+    pub has_more: bool,
+    /// Value of `cursor` for the next page; null on the last one.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
+    pub next_cursor: Option<WatchId>,
+}
+
+/// A change that a watch has found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WatchChange {
+    /// Identifies the change.
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
+    pub id: WatchChangeId,
+    /// Kind of the change.
+    pub kind: ChangeKind,
+    /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
+    /// deleted since.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_before_id: RunId,
+    /// Run in which the change was found. It may have been deleted since.
+    #[schema(value_type = uuid::Uuid, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1b"))]
+    pub run_after_id: RunId,
+    /// Time at which the change was found: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-07T07:32:21.500Z"))]
+    pub at: Timestamp,
+    /// The result, with the data that differs.
+    #[schema(value_type = Difference)]
+    pub result: Value,
+}
+
+impl From<StoredChange> for WatchChange {
+    fn from(change: StoredChange) -> Self {
+        let StoredChange { id, kind, run_before, run_after, at, difference } = change;
+        Self { id, kind, run_before_id: run_before, run_after_id: run_after, at, result: difference }
+    }
+}
+
+/// A page of the changes that a watch has found, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WatchChangeList {
+    /// The changes of this page.
+    #[schema(max_items = 100)]
+    pub changes: Vec<WatchChange>,
+    /// Number of changes on this page.
+    #[schema(maximum = 100, examples(1))]
+    pub count: usize,
+    /// Requested maximum of changes per page.
+    #[schema(minimum = 1, maximum = 100, examples(20))]
+    pub limit: usize,
+    /// Whether there are older changes.
+    #[schema(examples(false))]
+    pub has_more: bool,
+    /// Value of `cursor` for the next page; null on the last one.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4b1a-2c3d-7e4f-8a5b-6c7d8e9f0a1c"))]
+    pub next_cursor: Option<WatchChangeId>,
+}
+
+/// The query parameters of lists whose cursor is an id.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct WatchListParameters {
+    /// The most items on one page.
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    limit: u32,
+    /// Start of the page: the `next_cursor` of an earlier answer.
+    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ae")]
+    cursor: Option<WatchId>,
+}
+
+impl WatchListParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let cursor = decode::parameter(request, "cursor")?.map(|text| text.parse());
+        let cursor = cursor.transpose().map_err(|_| {
+            ApiError::invalid_request("cursor", "invalid cursor", "the next_cursor of an earlier answer")
+        })?;
+        Ok(Self { limit: decode::number_parameter(request, "limit", LIST_LIMITS)?, cursor })
+    }
+}
+
+/// Creates a watch.
+///
+/// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
+/// Changes between the runs are listed, and sent to webhooks as `watch.changed`. Creating a watch costs no credits.
+#[utoipa::path(
+    post,
+    path = "/v1/watches",
+    operation_id = "createWatch",
+    tag = "Watches",
+    request_body(content = WatchBody, description = "The watch."),
+    responses(
+        (status = 201, description = "The watch.", body = Watch),
+        (status = 403, description = "suppressed"),
+        (status = 409, description = "conflict"),
+        (status = 415, description = "unsupported_media_type"),
+    )
+)]
+pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let caller = call.caller()?;
+    let WatchBody { search, request } = WatchBody::read(call.request)?;
+    if api.runs.starter.is_suppressed(&search.query) {
+        return Err(ApiError::suppressed());
+    }
+    api.runs.starter.modules_for(&search.query, search.is_premium(), &search.choice)?;
+    require_premium(api, caller, search.is_premium())?;
+    let watch = api.watches.create(caller.account.id, request, &call.origin()?)?;
+    Ok(Reply::Now(json_response(201, &Watch::from(&watch))))
+}
+
+/// Lists the watches of the account.
+///
+/// Newest first. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/watches",
+    operation_id = "listWatches",
+    tag = "Watches",
+    params(WatchListParameters),
+    responses((status = 200, description = "A page of watches.", body = WatchList))
+)]
+pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    let WatchListParameters { limit, cursor } = WatchListParameters::read(call.request)?;
+    let limit = limit as usize;
+    let mut found = api.watches.list(account, cursor, limit + 1)?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
+    let watches: Vec<Watch> = found.iter().map(Watch::from).collect();
+    Ok(ok_json(&WatchList { count: watches.len(), watches, limit, has_more, next_cursor }))
+}
+
+/// Reads a watch.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/watches/{watch_id}",
+    operation_id = "getWatch",
+    tag = "Watches",
+    responses((status = 200, description = "The watch.", body = Watch))
+)]
+pub fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let watch = api.watches.find(call.caller()?.account.id, call.watch_id()?)?;
+    Ok(ok_json(&Watch::from(&watch)))
+}
+
+/// Changes a watch.
+///
+/// Pauses it, resumes it, or changes how often it runs and who gets its events. Costs no credits.
+#[utoipa::path(
+    patch,
+    path = "/v1/watches/{watch_id}",
+    operation_id = "changeWatch",
+    tag = "Watches",
+    request_body(content = WatchChangeBody, description = "What changes."),
+    responses(
+        (status = 200, description = "The changed watch.", body = Watch),
+        (status = 415, description = "unsupported_media_type"),
+    )
+)]
+pub fn change(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.watch_id()?);
+    let update = WatchChangeBody::read(call.request)?;
+    let watch = api.watches.change(account, id, &update, &call.origin()?)?;
+    Ok(ok_json(&Watch::from(&watch)))
+}
+
+/// Deletes a watch.
+///
+/// Its changes are deleted, too. Its runs stay. Costs no credits.
+#[utoipa::path(
+    delete,
+    path = "/v1/watches/{watch_id}",
+    operation_id = "deleteWatch",
+    tag = "Watches",
+    responses((status = 204, description = "The watch is deleted."))
+)]
+pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    api.watches.delete(call.caller()?.account.id, call.watch_id()?, &call.origin()?)?;
+    Ok(Reply::Now(Response::empty(204)))
+}
+
+/// Lists the runs of a watch.
+///
+/// Newest first, without their results. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/watches/{watch_id}/runs",
+    operation_id = "listWatchRuns",
+    tag = "Watches",
+    params(PageParameters),
+    responses((status = 200, description = "A page of runs.", body = SearchList<'_>))
+)]
+pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    let watch = api.watches.find(account, call.watch_id()?)?;
+    let PageParameters { limit, cursor } = PageParameters::read(call.request)?;
+    let before = cursor.map(crate::runs::page::Cursor::place);
+    let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
+    let limit = limit as usize;
+    Ok(ok_json(&SearchList::new(&api.runs.reader.page(account, &filter, limit)?, limit)))
+}
+
+/// Lists the changes that a watch has found.
+///
+/// Newest first. A run is compared with the last conclusion of each module, so a site that is blocked for a while and then
+/// answers as before is no change. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/watches/{watch_id}/changes",
+    operation_id = "listWatchChanges",
+    tag = "Watches",
+    params(WatchListParameters),
+    responses((status = 200, description = "A page of changes.", body = WatchChangeList))
+)]
+pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.watch_id()?);
+    let WatchListParameters { limit, cursor } = WatchListParameters::read(call.request)?;
+    let limit = limit as usize;
+    let mut found = api.watches.changes(account, id, cursor.map(|id| WatchChangeId(id.0)), limit + 1)?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
+    let changes: Vec<WatchChange> = found.into_iter().map(WatchChange::from).collect();
+    Ok(ok_json(&WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor }))
+}
+
+/// Starts a run of a watch now.
+///
+/// Also if the watch is paused. The moment of its next run stays. Costs as much as a search. While the last run has not
+/// ended, it is answered, and nothing is charged. Counts as `search`.
+#[utoipa::path(
+    post,
+    path = "/v1/watches/{watch_id}/run",
+    operation_id = "runWatch",
+    tag = "Watches",
+    responses(
+        (status = 200, description = "The run is accepted, or was accepted before.", body = Answer<'_>,
+            headers(("Location" = String), ("X-Run-Id" = String))),
+        (status = 402, description = "insufficient_credits"),
+        (status = 403, description = "suppressed"),
+        (status = 503, description = "premium_unavailable"),
+    )
+)]
+pub fn run(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let caller = call.caller()?;
+    let watch = api.watches.find(caller.account.id, call.watch_id()?)?;
+    require_premium(api, caller, watch.search.premium)?;
+    let charge = api.accounts.charge(caller, watch.search.cost());
+    let started = Watches::run_now(&api.runs, &watch, charge, call.origin()?)?;
+    let found: Found = Search::started(api, caller, &charge, started)?;
+    Ok(accepted_run(&found, &api.root))
+}

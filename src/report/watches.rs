@@ -1,0 +1,108 @@
+//! The watches of an account, with their changes, as they appear in its export.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::base::clock::millis;
+use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::modules::catalog::Choice;
+use crate::modules::query::SearchType;
+use crate::runs::run_options::RunOptions;
+use crate::watches::change::{ChangeKind, StoredChange};
+use crate::watches::storage::WatchStore;
+use crate::watches::watch::{PauseReason, Watch};
+
+/// The number of watches, or of changes of one watch, that are read from the store at once.
+const PAGE: usize = 500;
+
+/// A watch with its changes.
+#[derive(Serialize)]
+pub(super) struct WatchBlock {
+    id: WatchId,
+    #[serde(rename = "type")]
+    search_type: SearchType,
+    query: String,
+    premium: bool,
+    options: RunOptions,
+    modules: Choice,
+    every: String,
+    notify_on: Vec<ChangeKind>,
+    webhook_id: Option<WebhookId>,
+    paused_reason: Option<PauseReason>,
+    #[serde(with = "millis")]
+    next_run_at: Timestamp,
+    last_run_id: Option<RunId>,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    changes: Vec<ChangeBlock>,
+}
+
+#[derive(Serialize)]
+struct ChangeBlock {
+    kind: ChangeKind,
+    run_before_id: RunId,
+    run_after_id: RunId,
+    #[serde(with = "millis")]
+    at: Timestamp,
+    result: Value,
+}
+
+/// Returns all watches of an account, the newest first.
+pub(super) fn all_watches(
+    store: &dyn WatchStore,
+    account: AccountId,
+) -> Result<Vec<WatchBlock>, StorageError> {
+    let mut blocks: Vec<WatchBlock> = Vec::new();
+    loop {
+        let page = store.watches(account, blocks.last().map(|last| last.id), PAGE)?;
+        let is_last = page.len() < PAGE;
+        for watch in page {
+            let changes = all_changes(store, &watch)?;
+            blocks.push(block(watch, changes));
+        }
+        if is_last {
+            return Ok(blocks);
+        }
+    }
+}
+
+fn all_changes(store: &dyn WatchStore, watch: &Watch) -> Result<Vec<StoredChange>, StorageError> {
+    let mut changes: Vec<StoredChange> = Vec::new();
+    loop {
+        let before = changes.last().map(|last| last.id);
+        let page = store.watch_changes(watch.account, watch.id, before, PAGE)?.unwrap_or_default();
+        let is_last = page.len() < PAGE;
+        changes.extend(page);
+        if is_last {
+            return Ok(changes);
+        }
+    }
+}
+
+fn block(watch: Watch, changes: Vec<StoredChange>) -> WatchBlock {
+    let change = |change: StoredChange| ChangeBlock {
+        kind: change.kind,
+        run_before_id: change.run_before,
+        run_after_id: change.run_after,
+        at: change.at,
+        result: change.difference,
+    };
+    WatchBlock {
+        id: watch.id,
+        search_type: watch.search.search_type,
+        query: watch.search.query,
+        premium: watch.search.premium,
+        options: watch.search.options,
+        modules: watch.search.choice,
+        every: watch.every.to_string(),
+        notify_on: watch.notify_on,
+        webhook_id: watch.webhook,
+        paused_reason: watch.paused,
+        next_run_at: watch.next_at,
+        last_run_id: watch.last_run,
+        created_at: watch.created_at,
+        changes: changes.into_iter().map(change).collect(),
+    }
+}

@@ -1,0 +1,184 @@
+//! The runs of watches: which are due, the transaction that takes the place of one, and the comparison of one that has
+//! ended.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::outbox::report_watch;
+use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::base::ids::{AccountId, WatchChangeId, WatchId};
+use crate::base::storage::StorageError;
+use crate::runs::journal::{NewRun, Started};
+use crate::runs::watch_start::WatchStart;
+use crate::store::backend::{Operation, Statements};
+use crate::store::document::{decode, encode};
+use crate::store::number::limit;
+use crate::store::sql::Sql;
+use crate::store::value::values;
+use crate::watches::storage::{Comparison, EndedRun};
+use crate::watches::watch::Watch;
+
+/// A watch of which a run may be started.
+macro_rules! idle {
+    () => {
+        "paused IS NULL AND NOT is_open"
+    };
+}
+
+const DUE: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    " FROM watches WHERE ",
+    idle!(),
+    " AND next_at <= now() AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4"
+);
+/// Locks a watch, and reads the time by which its runs are due.
+const LOCK: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */"
+);
+const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
+const PAUSE: &str = concat!(
+    "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " RETURNING 1"
+);
+const LOCK_DUE: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND next_at = ?2 AND ",
+    idle!(),
+    " /*pg FOR NO KEY UPDATE */"
+);
+const MOVE: &str = "UPDATE watches SET next_at = ?2 WHERE id = ?1";
+const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credits' AND account > ?1 ORDER BY account LIMIT ?2";
+/// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
+const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
+     AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
+const ENDED: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    ", baseline FROM watches w WHERE is_open AND simulated = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id LIMIT ?2"
+);
+const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
+     WHERE id = ?1 AND last_run = ?2 AND is_open";
+const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before, run_after, at, difference) \
+     VALUES (?1, ?2, ?3, ?4, ?5, date_trunc('milliseconds', now()), ?6)";
+
+/// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run
+/// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
+pub(super) fn take_place(
+    statements: &mut dyn Statements,
+    run: &NewRun,
+    start: WatchStart,
+) -> Result<Result<Timestamp, Started>, StorageError> {
+    let rows = statements.rows(LOCK, values![start.watch, run.account])?;
+    let Some(row) = rows.first() else { return Ok(Err(Started::WatchNotDue)) };
+    let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+    Ok(match (start.due_at, watch.last_run) {
+        (None, Some(last)) if watch.is_open => Err(Started::Repeated(last)),
+        (None, _) => Ok(watch.next_at),
+        (Some(due_at), _)
+            if watch.paused.is_none() && !watch.is_open && watch.next_at == due_at && due_at <= now =>
+        {
+            Ok(watch.every.next_after(watch.id, watch.created_at, now))
+        }
+        (Some(_), _) => Err(Started::WatchNotDue),
+    })
+}
+
+/// Records that a run of a watch was started.
+pub(super) fn begin(
+    statements: &mut dyn Statements,
+    run: &NewRun,
+    watch: WatchId,
+    next_at: Timestamp,
+) -> Result<(), StorageError> {
+    statements.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
+}
+
+pub(super) fn due(
+    sql: &Sql,
+    simulated: bool,
+    after: Option<(Timestamp, WatchId)>,
+    count: usize,
+) -> Result<Vec<Watch>, StorageError> {
+    let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
+    let operation = Operation::on_runs("due_watches").in_background();
+    let rows = sql.rows(operation, DUE, values![simulated, at, id, limit(count)])?;
+    rows.iter().map(read_watch).collect()
+}
+
+pub(super) fn pause_unpaid(sql: &Sql, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
+    let operation = Operation::on_runs("pause_unpaid").in_background().light();
+    Ok(!sql.change(operation, PAUSE, values![id, due_at])?.is_empty())
+}
+
+pub(super) fn skip(sql: &Sql, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
+    sql.write(Operation::on_runs("skip_run").in_background().light(), |statements| {
+        let rows = statements.rows(LOCK_DUE, values![id, due_at])?;
+        let Some(row) = rows.first() else { return Ok(()) };
+        let (watch, now): (Watch, Timestamp) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+        let next_at = watch.every.next_after(id, watch.created_at, now);
+        statements.execute(MOVE, values![id, next_at]).map(drop)
+    })
+}
+
+pub(super) fn unpaid_accounts(
+    sql: &Sql,
+    after: Option<AccountId>,
+    count: usize,
+) -> Result<Vec<AccountId>, StorageError> {
+    let after = after.unwrap_or(AccountId(Uuid::nil()));
+    let operation = Operation::on_runs("unpaid_accounts").in_background();
+    let rows = sql.rows(operation, UNPAID, values![after, limit(count)])?;
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
+pub(super) fn resume_paid(
+    sql: &Sql,
+    account: AccountId,
+    credits: u64,
+    premium: bool,
+) -> Result<(), StorageError> {
+    let (standard, premium) = (credits >= STANDARD_COST, premium && credits >= PREMIUM_COST);
+    let operation = Operation::on_runs("resume_paid").in_background().light();
+    sql.change(operation, RESUME, values![account, standard, premium]).map(drop)
+}
+
+pub(super) fn ended(sql: &Sql, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
+    let operation = Operation::on_runs("ended_runs").in_background();
+    let rows = sql.rows(operation, ENDED, values![simulated, limit(count)])?;
+    let read = |row| {
+        let watch = read_watch(row)?;
+        let Some(run) = watch.last_run else {
+            return Err(StorageError::broken("a watch has an open run without an id"));
+        };
+        // A baseline that cannot be read is that of a watch without a run, so that other watches continue.
+        let baseline =
+            row.optional_text(WATCH_COLUMNS)?.and_then(|text| decode(text).ok()).unwrap_or_default();
+        Ok(EndedRun { watch, run, baseline })
+    };
+    rows.iter().map(read).collect()
+}
+
+pub(super) fn close(sql: &Sql, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
+    let baseline = shown.baseline.as_ref().map(encode).transpose()?;
+    let watch = ended.watch.id;
+    sql.write(Operation::on_runs("close_run").in_background(), |statements| {
+        if statements.execute(CLOSE, values![watch, ended.run, baseline.as_deref()])? == 0 {
+            return Ok(false);
+        }
+        for change in &shown.changes {
+            let difference = encode(&change.difference)?;
+            let (id, kind) = (WatchChangeId::new(), change.kind.as_str());
+            let values = values![id, watch, kind, change.run_before, ended.run, difference];
+            statements.execute(ADD_CHANGE, values)?;
+        }
+        report_watch(statements, watch, ended.run, &shown.changes)?;
+        Ok(true)
+    })
+}

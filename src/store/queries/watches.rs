@@ -1,0 +1,243 @@
+//! Watches and their changes, as their owners see them. The transactions that start and close runs are in
+//! `watch_runs`.
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::audit::note;
+use super::watch_row::{WATCH_COLUMNS, read_watch, watch_columns};
+use super::watch_runs;
+use crate::account::account::BEING_DELETED;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::store::backend::{Operation, Statements};
+use crate::store::document::{decode, encode, plain};
+use crate::store::number::{limit, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+use crate::watches::change::{ChangeKind, StoredChange};
+use crate::watches::storage::{Comparison, EndedRun, WatchAdded, WatchChanged, WatchStore};
+use crate::watches::watch::{
+    MOST_WATCHES, NewWatch, PauseReason, Watch, WatchState, WatchUpdate, WatchedSearch,
+};
+
+/// Locks an account, so that two watches are not added at once.
+const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR NO KEY UPDATE */";
+const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
+const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
+/// Adds a watch whose first run is due now.
+const INSERT: &str = concat!(
+    "INSERT INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, notify_on, \
+     webhook, next_at, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, \
+     date_trunc('milliseconds', now()), date_trunc('milliseconds', now())) RETURNING ",
+    watch_columns!()
+);
+const WATCH: &str = concat!("SELECT ", watch_columns!(), " FROM watches WHERE id = ?1 AND account = ?2");
+const LIST: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    " FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
+);
+/// Locks a watch, and reads the time by which it is dated.
+const LOCK: &str = concat!(
+    "SELECT ",
+    watch_columns!(),
+    ", date_trunc('milliseconds', now()) FROM watches WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */"
+);
+const CHANGE: &str = concat!(
+    "UPDATE watches SET every_secs = ?3, notify_on = ?4, webhook = ?5, paused = ?6, next_at = ?7 \
+     WHERE id = ?1 AND account = ?2 RETURNING ",
+    watch_columns!()
+);
+const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2";
+const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
+const CHANGES: &str = "SELECT id, kind, run_before, run_after, at, difference FROM watch_changes \
+     WHERE watch = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+
+impl WatchStore for Sql {
+    fn add_watch(&self, new: &NewWatch, at: Timestamp, by: &Origin) -> Result<WatchAdded, StorageError> {
+        self.write(Operation::on_accounts("add_watch"), |statements| {
+            if statements.rows(ACCOUNT, values![new.account, BEING_DELETED])?.is_empty() {
+                return Ok(WatchAdded::UnknownAccount);
+            }
+            if !is_known(statements, new.account, new.webhook)? {
+                return Ok(WatchAdded::UnknownWebhook);
+            }
+            let rows = statements.rows(COUNT, values![new.account])?;
+            let count: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
+            if count >= MOST_WATCHES as u64 {
+                return Ok(WatchAdded::TooMany);
+            }
+            let WatchedSearch { search_type, query, premium, choice, options } = &new.search;
+            let (options, choice) = (encode(options)?, encode(choice)?);
+            let values = values![
+                new.id,
+                new.account,
+                search_type.as_str(),
+                plain(query),
+                *premium,
+                options,
+                choice,
+                new.simulated,
+                new.every.secs(),
+                encode(&new.notify_on)?,
+                new.webhook,
+            ];
+            let rows = statements.rows(INSERT, values)?;
+            let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
+                .with("type", search_type.as_str())
+                .with("every", new.every.to_string());
+            note(statements, &event, at, by)?;
+            Ok(WatchAdded::Done(Box::new(first(&rows)?)))
+        })
+    }
+
+    fn watch(&self, account: AccountId, id: WatchId) -> Result<Option<Watch>, StorageError> {
+        let rows = self.rows(Operation::on_accounts("watch"), WATCH, values![id, account])?;
+        rows.first().map(read_watch).transpose()
+    }
+
+    fn watches(
+        &self,
+        account: AccountId,
+        before: Option<WatchId>,
+        count: usize,
+    ) -> Result<Vec<Watch>, StorageError> {
+        let before = before.unwrap_or(WatchId(Uuid::max()));
+        let rows =
+            self.rows(Operation::on_accounts("watches"), LIST, values![account, before, limit(count)])?;
+        rows.iter().map(read_watch).collect()
+    }
+
+    fn change_watch(
+        &self,
+        account: AccountId,
+        id: WatchId,
+        update: &WatchUpdate,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<WatchChanged, StorageError> {
+        self.write(Operation::on_accounts("change_watch"), |statements| {
+            let rows = statements.rows(LOCK, values![id, account])?;
+            let Some(row) = rows.first() else { return Ok(WatchChanged::UnknownWatch) };
+            let (watch, now) = (read_watch(row)?, row.get(WATCH_COLUMNS)?);
+            let webhook = update.webhook.unwrap_or(watch.webhook);
+            if update.webhook.is_some() && !is_known(statements, account, webhook)? {
+                return Ok(WatchChanged::UnknownWebhook);
+            }
+            let every = update.every.unwrap_or(watch.every);
+            let is_postponed = every != watch.every && watch.next_at > now;
+            let next_at =
+                if is_postponed { every.next_after(id, watch.created_at, now) } else { watch.next_at };
+            let notify_on = encode(update.notify_on.as_ref().unwrap_or(&watch.notify_on))?;
+            let paused = match update.state {
+                None => watch.paused,
+                Some(WatchState::Active) => None,
+                Some(WatchState::Paused) => Some(PauseReason::User),
+            };
+            let paused = paused.map(PauseReason::as_str);
+            let values = values![id, account, every.secs(), notify_on, webhook, paused, next_at];
+            let rows = statements.rows(CHANGE, values)?;
+            let event = AuditEvent::of_object(Action::WatchChanged, account, id);
+            note(statements, &event.with("parts", update.parts()), at, by)?;
+            Ok(WatchChanged::Done(Box::new(first(&rows)?)))
+        })
+    }
+
+    fn delete_watch(
+        &self,
+        account: AccountId,
+        id: WatchId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_accounts("delete_watch").erasing(), |statements| {
+            let is_deleted = statements.execute(DELETE, values![id, account])? == 1;
+            if is_deleted {
+                note(statements, &AuditEvent::of_object(Action::WatchDeleted, account, id), at, by)?;
+            }
+            Ok(is_deleted)
+        })
+    }
+
+    fn watch_changes(
+        &self,
+        account: AccountId,
+        id: WatchId,
+        before: Option<WatchChangeId>,
+        count: usize,
+    ) -> Result<Option<Vec<StoredChange>>, StorageError> {
+        self.read(Operation::on_accounts("watch_changes"), |statements| {
+            if statements.rows(KNOWN, values![id, account])?.is_empty() {
+                return Ok(None);
+            }
+            let before = before.unwrap_or(WatchChangeId(Uuid::max()));
+            let rows = statements.rows(CHANGES, values![id, before, limit(count)])?;
+            rows.iter().map(read_change).collect::<Result<_, _>>().map(Some)
+        })
+    }
+
+    fn due_watches(
+        &self,
+        simulated: bool,
+        after: Option<(Timestamp, WatchId)>,
+        count: usize,
+    ) -> Result<Vec<Watch>, StorageError> {
+        watch_runs::due(self, simulated, after, count)
+    }
+
+    fn pause_unpaid(&self, id: WatchId, due_at: Timestamp) -> Result<bool, StorageError> {
+        watch_runs::pause_unpaid(self, id, due_at)
+    }
+
+    fn skip_run(&self, id: WatchId, due_at: Timestamp) -> Result<(), StorageError> {
+        watch_runs::skip(self, id, due_at)
+    }
+
+    fn unpaid_accounts(
+        &self,
+        after: Option<AccountId>,
+        count: usize,
+    ) -> Result<Vec<AccountId>, StorageError> {
+        watch_runs::unpaid_accounts(self, after, count)
+    }
+
+    fn resume_paid(&self, account: AccountId, credits: u64, premium: bool) -> Result<(), StorageError> {
+        watch_runs::resume_paid(self, account, credits, premium)
+    }
+
+    fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>, StorageError> {
+        watch_runs::ended(self, simulated, count)
+    }
+
+    fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool, StorageError> {
+        watch_runs::close(self, ended, shown)
+    }
+}
+
+/// Returns whether the account has the webhook, if one is given.
+fn is_known(
+    statements: &mut dyn Statements,
+    account: AccountId,
+    webhook: Option<WebhookId>,
+) -> Result<bool, StorageError> {
+    let Some(webhook) = webhook else { return Ok(true) };
+    Ok(!statements.rows(WEBHOOK, values![webhook, account])?.is_empty())
+}
+
+fn first(rows: &[Row]) -> Result<Watch, StorageError> {
+    rows.first().map_or_else(|| Err(StorageError::broken("a statement has returned no watch")), read_watch)
+}
+
+fn read_change(row: &Row) -> Result<StoredChange, StorageError> {
+    Ok(StoredChange {
+        id: row.get(0)?,
+        kind: ChangeKind::from_name(row.text(1)?)
+            .ok_or_else(|| StorageError::broken("a change of a watch has an unknown kind"))?,
+        run_before: row.get(2)?,
+        run_after: row.get(3)?,
+        at: row.get(4)?,
+        difference: decode(row.text(5)?)?,
+    })
+}

@@ -1,0 +1,178 @@
+//! [`WatchKeeper`]: starts the runs of watches that are due, and compares those that have ended.
+//!
+//! Every instance does so. What is done twice has no effect: a run is started and closed by a transaction that checks
+//! whether another instance was faster.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use log::{info, log, warn};
+use parking_lot::Mutex;
+
+use super::registry::start_request;
+use super::storage::{Comparison, EndedRun, WatchStore};
+use super::watch::Watch;
+use crate::account::audit::Origin;
+use crate::account::credits::Charge;
+use crate::account::service::Accounts;
+use crate::base::storage::StorageError;
+use crate::runs::service::{Runs, StartError, StartResult};
+
+/// The number of watches that are read at once.
+const BATCH: usize = 100;
+/// The number of baselines that are read at once. Each has hundreds of reports and results.
+const BASELINES: usize = 10;
+/// The interval of searches for accounts that can pay for their watches again.
+const RESUME_EVERY: Duration = Duration::from_secs(60);
+
+/// The periodic tasks of watches. There is one value for each process.
+pub struct WatchKeeper {
+    store: Arc<dyn WatchStore>,
+    runs: Arc<Runs>,
+    accounts: Arc<Accounts>,
+    simulated: bool,
+    resume_at: Mutex<Instant>,
+}
+
+/// What became of a run that was due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    /// It was started, by this instance or another one, or can be tried again later.
+    Settled,
+    /// No run can be started for now.
+    Stop,
+}
+
+impl WatchKeeper {
+    /// Creates the tasks. `simulated` tells whether this process queries the simulated web.
+    pub fn new(
+        store: Arc<dyn WatchStore>,
+        runs: Arc<Runs>,
+        accounts: Arc<Accounts>,
+        simulated: bool,
+    ) -> Self {
+        Self { store, runs, accounts, simulated, resume_at: Mutex::new(Instant::now()) }
+    }
+
+    /// Executes the tasks that are due. The maintenance thread calls this about once a second. Failures are logged: the
+    /// next call tries again.
+    pub fn run_due_tasks(&self) {
+        let done = self.close_ended().and_then(|()| self.resume_paid()).and_then(|()| self.start_due());
+        if let Err(error) = done {
+            log!(error.log_level(), "cannot keep watches for now: {error}");
+        }
+    }
+
+    /// Starts the runs that are due, in batches and in the order in which they became due.
+    fn start_due(&self) -> Result<(), StorageError> {
+        let mut after = None;
+        loop {
+            let due = self.store.due_watches(self.simulated, after, BATCH)?;
+            for watch in &due {
+                if self.start(watch)? == Due::Stop {
+                    return Ok(());
+                }
+            }
+            match due.last() {
+                Some(last) if due.len() == BATCH => after = Some((last.next_at, last.id)),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn start(&self, watch: &Watch) -> Result<Due, StorageError> {
+        if watch.search.premium && !self.runs.starter.can_browse() {
+            return Ok(Due::Settled);
+        }
+        let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(Due::Settled) };
+        let charge = Charge { credits: watch.search.cost(), allowed: balance.allowed, cycle: balance.cycle };
+        if watch.search.premium && !plan.premium {
+            return self.pause(watch);
+        }
+        let Some(request) = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM) else {
+            warn!("watch {}: its query is no longer valid, so no run is started", watch.id);
+            return self.skip(watch);
+        };
+        match self.runs.starter.queue(&request) {
+            Ok(StartResult::Queued(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
+            Ok(StartResult::InsufficientCredits { .. }) => return self.pause(watch),
+            Err(StartError::Suppressed) => return self.skip(watch),
+            Err(StartError::Choice(error)) => {
+                warn!("watch {}: no run is started: {error}", watch.id);
+                return self.skip(watch);
+            }
+            Err(StartError::Overloaded | StartError::ShuttingDown) => return Ok(Due::Stop),
+            Err(StartError::Storage(error)) => return Err(error),
+            // Another instance was faster, or the account is being deleted.
+            Ok(_) | Err(_) => {}
+        }
+        Ok(Due::Settled)
+    }
+
+    fn pause(&self, watch: &Watch) -> Result<Due, StorageError> {
+        if self.store.pause_unpaid(watch.id, watch.next_at)? {
+            info!("watch {}: paused, because its account cannot pay for a run", watch.id);
+        }
+        Ok(Due::Settled)
+    }
+
+    fn skip(&self, watch: &Watch) -> Result<Due, StorageError> {
+        self.store.skip_run(watch.id, watch.next_at)?;
+        Ok(Due::Settled)
+    }
+
+    /// Makes watches active again whose account has credits: in a new cycle, or after a change of its plan.
+    fn resume_paid(&self) -> Result<(), StorageError> {
+        let mut resume_at = self.resume_at.lock();
+        if Instant::now() < *resume_at {
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let accounts = self.store.unpaid_accounts(after, BATCH)?;
+            for account in &accounts {
+                let Some((plan, balance)) = self.accounts.balance_of(*account)? else { continue };
+                let credits = balance.remaining().unwrap_or(u64::MAX);
+                self.store.resume_paid(*account, credits, plan.premium)?;
+            }
+            match accounts.last() {
+                Some(last) if accounts.len() == BATCH => after = Some(*last),
+                _ => break,
+            }
+        }
+        *resume_at = Instant::now() + RESUME_EVERY;
+        Ok(())
+    }
+
+    /// Compares the runs that have ended with the baselines of their watches.
+    fn close_ended(&self) -> Result<(), StorageError> {
+        loop {
+            let ended = self.store.ended_runs(self.simulated, BASELINES)?;
+            for one in &ended {
+                let shown = self.compare(one)?;
+                let changes = shown.changes.len();
+                if self.store.close_run(one, &shown)? && changes > 0 {
+                    info!("watch {}: {changes} changes in the run {}", one.watch.id, one.run);
+                }
+            }
+            if ended.len() < BASELINES {
+                return Ok(());
+            }
+        }
+    }
+
+    fn compare(&self, ended: &EndedRun) -> Result<Comparison, StorageError> {
+        let nothing = Ok(Comparison::default());
+        let Some(found) = self.runs.reader.stored(ended.run, ended.watch.account)? else { return nothing };
+        let record = self.runs.reader.record(&found)?;
+        let Some(run) = record.to_compare() else { return nothing };
+        let catalog = self.runs.starter.catalog();
+        match ended.baseline.compare(&run, catalog.profiles()) {
+            Ok((changes, baseline)) => Ok(Comparison { changes, baseline: Some(baseline) }),
+            Err(error) => {
+                warn!("watch {}: the run {} is not compared: {error}", ended.watch.id, ended.run);
+                nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The use cases of the owners of watches.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::change::{ChangeKind, StoredChange};
+use super::storage::{WatchAdded, WatchChanged, WatchStore};
+use super::watch::{MOST_WATCHES, NewWatch, Watch, WatchUpdate, WatchedSearch};
+use crate::account::audit::Origin;
+use crate::account::credits::Charge;
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, WatchChangeId, WatchId, WebhookId};
+use crate::base::storage::StorageError;
+use crate::modules::query::{Query, SearchType};
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
+use crate::runs::watch_start::WatchStart;
+use crate::watches::interval::Interval;
+
+/// The reasons why an operation on watches fails.
+#[derive(Debug)]
+pub enum WatchError {
+    /// No kind of change was given, or one that does not exist.
+    InvalidKinds,
+    /// The account has the most watches that are allowed.
+    TooMany,
+    /// The account has no such watch.
+    UnknownWatch,
+    /// The account has no such webhook.
+    UnknownWebhook,
+    /// The stored query is not valid for this version.
+    InvalidQuery,
+    /// The store failed.
+    Storage(StorageError),
+}
+
+impl From<StorageError> for WatchError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl fmt::Display for WatchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidKinds => {
+                let names = ChangeKind::ALL.map(ChangeKind::as_str).join(", ");
+                write!(f, "invalid kinds of changes: {names} are allowed")
+            }
+            Self::TooMany => {
+                write!(f, "an account has at most {MOST_WATCHES} watches: delete one that is no longer used")
+            }
+            Self::UnknownWatch => f.write_str("unknown watch"),
+            Self::UnknownWebhook => f.write_str("unknown webhook"),
+            Self::InvalidQuery => f.write_str("the query of the watch is no longer valid: delete the watch"),
+            Self::Storage(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WatchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Storage(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The watch that an owner asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchRequest {
+    /// The search that is repeated.
+    pub search: WatchedSearch,
+    /// The time between two runs.
+    pub every: Interval,
+    /// The kinds of changes that are reported to webhooks.
+    pub notify_on: Vec<ChangeKind>,
+    /// The webhook that gets its events, or `None` for all that have subscribed.
+    pub webhook: Option<WebhookId>,
+}
+
+/// The watches of all accounts. There is one value for each process.
+pub struct Watches {
+    store: Arc<dyn WatchStore>,
+    clock: Arc<dyn Clock>,
+    simulated: bool,
+}
+
+impl Watches {
+    /// Creates the use cases. `simulated` tells whether this process queries the simulated web.
+    pub fn new(store: Arc<dyn WatchStore>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
+        Self { store, clock, simulated }
+    }
+
+    /// Returns the kinds with these names, sorted, each once.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::InvalidKinds`] for no name, or for one that is not allowed.
+    pub fn kinds<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<ChangeKind>, WatchError> {
+        let known = names.into_iter().map(ChangeKind::from_name).collect::<Option<_>>();
+        let mut kinds: Vec<ChangeKind> = known.ok_or(WatchError::InvalidKinds)?;
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.is_empty() { Err(WatchError::InvalidKinds) } else { Ok(kinds) }
+    }
+
+    /// Creates a watch. Its first run is due at once.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::TooMany`], [`WatchError::UnknownWebhook`], or an error of the store.
+    pub fn create(
+        &self,
+        account: AccountId,
+        request: WatchRequest,
+        by: &Origin,
+    ) -> Result<Watch, WatchError> {
+        let WatchRequest { search, every, notify_on, webhook } = request;
+        let (id, simulated) = (WatchId::new(), self.simulated);
+        let new = NewWatch { id, account, search, simulated, every, notify_on, webhook };
+        match self.store.add_watch(&new, self.clock.now(), by)? {
+            WatchAdded::Done(watch) => Ok(*watch),
+            WatchAdded::TooMany => Err(WatchError::TooMany),
+            WatchAdded::UnknownWebhook => Err(WatchError::UnknownWebhook),
+            WatchAdded::UnknownAccount => Err(WatchError::UnknownWatch),
+        }
+    }
+
+    /// Returns at most `limit` watches of an account with ids below `before`, the newest first.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn list(
+        &self,
+        account: AccountId,
+        before: Option<WatchId>,
+        limit: usize,
+    ) -> Result<Vec<Watch>, WatchError> {
+        Ok(self.store.watches(account, before, limit)?)
+    }
+
+    /// Returns a watch of an account.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::UnknownWatch`], or an error of the store.
+    pub fn find(&self, account: AccountId, id: WatchId) -> Result<Watch, WatchError> {
+        self.store.watch(account, id)?.ok_or(WatchError::UnknownWatch)
+    }
+
+    /// Changes a watch.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::UnknownWatch`], [`WatchError::UnknownWebhook`], or an error of the store.
+    pub fn change(
+        &self,
+        account: AccountId,
+        id: WatchId,
+        update: &WatchUpdate,
+        by: &Origin,
+    ) -> Result<Watch, WatchError> {
+        match self.store.change_watch(account, id, update, self.clock.now(), by)? {
+            WatchChanged::Done(watch) => Ok(*watch),
+            WatchChanged::UnknownWatch => Err(WatchError::UnknownWatch),
+            WatchChanged::UnknownWebhook => Err(WatchError::UnknownWebhook),
+        }
+    }
+
+    /// Deletes a watch with its changes. Its runs stay.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::UnknownWatch`], or an error of the store.
+    pub fn delete(&self, account: AccountId, id: WatchId, by: &Origin) -> Result<(), WatchError> {
+        let known = self.store.delete_watch(account, id, self.clock.now(), by)?;
+        if known { Ok(()) } else { Err(WatchError::UnknownWatch) }
+    }
+
+    /// Returns at most `limit` changes of a watch with ids below `before`, the newest first.
+    ///
+    /// # Errors
+    /// Returns [`WatchError::UnknownWatch`], or an error of the store.
+    pub fn changes(
+        &self,
+        account: AccountId,
+        id: WatchId,
+        before: Option<WatchChangeId>,
+        limit: usize,
+    ) -> Result<Vec<StoredChange>, WatchError> {
+        self.store.watch_changes(account, id, before, limit)?.ok_or(WatchError::UnknownWatch)
+    }
+
+    /// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
+    /// ended or was not compared yet, returns it as [`StartResult::Repeated`].
+    ///
+    /// # Errors
+    /// Returns [`WatchError::InvalidQuery`] if the query is not valid for this version. The inner error is that of the
+    /// start.
+    pub fn run_now(
+        runs: &Runs,
+        watch: &Watch,
+        charge: Charge,
+        by: Origin,
+    ) -> Result<Result<StartResult, StartError>, WatchError> {
+        let request = start_request(watch, None, charge, by).ok_or(WatchError::InvalidQuery)?;
+        Ok(runs.starter.start(request))
+    }
+}
+
+/// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the
+/// owner. Returns `None` if the query is not valid for this version.
+pub(super) fn start_request(
+    watch: &Watch,
+    due_at: Option<jiff::Timestamp>,
+    charge: Charge,
+    origin: Origin,
+) -> Option<StartRequest> {
+    let WatchedSearch { search_type, query, premium, choice, options } = &watch.search;
+    Some(StartRequest {
+        account: watch.account,
+        query: Query::parse(*search_type, query).ok()?,
+        premium: *premium && *search_type == SearchType::Username,
+        choice: choice.clone(),
+        options: *options,
+        family: None,
+        watch: Some(WatchStart { watch: watch.id, due_at }),
+        follow: None,
+        purpose: None,
+        charge,
+        idempotency: None,
+        origin,
+    })
+}

@@ -1,0 +1,167 @@
+//! A watch: its search, its interval and its state.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::change::ChangeKind;
+use super::interval::Interval;
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::base::ids::{AccountId, RunId, WatchId, WebhookId};
+use crate::modules::catalog::Choice;
+use crate::modules::query::SearchType;
+use crate::runs::run_options::RunOptions;
+
+/// The most watches of an account.
+pub const MOST_WATCHES: usize = 1000;
+
+/// The search that a watch repeats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchedSearch {
+    /// The type of the search.
+    pub search_type: SearchType,
+    /// The query as the caller sent it.
+    pub query: String,
+    /// Whether browser modules are used.
+    pub premium: bool,
+    /// The chosen modules.
+    pub choice: Choice,
+    /// How long its checks may take.
+    pub options: RunOptions,
+}
+
+impl WatchedSearch {
+    /// Returns the cost of a run in credits.
+    pub fn cost(&self) -> u64 {
+        if self.premium { PREMIUM_COST } else { STANDARD_COST }
+    }
+}
+
+/// A watch to be created. The store dates it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWatch {
+    /// The id of the watch.
+    pub id: WatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The search that is repeated.
+    pub search: WatchedSearch,
+    /// Whether its runs query the simulated web.
+    pub simulated: bool,
+    /// The time between two runs.
+    pub every: Interval,
+    /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.
+    pub notify_on: Vec<ChangeKind>,
+    /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
+    pub webhook: Option<WebhookId>,
+}
+
+/// A watch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watch {
+    /// The id of the watch.
+    pub id: WatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The search that is repeated.
+    pub search: WatchedSearch,
+    /// The time between two runs.
+    pub every: Interval,
+    /// The kinds of changes that are reported to webhooks, sorted, each once. There is at least one.
+    pub notify_on: Vec<ChangeKind>,
+    /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
+    pub webhook: Option<WebhookId>,
+    /// The reason why no runs are started, or `None` if the watch is active.
+    pub paused: Option<PauseReason>,
+    /// The moment at which the next run is due, or was.
+    pub next_at: Timestamp,
+    /// The last run that was started. It may have been deleted since.
+    pub last_run: Option<RunId>,
+    /// Whether the last run has not ended, or has not been compared.
+    pub is_open: bool,
+    /// The time at which the watch was created.
+    pub created_at: Timestamp,
+}
+
+/// The state of a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = WatchState)]
+pub enum WatchState {
+    /// Runs are started.
+    Active,
+    /// No runs are started.
+    Paused,
+}
+
+impl WatchState {
+    /// All states.
+    pub const ALL: [Self; 2] = [Self::Active, Self::Paused];
+
+    /// Returns `active` or `paused`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Paused => "paused",
+        }
+    }
+
+    /// Returns the state with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// The reason why a watch is paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = WatchPauseReason)]
+pub enum PauseReason {
+    /// The owner has paused it.
+    User,
+    /// The account had too few credits, or a plan without premium searches. The watch becomes active again when the
+    /// account can pay for a run.
+    Credits,
+}
+
+impl PauseReason {
+    /// Returns `user` or `credits`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Credits => "credits",
+        }
+    }
+
+    /// Returns the reason with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::User, Self::Credits].into_iter().find(|reason| reason.as_str() == name)
+    }
+}
+
+/// The changes of a watch by its owner. `None` leaves a part as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WatchUpdate {
+    /// The new time between two runs.
+    pub every: Option<Interval>,
+    /// The new kinds of changes that are reported.
+    pub notify_on: Option<Vec<ChangeKind>>,
+    /// The new webhook, or `Some(None)` for all webhooks that have subscribed.
+    pub webhook: Option<Option<WebhookId>>,
+    /// The new state. Making a watch active that is paused because of credits tries to start a run if one is due.
+    pub state: Option<WatchState>,
+}
+
+impl WatchUpdate {
+    /// Returns the names of the parts that change, separated by commas.
+    pub fn parts(&self) -> String {
+        let parts = [
+            ("every", self.every.is_some()),
+            ("notify_on", self.notify_on.is_some()),
+            ("webhook_id", self.webhook.is_some()),
+            ("state", self.state.is_some()),
+        ];
+        let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
+        names.join(",")
+    }
+}

@@ -1,0 +1,306 @@
+//! Watches: the transactions that start, pause and close their runs.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sightline::account::audit::Origin;
+use sightline::base::ids::{RunId, WatchId, WebhookId};
+use sightline::modules::catalog::Choice;
+use sightline::modules::query::SearchType;
+use sightline::runs::diff::difference::Difference;
+use sightline::runs::journal::{NewRun, Started};
+use sightline::runs::retention::{BatchSize, RemovalResult};
+use sightline::runs::run_options::RunOptions;
+use sightline::runs::watch_start::WatchStart;
+use sightline::watches::baseline::Baseline;
+use sightline::watches::change::{ChangeKind, FoundChange};
+use sightline::watches::storage::{Comparison, WatchAdded, WatchChanged};
+use sightline::watches::watch::{NewWatch, PauseReason, Watch, WatchState, WatchUpdate, WatchedSearch};
+use sightline::webhooks::event::EventType;
+use sightline::webhooks::secret::SealedSecret;
+use sightline::webhooks::webhook::Webhook;
+
+use super::{Fixture, at, charge, completed, new_account, once_connected, race};
+
+const NOW: &str = "2026-03-01T12:00:00Z";
+
+impl Fixture {
+    fn new_watch(&self) -> NewWatch {
+        NewWatch {
+            id: WatchId::new(),
+            account: self.account.id,
+            search: WatchedSearch {
+                search_type: SearchType::Username,
+                query: "Someone".into(),
+                premium: false,
+                choice: Choice { modules: vec!["github".into()], ..Choice::default() },
+                options: RunOptions { patient: true, ..RunOptions::default() },
+            },
+            simulated: false,
+            every: "1h".parse().unwrap(),
+            notify_on: vec![ChangeKind::Added, ChangeKind::Removed],
+            webhook: None,
+        }
+    }
+
+    fn added_watch(&self, new: &NewWatch) -> Watch {
+        match self.store.add_watch(new, at(NOW), &Origin::CLI).unwrap() {
+            WatchAdded::Done(watch) => *watch,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn read(&self, watch: &Watch) -> Watch {
+        self.store.watch(watch.account, watch.id).unwrap().unwrap()
+    }
+
+    fn due_watches(&self) -> Vec<WatchId> {
+        self.store.due_watches(false, None, 100).unwrap().iter().map(|watch| watch.id).collect()
+    }
+
+    /// Returns a run of a watch, which was due at `next_at` if it is not on request.
+    fn run_of(&self, watch: &Watch, is_due: bool) -> NewRun {
+        let due_at = is_due.then_some(watch.next_at);
+        let start = WatchStart { watch: watch.id, due_at };
+        NewRun { id: RunId::new(), watch: Some(start), ..self.new_run() }
+    }
+
+    /// Makes the next run of all watches due, as after a pause of the service.
+    fn make_due(&self, hours: i64) {
+        let at = match self.database.name {
+            "sqlite" => format!("next_at - {}", hours * 3_600_000),
+            _ => format!("next_at - interval '{hours} hours'"),
+        };
+        self.database.execute(&format!("UPDATE watches SET next_at = {at}"));
+    }
+
+    /// Starts the run that is due and ends it.
+    fn ended_run_of(&self, watch: &Watch) -> NewRun {
+        self.make_due(100);
+        let run = self.run_of(&self.read(watch), true);
+        assert_eq!(self.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        self.finish(&run, &completed());
+        run
+    }
+
+    fn webhook_for(&self, events: &[EventType]) -> WebhookId {
+        let webhook = Webhook {
+            id: WebhookId::new(),
+            account: self.account.id,
+            url: "https://hooks.example.com/".into(),
+            events: events.to_vec(),
+            disabled: None,
+            failing_since: None,
+            earlier_secret_until: None,
+            created_at: at(NOW),
+        };
+        self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
+        webhook.id
+    }
+
+    /// Returns the bodies of the messages to a webhook, the oldest first.
+    fn messages_to(&self, webhook: WebhookId) -> Vec<Value> {
+        let count = self.store.deliveries(self.account.id, webhook, None, 100).unwrap().unwrap().len();
+        let texts = self.database.texts("SELECT body FROM webhook_deliveries ORDER BY id");
+        let bodies: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+        bodies.into_iter().filter(|body: &Value| body["type"] == "watch.changed").take(count).collect()
+    }
+}
+
+fn change(kind: ChangeKind) -> FoundChange {
+    let difference = Difference {
+        result_type: "account".into(),
+        platform: Some("GitHub".into()),
+        value: Some("someone\0".into()),
+        profile_url: None,
+        before_id: None,
+        after_id: Some(1),
+        fields: Vec::new(),
+        undecided: Vec::new(),
+    };
+    FoundChange { kind, run_before: RunId::new(), difference }
+}
+
+on_both! {
+    fn a_watch_is_stored_as_it_was_given(f) {
+        let new = NewWatch { webhook: Some(f.webhook_for(&[EventType::RunFailed])), ..f.new_watch() };
+        let watch = f.added_watch(&new);
+        assert_eq!(f.read(&watch), watch);
+        assert_eq!((&watch.search, watch.every, watch.webhook), (&new.search, new.every, new.webhook));
+        assert_eq!((watch.next_at, watch.paused, watch.last_run, watch.is_open), (watch.created_at, None, None, false));
+        assert_eq!(f.due_watches(), [watch.id]);
+        assert_eq!(f.store.due_watches(true, None, 100).unwrap(), []);
+        let stranger = new_account("stranger@example.com");
+        assert!(f.store.add_account(&stranger, &Origin::CLI).unwrap());
+        assert_eq!(f.store.watch(stranger.id, watch.id).unwrap(), None);
+        let foreign = NewWatch { id: WatchId::new(), account: stranger.id, ..new.clone() };
+        let added = f.store.add_watch(&foreign, at(NOW), &Origin::CLI).unwrap();
+        assert_eq!(added, WatchAdded::UnknownWebhook);
+        assert!(!f.store.delete_watch(stranger.id, watch.id, at(NOW), &Origin::CLI).unwrap());
+        assert!(f.store.delete_watch(f.account.id, watch.id, at(NOW), &Origin::CLI).unwrap());
+        assert_eq!(f.store.watches(f.account.id, None, 10).unwrap(), []);
+    }
+
+    // The instances' own clocks are five minutes apart: only the clock of the database counts.
+    fn two_instances_start_one_run_in_an_interval(f) {
+        let watch = f.added_watch(&f.new_watch());
+        let another = f.another();
+        for _ in 0..20 {
+            let watch = f.read(&watch);
+            let outcomes = race(6, |index| {
+                let (store, skew) = if index % 2 == 0 { (&f.store, 0) } else { (&another, 300) };
+                let run = f.run_of(&watch, true);
+                let run = NewRun { created_at: run.created_at + Duration::from_secs(skew), ..run };
+                once_connected(|| store.start(&run, &charge(1, None)))
+            });
+            let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
+            let refused = outcomes.iter().filter(|outcome| **outcome == Started::WatchNotDue).count();
+            assert_eq!((created, refused), (1, 5), "{outcomes:?}");
+            let begun = f.read(&watch);
+            assert!(begun.is_open && begun.next_at > watch.next_at);
+            // While the run is in progress, no other one starts.
+            f.make_due(2);
+            assert_eq!(f.due_watches(), []);
+            assert_eq!(f.store.start(&f.run_of(&f.read(&watch), true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+            f.database.execute("UPDATE watches SET is_open = (1 = 0)");
+            assert_eq!(f.due_watches(), [watch.id]);
+        }
+        assert_eq!(f.store.bookings(f.account.id).unwrap().len(), 20);
+    }
+
+    fn after_downtime_one_run_starts_and_not_those_that_were_missed(f) {
+        let watch = f.added_watch(&f.new_watch());
+        f.ended_run_of(&watch);
+        f.database.execute("UPDATE watches SET is_open = (1 = 0)");
+        let begun = f.read(&watch);
+        let hour = Duration::from_secs(3600);
+        assert!(begun.next_at > watch.created_at + hour && begun.next_at <= watch.created_at + 2 * hour);
+        assert_eq!(f.due_watches(), []);
+        assert_eq!(f.store.start(&f.run_of(&begun, true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+    }
+
+    fn a_run_on_request_leaves_the_next_moment_and_is_not_started_twice(f) {
+        let watch = f.added_watch(&f.new_watch());
+        let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
+        f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
+        assert_eq!(f.store.start(&f.run_of(&watch, true), &charge(1, None)).unwrap(), Started::WatchNotDue);
+        let run = f.run_of(&watch, false);
+        assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
+        assert_eq!(f.summary(&run).watch, Some(watch.id));
+        assert_eq!(f.store.start(&f.run_of(&watch, false), &charge(1, None)).unwrap(), Started::Repeated(run.id));
+        let open = f.read(&watch);
+        assert_eq!((open.next_at, open.last_run, open.is_open), (watch.next_at, Some(run.id), true));
+        assert_eq!(f.store.ended_runs(false, 10).unwrap(), []);
+        f.finish(&run, &completed());
+        assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
+    }
+
+    fn a_watch_without_credits_pauses_and_resumes_when_they_suffice(f) {
+        let watch = f.added_watch(&f.new_watch());
+        let premium = WatchedSearch { premium: true, ..watch.search.clone() };
+        let premium = f.added_watch(&NewWatch { id: WatchId::new(), search: premium, ..f.new_watch() });
+        let refused = f.store.start(&f.run_of(&watch, true), &charge(1, Some(0))).unwrap();
+        assert_eq!(refused, Started::InsufficientCredits { used: 0 });
+        assert_eq!(f.read(&watch), watch);
+        assert!(!f.store.pause_unpaid(watch.id, at(NOW)).unwrap());
+        for unpaid in [&watch, &premium] {
+            assert!(f.store.pause_unpaid(unpaid.id, unpaid.next_at).unwrap());
+            assert_eq!(f.read(unpaid).paused, Some(PauseReason::Credits));
+        }
+        assert_eq!(f.due_watches(), []);
+        assert_eq!(f.store.unpaid_accounts(None, 10).unwrap(), [f.account.id]);
+        assert_eq!(f.store.unpaid_accounts(Some(f.account.id), 10).unwrap(), []);
+        for (credits, plan, due) in [(0, true, 0), (1, true, 1), (2, false, 1), (2, true, 2)] {
+            f.store.resume_paid(f.account.id, credits, plan).unwrap();
+            assert_eq!(f.due_watches().len(), due, "{credits} {plan}");
+        }
+        // The owner's own pause stays.
+        let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
+        let changed = f.store.change_watch(f.account.id, watch.id, &paused, at(NOW), &Origin::CLI).unwrap();
+        assert!(matches!(changed, WatchChanged::Done(watch) if watch.paused == Some(PauseReason::User)));
+        f.store.resume_paid(f.account.id, 100, true).unwrap();
+        assert_eq!(f.due_watches(), [premium.id]);
+    }
+
+    fn a_skipped_run_is_given_up_and_another_interval_moves_the_next_one(f) {
+        let watch = f.added_watch(&f.new_watch());
+        f.store.skip_run(watch.id, at(NOW)).unwrap();
+        assert_eq!(f.read(&watch), watch);
+        f.store.skip_run(watch.id, watch.next_at).unwrap();
+        let skipped = f.read(&watch);
+        assert_eq!((skipped.last_run, skipped.next_at > watch.next_at), (None, true));
+        let daily = WatchUpdate { every: Some("1d".parse().unwrap()), ..WatchUpdate::default() };
+        f.store.change_watch(f.account.id, watch.id, &daily, at(NOW), &Origin::CLI).unwrap();
+        let day = Duration::from_secs(86_400);
+        assert_eq!(f.read(&watch).next_at, skipped.next_at - Duration::from_secs(3600) + day);
+    }
+
+    fn a_run_is_closed_once_and_reported_to_the_webhooks_that_want_it(f) {
+        let subscribed = f.webhook_for(&[EventType::WatchChanged]);
+        let other = f.webhook_for(&[EventType::RunFailed]);
+        let watch = f.added_watch(&f.new_watch());
+        let run = f.ended_run_of(&watch);
+        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        assert_eq!((ended.run, &ended.baseline), (run.id, &Baseline::default()));
+        let changes = vec![change(ChangeKind::Added), change(ChangeKind::Changed)];
+        let shown = Comparison { changes, baseline: Some(Baseline::default()) };
+        let another = f.another();
+        let closed = race(6, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &another };
+            once_connected(|| store.close_run(&ended, &shown))
+        });
+        assert_eq!(closed.iter().filter(|is_closed| **is_closed).count(), 1);
+        let stored = f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap();
+        let kinds: Vec<ChangeKind> = stored.iter().map(|change| change.kind).collect();
+        assert_eq!(kinds, [ChangeKind::Changed, ChangeKind::Added]);
+        assert_eq!((stored[0].run_after, &stored[0].difference["value"]), (run.id, &"someone\0".into()));
+        let older = f.store.watch_changes(f.account.id, watch.id, Some(stored[0].id), 10).unwrap().unwrap();
+        assert_eq!(older, stored[1..]);
+        let messages = f.messages_to(subscribed);
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        let data = &messages[0]["data"];
+        assert_eq!((&data["watch_id"], &data["run_id"]), (&watch.id.to_string().into(), &run.id.to_string().into()));
+        assert_eq!((&data["added"], &data["removed"], &data["changed"]), (&1.into(), &0.into(), &1.into()));
+        assert!(!messages[0].to_string().contains("someone"));
+        assert_eq!(f.messages_to(other), [Value::Null; 0]);
+
+        // Only what `notify_on` names is reported, and only to the webhook of the watch if it has one.
+        let only = WatchUpdate { webhook: Some(Some(other)), ..WatchUpdate::default() };
+        f.store.change_watch(f.account.id, watch.id, &only, at(NOW), &Origin::CLI).unwrap();
+        for (kind, messages) in [(ChangeKind::Changed, 0), (ChangeKind::Removed, 1)] {
+            f.ended_run_of(&watch);
+            let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+            let shown = Comparison { changes: vec![change(kind)], baseline: None };
+            assert!(f.store.close_run(&ended, &shown).unwrap());
+            let count = |webhook| f.store.deliveries(f.account.id, webhook, None, 10).unwrap().unwrap().len();
+            assert_eq!((count(subscribed), count(other)), (1, messages), "{kind:?}");
+        }
+    }
+
+    fn deletions_end_a_watch_and_old_changes_are_swept(f) {
+        let watch = f.added_watch(&f.new_watch());
+        let run = f.ended_run_of(&watch);
+        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        let shown = Comparison { changes: vec![change(ChangeKind::Added)], baseline: None };
+        f.store.close_run(&ended, &shown).unwrap();
+        f.make_due(100);
+        // A run that is deleted before it was compared does not keep the watch from going on.
+        let open = f.run_of(&f.read(&watch), true);
+        assert_eq!(f.store.start(&open, &charge(1, None)).unwrap(), Started::Created);
+        assert!(f.store.delete(open.id, f.account.id, at(NOW), &Origin::CLI).unwrap());
+        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        assert_eq!(ended.run, open.id);
+        assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());
+        assert!(!f.read(&watch).is_open);
+        let changes = || f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap().len();
+        assert_eq!(changes(), 1);
+        let most = BatchSize { runs: 10, results: 100 };
+        let swept = f.store.sweep(at("2100-01-01T00:00:00Z"), most, at(NOW), &Origin::SYSTEM).unwrap();
+        assert_eq!((swept, changes()), (RemovalResult::Runs(1), 0));
+        assert!(f.store.run(run.id, f.account.id).unwrap().is_none());
+        assert!(super::erasing::erase(&*f.store, f.account.id).is_some());
+        assert_eq!(f.database.number("SELECT count(*) FROM watches"), 0);
+        let added = f.store.add_watch(&f.new_watch(), at(NOW), &Origin::CLI).unwrap();
+        assert_eq!(added, WatchAdded::UnknownAccount);
+    }
+}
