@@ -7,6 +7,7 @@
 )]
 
 mod api;
+mod batches;
 mod catalog;
 mod checks;
 mod cli;

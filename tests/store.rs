@@ -48,6 +48,7 @@ macro_rules! on_both {
 }
 
 mod audit;
+mod batches;
 mod bundles;
 mod driving;
 pub(crate) mod erasing;
@@ -103,6 +104,7 @@ impl Fixture {
             follow: None,
             family: None,
             watch: None,
+            batch: None,
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),

@@ -131,6 +131,10 @@ pub enum Action {
     WatchChanged,
     /// A watch was deleted.
     WatchDeleted,
+    /// A batch of searches was created. The detail is the number of its searches.
+    BatchCreated,
+    /// A batch was stopped. The detail is the number of searches that had not begun.
+    BatchStopped,
     /// A signed catalogue bundle was stored and is in use. The detail is its serial.
     CatalogUpdated,
     /// The catalogue bundle in use was removed. The detail is its serial.
@@ -141,7 +145,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -167,6 +171,8 @@ impl Action {
         Self::WatchCreated,
         Self::WatchChanged,
         Self::WatchDeleted,
+        Self::BatchCreated,
+        Self::BatchStopped,
         Self::CatalogUpdated,
         Self::CatalogRolledBack,
         Self::Migrated,
@@ -200,6 +206,8 @@ impl Action {
             Self::WatchCreated => "watch.created",
             Self::WatchChanged => "watch.changed",
             Self::WatchDeleted => "watch.deleted",
+            Self::BatchCreated => "batch.created",
+            Self::BatchStopped => "batch.stopped",
             Self::CatalogUpdated => "catalog.updated",
             Self::CatalogRolledBack => "catalog.rolled_back",
             Self::Migrated => "schema.migrated",

@@ -15,8 +15,10 @@ use crate::account::audit::Origin;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{AccountId, DeliveryId, RequestId, RunId, WatchId, WebhookId};
+use crate::base::ids::{AccountId, BatchId, DeliveryId, RequestId, RunId, WatchId, WebhookId};
 use crate::http::{Reply, Request, Response, Segments};
+use crate::runs::batches::batch::Batch;
+use crate::runs::batches::service::Batches;
 use crate::runs::service::{Found, Runs};
 use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
@@ -47,6 +49,7 @@ pub struct Api {
     pub(super) limiter: Arc<RateLimiter>,
     pub(super) runs: Arc<Runs>,
     pub(super) watches: Arc<Watches>,
+    pub(super) batches: Arc<Batches>,
     pub(super) webhooks: Arc<Webhooks>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Arc<Snapshots>,
@@ -110,6 +113,15 @@ impl Call<'_> {
         segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_webhook)
     }
 
+    /// Returns the batch id of the path.
+    ///
+    /// # Errors
+    /// Returns 404 for anything but the hyphenated form of a UUID.
+    pub(super) fn batch_id(&self) -> Result<BatchId, ApiError> {
+        let segment = self.segments.get("batch_id");
+        segment.and_then(|text| text.parse().ok()).ok_or_else(ApiError::no_such_batch)
+    }
+
     /// Returns the delivery id of the path.
     ///
     /// # Errors
@@ -146,6 +158,15 @@ impl Api {
     /// store is unavailable.
     pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, ApiError> {
         self.find_in(call, "run_id")
+    }
+
+    /// Returns the batch of the call's path if it belongs to the caller.
+    ///
+    /// # Errors
+    /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
+    pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, ApiError> {
+        let account = call.caller()?.account.id;
+        self.batches.find(account, call.batch_id()?)?.ok_or_else(ApiError::no_such_batch)
     }
 
     /// Returns the run of a segment of the call's path if it belongs to the caller.

@@ -4,14 +4,16 @@ use std::fmt::Display;
 
 use log::{Level, log};
 
-use super::error_body::{Allowed, ErrorBody, ErrorDetail, Facts, Problem};
+use super::error_body::{Allowed, ErrorBody, ErrorDetail, Facts, InvalidSearch, Problem};
 use super::failure::{Failure, Row};
+use crate::account::plan::PlanTable;
 use crate::account::rate_limit::{Policy, RateLimitState};
 use crate::account::service::AccountError;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
 use crate::http::{Refusal, Response, RouteError, reason};
 use crate::modules::catalog::ChoiceError;
+use crate::runs::batches::table::TableError;
 use crate::runs::diff::compared::NotComparable;
 use crate::watches::change::ChangeKind;
 use crate::watches::registry::WatchError;
@@ -100,6 +102,12 @@ impl ApiError {
         Self::with_facts(Failure::PlanRequired, message, Facts { plans: Some(plans), ..Facts::default() })
     }
 
+    /// Returns 403: the plan does not include premium searches.
+    pub(super) fn premium_required(plans: &PlanTable) -> Self {
+        let plans = plans.names_where(|plan| plan.premium);
+        Self::plan_required("the plan of this account does not include premium searches", &plans)
+    }
+
     /// Returns 403: the query is on the operator's list of identifiers that are never searched.
     pub fn suppressed() -> Self {
         Self::new(Failure::Suppressed, "this identifier is never searched here; nothing was charged")
@@ -141,6 +149,33 @@ impl ApiError {
         Self::new(Failure::NotFound, "unknown watch")
     }
 
+    /// Returns 404: the batch id is unknown, foreign, removed or malformed. The message is always the same.
+    pub fn no_such_batch() -> Self {
+        Self::new(Failure::NotFound, "unknown batch")
+    }
+
+    /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
+    pub fn invalid_searches(number: usize, rows: Vec<InvalidSearch>) -> Self {
+        let message = match number {
+            1 => "1 search is not valid; nothing was accepted".to_owned(),
+            more => format!("{more} searches are not valid; nothing was accepted"),
+        };
+        let mut error = Self::invalid_request("searches", message, "searches that are all valid");
+        error.0.facts.rows = Some(rows);
+        error
+    }
+
+    /// Returns the field, the mistake and what is allowed, for an answer about several mistakes.
+    pub(super) fn told(self) -> (String, String, String) {
+        let Parts { message, facts, .. } = *self.0;
+        let allowed = match facts.allowed {
+            Some(Allowed::Words(words)) => words,
+            Some(Allowed::Values(values)) => values.join(", "),
+            None => String::new(),
+        };
+        (facts.field.unwrap_or_default(), message, allowed)
+    }
+
     /// Returns 409: the state of the account or of the webhook does not allow the request.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(Failure::Conflict, message)
@@ -172,6 +207,13 @@ impl ApiError {
     pub fn unsupported_media_type() -> Self {
         let message = "unsupported content type: the body must be application/json (UTF-8)";
         Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing("application/json")
+    }
+
+    /// Returns 415: the body of a batch is neither JSON nor CSV.
+    pub fn unsupported_batch_type() -> Self {
+        let message = "unsupported content type: the body must be application/json or text/csv (UTF-8)";
+        let allowed = ["application/json", "text/csv"];
+        Self::about(Failure::UnsupportedMediaType, "Content-Type", message).allowing(&allowed[..])
     }
 
     /// Returns 422: the idempotency key was used for another body.
@@ -353,6 +395,12 @@ impl From<StorageError> for ApiError {
     }
 }
 
+impl From<TableError> for ApiError {
+    fn from(error: TableError) -> Self {
+        Self::invalid_request("searches", error.message, error.allowed)
+    }
+}
+
 impl From<ChoiceError> for ApiError {
     fn from(error: ChoiceError) -> Self {
         let mut refusal = Self::invalid_request(error.part.field(), error.message, error.allowed);
@@ -378,8 +426,8 @@ impl From<Refusal> for ApiError {
                 Self::about(Failure::BodyTimeout, "body", "the body did not arrive in time")
             }
             Refusal::BodyTooLarge => {
-                Self::about(Failure::PayloadTooLarge, "body", "the body is larger than 64 KiB")
-                    .allowing("at most 65536 bytes")
+                Self::about(Failure::PayloadTooLarge, "body", "the body is larger than allowed")
+                    .allowing("at most 65536 bytes, and 2097152 bytes for a batch")
             }
             Refusal::TargetTooLong => {
                 Self::about(Failure::TargetTooLong, "target", "the request target is too long")

@@ -168,7 +168,7 @@ impl Failure {
             Self::NotFound => row(
                 404,
                 Code::NotFound,
-                "The address is unknown, or the caller has no such run, watch, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
+                "The address is unknown, or the caller has no such run, batch, watch, webhook or delivery: unknown, foreign, deleted and malformed ids get the same answer.",
             ),
             Self::MethodNotAllowed => row(
                 405,
@@ -196,15 +196,19 @@ impl Failure {
                 Code::Conflict,
                 "The account has the most webhooks or watches that are allowed, the webhook is disabled, or the lead cannot be followed.",
             ),
-            Self::PayloadTooLarge => row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB.")
-                .facts(&["field", "allowed"]),
+            Self::PayloadTooLarge => {
+                row(413, Code::PayloadTooLarge, "The body is larger than 64 KiB, or than 2 MiB for a batch.")
+                    .facts(&["field", "allowed"])
+            }
             Self::TargetTooLong => {
                 row(414, Code::InvalidRequest, "The address is longer than 8 KiB.").facts(&["field"])
             }
-            Self::UnsupportedMediaType => {
-                row(415, Code::UnsupportedMediaType, "The body is not sent as `application/json`.")
-                    .facts(&["field", "allowed"])
-            }
+            Self::UnsupportedMediaType => row(
+                415,
+                Code::UnsupportedMediaType,
+                "The body is not sent as `application/json`, or for a batch as `text/csv`.",
+            )
+            .facts(&["field", "allowed"]),
             Self::IdempotencyMismatch => row(
                 422,
                 Code::IdempotencyMismatch,

@@ -3,13 +3,14 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
 //! | [`access`], [`auth`] | access rules, authentication |
 //! | [`decode`], [`search_schema`] | request bodies and parameters; the schema of a search's body |
 //! | `members`, [`follow`], `follow_body` | JSON objects; following leads |
+//! | [`batch_body`] | the body of a batch, as JSON or as CSV |
 //! | [`failure`] | the table of failures with status and code |
 //! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
@@ -22,6 +23,9 @@
 pub mod access;
 pub mod accounts;
 pub mod auth;
+pub mod batch_body;
+pub mod batch_files;
+pub mod batches;
 pub mod cache;
 pub mod capabilities;
 pub mod context;

@@ -6,13 +6,14 @@ use utoipa::__dev::{SchemaReferences, Tags};
 use utoipa::Path;
 use utoipa::openapi::path::{HttpMethod, Operation};
 
-use super::access::{Access, READ, SEARCH, STREAM};
+use super::access::{Access, Counts, READ, SEARCH, STREAM};
 use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
-    accounts, capabilities, deliveries, description, diff, docs, export, follow, health, leads, modules,
-    people, reading, searches, stream, thumbnails, variants, watches, webhooks,
+    accounts, batch_files, batches, capabilities, deliveries, description, diff, docs, export, follow,
+    health, leads, modules, people, reading, searches, stream, thumbnails, variants, watches, webhooks,
 };
+use crate::account::rate_limit::Policy;
 use crate::http;
 
 /// An operation. Its method and path are declared at its handler.
@@ -111,6 +112,12 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<watches::__path_runs>(READ, watches::runs),
         route::<watches::__path_changes>(READ, watches::changes),
         route::<watches::__path_run>(SEARCH, watches::run),
+        route::<batches::__path_create>(Access::Key(Counts::As(Policy::Search)), batches::create),
+        route::<batches::__path_list>(READ, batches::list),
+        route::<batches::__path_batch>(READ, batches::batch),
+        route::<batches::__path_stop>(READ, batches::stop),
+        route::<batch_files::__path_export>(READ, batch_files::export),
+        route::<batch_files::__path_matrix>(READ, batch_files::matrix),
         route::<webhooks::__path_create>(READ, webhooks::create),
         route::<webhooks::__path_list>(READ, webhooks::list),
         route::<webhooks::__path_webhook>(READ, webhooks::webhook),

@@ -190,11 +190,7 @@ pub(super) fn require_premium(api: &Api, caller: &Caller, premium: bool) -> Resu
         return Ok(());
     }
     if !caller.plan.premium {
-        let plans = api.accounts.plans().names_where(|plan| plan.premium);
-        return Err(ApiError::plan_required(
-            "the plan of this account does not include premium searches",
-            &plans,
-        ));
+        return Err(ApiError::premium_required(api.accounts.plans()));
     }
     Ok(())
 }
@@ -242,6 +238,7 @@ impl Search {
             options: self.body.options,
             family: None,
             watch: None,
+            batch: None,
             follow: self.body.follow.clone(),
             purpose: self.body.purpose.clone(),
             charge,
@@ -273,8 +270,10 @@ impl Search {
             Err(StartError::Suppressed) => Err(ApiError::suppressed()),
             Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
             Err(StartError::WatchNotDue) => Err(ApiError::no_such_watch()),
-            // Only a lead starts a run of a family.
-            Err(StartError::FamilyGone | StartError::FamilyFull) => Err(ApiError::internal()),
+            // Only a lead starts a run of a family, and no request that of a batch.
+            Err(StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone) => {
+                Err(ApiError::internal())
+            }
             Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
             Err(StartError::Choice(error)) => Err(error.into()),
             Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),

@@ -18,6 +18,7 @@ use crate::account::service::{AccountError, Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
 use crate::http::{Reply, Request, Response, ResponseContext, Route, Router, Segments, Service};
+use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
 use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
@@ -31,6 +32,7 @@ impl Api {
         limiter: Arc<RateLimiter>,
         runs: Arc<Runs>,
         watches: Arc<Watches>,
+        batches: Arc<Batches>,
         webhooks: Arc<Webhooks>,
         snapshots: Arc<Snapshots>,
         clock: Arc<dyn Clock>,
@@ -43,6 +45,7 @@ impl Api {
             limiter,
             runs,
             watches,
+            batches,
             webhooks,
             clock,
             snapshots,

@@ -122,6 +122,7 @@ impl PartialSchema for VariantsBody {
             .maximum(Some(YEARS[1]))
             .examples([json!(1985)]);
         let person = ObjectBuilder::new()
+            .title(Some("names"))
             .description(Some("The names of a person, in any script."))
             .property("first", required("Ada", "First name."))
             .property("last", required("Lovelace", "Last name."))
@@ -131,6 +132,7 @@ impl PartialSchema for VariantsBody {
             .required("first")
             .required("last");
         let username = ObjectBuilder::new()
+            .title(Some("username"))
             .description(Some("A username."))
             .property("username", search_schema::query(SearchType::Username))
             .required("username");

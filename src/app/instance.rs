@@ -27,6 +27,7 @@ use crate::config::{PrivacyConfig, RateLimitConfig, ServeConfig};
 use crate::http::{LoadReader, Server};
 use crate::modules::catalog::Catalog;
 use crate::report::account::Archive;
+use crate::runs::batches::service::Batches;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::{RunHooks, Runs};
 use crate::runs::suppression::Suppressed;
@@ -74,7 +75,8 @@ impl Instance {
             engine.runs.starter.suppress(list);
         }
         let webhooks = WebhookParts::start(config, &store, &clock)?;
-        let simulated = engine.sandbox.is_some();
+        let (runs, simulated) = (Arc::clone(&engine.runs), engine.sandbox.is_some());
+        let batches = Arc::new(Batches::new(store.clone(), runs, Arc::clone(&clock), simulated));
         let watches = Arc::new(Watches::new(store.clone(), Arc::clone(&clock), simulated));
         let base_url = config.server.base_url_at(server.local_addr());
         let api = Arc::new(Api::new(
@@ -83,6 +85,7 @@ impl Instance {
             Arc::clone(&limiter),
             Arc::clone(&engine.runs),
             watches,
+            batches,
             Arc::clone(&webhooks.webhooks),
             snapshots,
             Arc::clone(&clock),
@@ -195,6 +198,7 @@ fn engine(
     let hooks = RunHooks {
         on_deletion: Box::new(move |run| snapshots.forget(run)),
         charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
+        batches: Some(store.clone()),
     };
     let (engine, clock) = (&config.engine, Arc::clone(clock));
     Engine::build(engine, catalog, server.max_runs, server.lease, store.clone(), clock, hooks)
@@ -226,6 +230,7 @@ fn archive(store: &Arc<Store>) -> Archive {
         journal: store.clone(),
         watches: store.clone(),
         webhooks: store.clone(),
+        batches: store.clone(),
     }
 }
 

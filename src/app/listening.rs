@@ -8,6 +8,9 @@ use super::AppError;
 use crate::config::ServerConfig;
 use crate::http::{self, Server};
 
+/// The paths to which lists of searches are sent, with the maximum size of a list.
+const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", 2 * 1024 * 1024)];
+
 /// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
 ///
 /// # Errors
@@ -18,6 +21,7 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
         listen: config.listen,
         request_workers: config.request_workers,
         max_streams: config.max_streams,
+        larger_bodies: LARGER_BODIES,
         trusted_proxies: config.trusted_proxies.clone(),
         ..http::ServerConfig::default()
     };

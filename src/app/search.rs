@@ -99,6 +99,7 @@ pub fn search(
         options: request.options,
         family: None,
         watch: None,
+        batch: None,
         follow: follow.map(Arc::new),
         purpose: None,
         choice: request.choice.clone(),
@@ -112,9 +113,8 @@ pub fn search(
         Err(StartError::NoBrowser) => return Err(browser_error(&engine)),
         Ok(_) | Err(_) => return Err(AppError::failed("cannot start the search")),
     };
-    let mut records = Vec::new();
     let mut goes_on = watch(&engine.runs, &run, &mut sink).is_continue();
-    records.push(run.record(clock.now()));
+    let mut records = vec![run.record(clock.now())];
     let (mut known, limit) = (HashSet::new(), start.follow.as_ref().map_or(0, |order| order.max_searches));
     while goes_on && known.len() < usize::from(limit) {
         // One at a time: the leads of one level come before those of the next one.

@@ -44,6 +44,10 @@ uuid_id!(
     RunId
 );
 uuid_id!(
+    /// Identifies a batch of searches.
+    BatchId
+);
+uuid_id!(
     /// Identifies an account (`user_id` in the API).
     AccountId
 );

@@ -26,6 +26,8 @@ pub struct ServerConfig {
     pub stream_stack_bytes: usize,
     /// The maximum size of a request's body, in bytes. Default 64 KiB.
     pub max_body_bytes: usize,
+    /// The paths with another maximum size of a request's body, in bytes. Default none.
+    pub larger_bodies: &'static [(&'static str, usize)],
     /// The maximum number of bodies that are read at the same time, each on a separate thread. Further requests are
     /// answered with 503. Bodies of up to 1,024 bytes come with the head and do not count. Default 256: a body is at
     /// most `max_body_bytes` long and comes within `body_timeout`, so only many slow clients reach the limit.
@@ -69,6 +71,7 @@ impl Default for ServerConfig {
             max_streams: 2000,
             stream_stack_bytes: 256 * 1024,
             max_body_bytes: 64 * 1024,
+            larger_bodies: &[],
             max_bodies: 256,
             body_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(15),
@@ -86,6 +89,18 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
+    /// Returns the maximum size of a request's body on that path.
+    pub(super) fn max_body_bytes_on(&self, path: &str) -> usize {
+        let larger = self.larger_bodies.iter().find(|(larger, _)| *larger == path);
+        larger.map_or(self.max_body_bytes, |(_, bytes)| *bytes)
+    }
+
+    /// Returns the maximum size of a request's body on any path.
+    pub(super) fn largest_body_bytes(&self) -> usize {
+        let larger = self.larger_bodies.iter().map(|(_, bytes)| *bytes);
+        larger.max().unwrap_or_default().max(self.max_body_bytes)
+    }
+
     /// Checks that all values are in range.
     ///
     /// # Errors
@@ -105,9 +120,11 @@ impl ServerConfig {
                 return Err(invalid(&format!("{name} must be at least 1")));
             }
         }
-        if self.max_body_bytes > MAX_BODY_CEILING {
-            let text =
-                format!("max_body_bytes is {}; at most {MAX_BODY_CEILING} is allowed", self.max_body_bytes);
+        if self.largest_body_bytes() > MAX_BODY_CEILING {
+            let text = format!(
+                "max_body_bytes is {}; at most {MAX_BODY_CEILING} is allowed",
+                self.largest_body_bytes()
+            );
             return Err(invalid(&text));
         }
         let times = [

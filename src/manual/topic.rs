@@ -40,6 +40,7 @@ topics![
     "follow-the-leads",
     "streams",
     "watches",
+    "batches",
     "webhooks",
     "reports",
     "errors-and-limits",

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::audit::{AuditLine, each_entry};
+use super::batch::BatchRecord;
 use super::body::{ReportBody, RunBody};
 use super::watches::all_watches;
 use crate::account::account::Account;
@@ -26,6 +27,8 @@ use crate::base::clock::{millis, rfc3339_millis};
 use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WebhookId};
 use crate::base::storage::StorageError;
 use crate::base::text::json;
+use crate::runs::batches::batch::MAX_SEARCHES;
+use crate::runs::batches::storage::BatchStore;
 use crate::runs::journal::{Journal, ListFilter};
 use crate::runs::run::{ResultRecord, RunSummary};
 use crate::watches::storage::WatchStore;
@@ -48,6 +51,7 @@ pub struct Archive {
     pub journal: Arc<dyn Journal>,
     pub watches: Arc<dyn WatchStore>,
     pub webhooks: Arc<dyn WebhookStore>,
+    pub batches: Arc<dyn BatchStore>,
 }
 
 /// An error that leaves the document incomplete.
@@ -223,6 +227,7 @@ impl<'a> Export<'a> {
         self.list("idempotency_keys", archive.records.noted_requests(id)?.iter().map(request_block))?;
         self.list("watches", all_watches(&*archive.watches, id)?.iter())?;
         self.webhooks()?;
+        self.batches()?;
         self.audit()?;
         self.runs()?;
         writeln!(self.out, "\n}}")?;
@@ -246,6 +251,23 @@ impl<'a> Export<'a> {
             self.item(&mut list, &webhook_block(&webhook, deliveries))?;
         }
         self.end()
+    }
+
+    /// Writes the batches with what they search, newest first. Their runs are among all runs.
+    fn batches(&mut self) -> Result<(), ExportError> {
+        let mut list = self.begin("batches")?;
+        let mut before = None;
+        loop {
+            let page = self.archive.batches.batches(self.account.id, before, PAGE)?;
+            for batch in &page {
+                let rows = self.archive.batches.batch_rows(batch.id, 0, MAX_SEARCHES)?;
+                self.item(&mut list, &BatchRecord::new(batch, &rows))?;
+            }
+            match page.last() {
+                Some(last) if page.len() == PAGE => before = Some((last.created_at, last.id)),
+                _ => return self.end(),
+            }
+        }
     }
 
     fn audit(&mut self) -> Result<(), ExportError> {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
-use crate::base::ids::{RunId, WatchId};
+use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::modules::query::SearchType;
 use crate::runs::coverage::Coverage;
 use crate::runs::family::state::FollowState;
@@ -85,6 +85,10 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ae"))]
     pub watch_id: Option<WatchId>,
+    /// Present only if the search is of a batch: see `GET /v1/batches/{batch_id}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    pub batch_id: Option<BatchId>,
     /// Present only at the first search of a family, in `GET /v1/searches/{run_id}`: how far leads are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -118,6 +122,7 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             root_run_id: run.family.map(|place| place.root),
             depth: run.family.map(|place| place.depth),
             watch_id: run.watch,
+            batch_id: run.batch,
             follow: None,
             sandbox: run.simulated,
         }

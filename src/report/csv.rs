@@ -35,12 +35,17 @@ const AFTER: [&str; 2] = ["sources", "metadata"];
 /// # Errors
 /// Returns the errors of `out`.
 pub fn write(out: &mut dyn Write, results: &[ResultRecord]) -> io::Result<()> {
-    let head: Vec<&str> = BEFORE.into_iter().chain(METADATA.map(|(column, _)| column)).chain(AFTER).collect();
-    write_csv(out, &head)?;
+    write_csv(out, &columns().collect::<Vec<&str>>())?;
     results.iter().try_for_each(|result| write_csv(out, &row(result)?))
 }
 
-fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
+/// Returns the names of the columns.
+pub(super) fn columns() -> impl Iterator<Item = &'static str> {
+    BEFORE.into_iter().chain(METADATA.map(|(column, _)| column)).chain(AFTER)
+}
+
+/// Returns the cells of a result.
+pub(super) fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
     let mut cells = vec![
         result.id.to_string(),
         cell(&result.result_type),
@@ -135,6 +140,7 @@ pub(super) mod tests {
             follow: None,
             family: None,
             watch: None,
+            batch: None,
             simulated: false,
             total_results: 2,
             revision: 1,

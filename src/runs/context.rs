@@ -25,6 +25,8 @@ use crate::modules::outcome::Pause;
 
 /// The minimum number of checks that a run may have in progress, independently of the number of runs.
 const LEAST_WINDOW: usize = 8;
+/// While other runs are driven, one of this number of check workers is for runs of batches.
+const BATCH_WORKERS: usize = 4;
 
 /// The deadlines of checks, runs and leases.
 #[derive(Debug, Clone, Copy)]
@@ -88,12 +90,23 @@ pub struct RunContext {
     pub simulated: bool,
     /// The number of runs that are currently driven.
     pub driving: AtomicUsize,
+    /// The number of these that are runs of batches.
+    pub driving_batches: AtomicUsize,
 }
 
 impl RunContext {
-    /// Returns the number of checks that a run may have in progress: its fair share of the pool.
-    pub fn window(&self) -> usize {
-        (self.pool.workers() / self.driving.load(Ordering::Relaxed).max(1)).max(LEAST_WINDOW)
+    /// Returns the number of checks that a run may have in progress: its fair share of the pool. Runs of batches share a
+    /// part of it while other runs are driven.
+    pub fn window(&self, is_of_batch: bool) -> usize {
+        let (workers, batches) = (self.pool.workers(), self.driving_batches.load(Ordering::Relaxed));
+        let others = self.driving.load(Ordering::Relaxed).saturating_sub(batches);
+        let of_batches = if others == 0 { workers } else { workers / BATCH_WORKERS };
+        let (share, runs) = match is_of_batch {
+            true => (of_batches, batches),
+            false if batches > 0 => (workers - of_batches, others),
+            false => (workers, others),
+        };
+        (share / runs.max(1)).max(LEAST_WINDOW)
     }
 
     /// Pauses the hosts that asked for it, for all runs.

@@ -42,12 +42,15 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(context: &Arc<RunContext>, job: &Job) {
+    let of_batch = usize::from(job.run.batch().is_some());
     context.driving.fetch_add(1, Ordering::Relaxed);
+    context.driving_batches.fetch_add(of_batch, Ordering::Relaxed);
     if catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, job))).is_err() {
         error!("run {}: its driver panicked", job.run.id());
         let ending = ending::failed(context, "internal_error", "the search broke");
         ending::store(context, &job.run, ending);
     }
+    context.driving_batches.fetch_sub(of_batch, Ordering::Relaxed);
     context.driving.fetch_sub(1, Ordering::Relaxed);
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
+use super::batches::row::RowRef;
 use super::coverage::Coverage;
 use super::family::journal::Families;
 use super::family::member::{FollowOrder, Lookup, NewMember};
@@ -73,6 +74,8 @@ pub struct NewRun {
     pub family: Option<NewMember>,
     /// The watch that starts the run, if one does.
     pub watch: Option<WatchStart>,
+    /// The row of a batch, if a batch starts it.
+    pub batch: Option<RowRef>,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -98,7 +101,7 @@ impl NewRun {
     /// Returns whether a repetition of the request gets the same run, so that it is not undone if its commit was not
     /// confirmed.
     pub(super) fn is_repeatable(&self) -> bool {
-        self.idempotency.is_some() || self.watch.is_some()
+        self.idempotency.is_some() || self.watch.is_some() || self.batch.is_some()
     }
 
     /// Returns the run in its initial state, with the given cost.
@@ -114,6 +117,7 @@ impl NewRun {
             follow: self.follow.clone(),
             family: self.family.map(|member| member.place),
             watch: self.watch.map(|start| start.watch),
+            batch: self.batch.map(|row| row.batch),
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -143,6 +147,7 @@ impl NewRun {
             follow: None,
             family: None,
             watch: None,
+            batch: None,
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
@@ -186,6 +191,8 @@ pub enum Started {
     FamilyFull,
     /// The watch was deleted, or its run is not the one that is due. Nothing was charged or created.
     WatchNotDue,
+    /// The row of the batch is not pending any more, or the batch was stopped. Nothing was charged or created.
+    RowGone,
     /// The account does not have enough credits. Nothing was charged or created.
     InsufficientCredits {
         /// The credits that were used in the current cycle.

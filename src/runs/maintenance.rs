@@ -7,6 +7,7 @@ use jiff::{Timestamp, ToSpan};
 use log::{log, warn};
 use parking_lot::Mutex;
 
+use super::batches::feeder::Feeder;
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::advance::advance_idle;
@@ -51,6 +52,7 @@ pub struct Maintenance {
     dispatcher: Arc<Dispatcher>,
     unconfirmed: Arc<UnconfirmedCommits>,
     lifecycle: Arc<Lifecycle>,
+    feeder: Option<Feeder>,
     schedule: Mutex<Schedule>,
 }
 
@@ -60,8 +62,10 @@ impl Maintenance {
         dispatcher: Arc<Dispatcher>,
         unconfirmed: Arc<UnconfirmedCommits>,
         lifecycle: Arc<Lifecycle>,
+        feeder: Option<Feeder>,
     ) -> Self {
-        let maintenance = Self { dispatcher, unconfirmed, lifecycle, schedule: Mutex::new(Schedule::new()) };
+        let schedule = Mutex::new(Schedule::new());
+        let maintenance = Self { dispatcher, unconfirmed, lifecycle, feeder, schedule };
         maintenance.share_health();
         maintenance
     }
@@ -70,6 +74,11 @@ impl Maintenance {
     /// shutdown has begun.
     pub fn wait(&self, until: Instant) -> bool {
         self.lifecycle.wait(until)
+    }
+
+    /// Makes the periodic tasks that start runs due now, because there may be some to start.
+    pub fn wake(&self) {
+        self.lifecycle.wake_maintenance();
     }
 
     /// Removes cached answers that no later check will use, and ends check workers that have nothing to do. The
@@ -99,6 +108,9 @@ impl Maintenance {
         if is_due(&mut schedule.dispatch, DISPATCH_EVERY.min(self.context().limits.lease / 10)) {
             advance_idle(self.context());
             self.dispatcher.dispatch();
+            if let Some(feeder) = &self.feeder {
+                feeder.feed();
+            }
         }
         if is_due(&mut schedule.share_health, SHARE_HEALTH_EVERY) {
             self.share_health();

@@ -14,6 +14,7 @@
 //! | [`ring`] | the last events of a run |
 //! | [`live`] | runs in memory, and the readers that wait for them |
 //! | [`family`] | following leads: look-ups, and the runs that leads start |
+//! | [`batches`] | many searches that are accepted together and started one after the other |
 //! | [`follow`] | reading a run frame by frame, live or stored |
 //! | [`stream`] | sending a run to one reader |
 //! | `registry` | the runs that this process holds in memory |
@@ -65,6 +66,7 @@
 
 pub mod activity;
 pub mod adaptive_limit;
+pub mod batches;
 pub mod browsing;
 pub mod bundles;
 mod checking;

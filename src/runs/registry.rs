@@ -102,6 +102,13 @@ impl Registry {
         driven.map(|run| run.id()).collect()
     }
 
+    /// Returns the number of runs of batches that this process drives.
+    pub(super) fn driven_of_batches(&self) -> usize {
+        let live = self.live.read();
+        let driven = live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none());
+        driven.filter(|run| run.batch().is_some()).count()
+    }
+
     /// Removes a run that was not created.
     pub(super) fn remove(&self, run: RunId) {
         self.live.write().remove(&run);

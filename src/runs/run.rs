@@ -12,7 +12,7 @@ use super::coverage::Coverage;
 use super::family::member::{FollowOrder, Membership};
 use super::run_options::RunOptions;
 use crate::base::clock::millis;
-use crate::base::ids::{AccountId, RunId, WatchId};
+use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -191,6 +191,8 @@ pub struct RunSummary {
     pub family: Option<Membership>,
     /// The watch that has started the run, if one has. It may have been deleted since.
     pub watch: Option<WatchId>,
+    /// The batch of the run, if it is of one.
+    pub batch: Option<BatchId>,
     /// Whether checks query the simulated web, whose results are not real.
     pub simulated: bool,
     /// The number of results so far.

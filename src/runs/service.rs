@@ -7,6 +7,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::activity::Activity;
+use super::batches::feeder::Feeder;
+use super::batches::storage::BatchStore;
 use super::browsing::Browsing;
 pub use super::context::ChargeOf;
 use super::context::{Limits, RunContext};
@@ -71,14 +73,16 @@ pub struct RunsConfig {
 pub struct RunHooks {
     /// A function that is called for each run that is deleted, through this process or another one.
     pub on_deletion: OnDeletion,
-    /// The charges of searches that leads start.
+    /// The charges of searches that leads and batches start. Their cost is that of a standard search.
     pub charge_of: ChargeOf,
+    /// The batches of searches, if this process continues them.
+    pub batches: Option<Arc<dyn BatchStore>>,
 }
 
 impl Default for RunHooks {
     /// Returns hooks that do nothing. Leads then start no search.
     fn default() -> Self {
-        Self { on_deletion: Box::new(|_| {}), charge_of: Box::new(|_| Ok(None)) }
+        Self { on_deletion: Box::new(|_| {}), charge_of: Box::new(|_| Ok(None)), batches: None }
     }
 }
 
@@ -109,7 +113,7 @@ impl Runs {
         config: RunsConfig,
         hooks: RunHooks,
     ) -> Arc<Self> {
-        let RunHooks { on_deletion, charge_of } = hooks;
+        let RunHooks { on_deletion, charge_of, batches } = hooks;
         let circuits = Arc::new(Circuits::new(Arc::clone(&clock), config.limits.host_retry));
         let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
         let lifecycle = Arc::new(Lifecycle::default());
@@ -136,6 +140,7 @@ impl Runs {
             lifecycle: Arc::clone(&lifecycle),
             simulated: config.simulated,
             driving: AtomicUsize::new(0),
+            driving_batches: AtomicUsize::new(0),
         });
         let sharing = Arc::clone(&context);
         let on_deletion: OnDeletion = Box::new(move |run| {
@@ -150,11 +155,14 @@ impl Runs {
             queue: Queue::default(),
         });
         let unconfirmed = Arc::new(UnconfirmedCommits::new(Arc::clone(&dispatcher)));
+        let starter = || Starter::new(Arc::clone(&dispatcher), Arc::clone(&unconfirmed), config.max_waiting);
+        let feeder =
+            batches.map(|batches| Feeder::new(starter(), Arc::clone(&dispatcher), batches, config.max_runs));
         Arc::new(Self {
-            starter: Starter::new(Arc::clone(&dispatcher), Arc::clone(&unconfirmed), config.max_waiting),
+            starter: starter(),
             reader: Reader::new(Arc::clone(&dispatcher)),
             families: FamilyService::new(Arc::clone(&context)),
-            maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle),
+            maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),
             activity: Activity::new(dispatcher),
             context,
             registry,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::batches::row::RowRef;
 use super::family::member::{FollowOrder, NewMember};
 use super::journal::Idempotency;
 use super::live::LiveRun;
@@ -32,6 +33,8 @@ pub struct StartRequest {
     pub family: Option<NewMember>,
     /// The watch that starts the run, if one does.
     pub watch: Option<WatchStart>,
+    /// The row of a batch, if a batch starts the run.
+    pub batch: Option<RowRef>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,
     /// Why the caller searches, for the audit.
@@ -76,6 +79,8 @@ pub enum StartError {
     FamilyFull,
     /// The watch was deleted, or its run was started by another process.
     WatchNotDue,
+    /// The row of the batch is not pending any more, or the batch was stopped.
+    RowGone,
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.

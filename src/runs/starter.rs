@@ -136,6 +136,15 @@ impl Starter {
         self.start_queued(request, &modules)
     }
 
+    /// Charges a search and starts it with this driver.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Starter::start`], except [`StartError::Overloaded`].
+    pub(super) fn start_with(&self, request: StartRequest, slot: Slot) -> Result<StartResult, StartError> {
+        let modules = self.check(&request)?;
+        self.start_now(request, modules, slot)
+    }
+
     /// Checks everything that can be checked before a charge. Returns the modules of the search.
     fn check(&self, request: &StartRequest) -> Result<Vec<Arc<Module>>, StartError> {
         if self.is_suppressed(&request.query) {
@@ -226,6 +235,7 @@ impl Starter {
             follow: request.follow.clone(),
             family: request.family,
             watch: request.watch,
+            batch: request.batch,
             simulated: self.context().simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: self.context().clock.now(),
@@ -272,6 +282,7 @@ fn result(
         Started::FamilyGone => return Err(StartError::FamilyGone),
         Started::FamilyFull => return Err(StartError::FamilyFull),
         Started::WatchNotDue => return Err(StartError::WatchNotDue),
+        Started::RowGone => return Err(StartError::RowGone),
         Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
     })
 }

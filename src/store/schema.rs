@@ -68,6 +68,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0016_thumbnails"),
     migration!("0017_webhooks"),
     migration!("0018_watches"),
+    migration!("0019_batches"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

@@ -7,6 +7,7 @@ use crate::account::audit::AuditTrail;
 use crate::account::ledger::Ledger;
 use crate::account::records::Records;
 use crate::account::sign_in::SignInStore;
+use crate::runs::batches::storage::BatchStore;
 use crate::runs::bundles::Bundles;
 use crate::runs::journal::Journal;
 use crate::runs::retention::Retention;
@@ -19,6 +20,7 @@ pub trait Storage:
     Ledger
     + SignInStore
     + Journal
+    + BatchStore
     + Bundles
     + WatchStore
     + WebhookStore

@@ -13,7 +13,9 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use crate::base::ids::{AccountId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId};
+use crate::base::ids::{
+    AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
+};
 use crate::base::storage::StorageError;
 
 /// A parameter of a statement.
@@ -222,4 +224,4 @@ macro_rules! ids {
     };
 }
 
-ids!(AccountId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);
+ids!(AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId);

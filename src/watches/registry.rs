@@ -221,6 +221,7 @@ pub(super) fn start_request(
         options: *options,
         family: None,
         watch: Some(WatchStart { watch: watch.id, due_at }),
+        batch: None,
         follow: None,
         purpose: None,
         charge,

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::{RunId, WatchId, WebhookId};
+use crate::runs::batches::batch::Batch;
 use crate::runs::coverage::Coverage;
 use crate::runs::run::Status;
 
@@ -23,6 +24,9 @@ pub enum EventType {
     /// A watch has found changes.
     #[serde(rename = "watch.changed")]
     WatchChanged,
+    /// All searches of a batch have ended, or those that had begun when it was stopped.
+    #[serde(rename = "batch.completed")]
+    BatchCompleted,
 }
 
 /// The type of a message with which the owner of a webhook tests it. No webhook subscribes to it.
@@ -30,7 +34,8 @@ const TEST: &str = "webhook.test";
 
 impl EventType {
     /// All types.
-    pub const ALL: [Self; 3] = [Self::RunCompleted, Self::RunFailed, Self::WatchChanged];
+    pub const ALL: [Self; 4] =
+        [Self::RunCompleted, Self::RunFailed, Self::WatchChanged, Self::BatchCompleted];
 
     /// Returns the name of the event, such as `run.completed`.
     pub fn as_str(self) -> &'static str {
@@ -38,6 +43,7 @@ impl EventType {
             Self::RunCompleted => "run.completed",
             Self::RunFailed => "run.failed",
             Self::WatchChanged => "watch.changed",
+            Self::BatchCompleted => "batch.completed",
         }
     }
 
@@ -118,6 +124,17 @@ impl Event {
         let WatchFound { watch, run, added, removed, changed } = found;
         let data = json!({ "watch_id": watch, "run_id": run, "added": added, "removed": removed, "changed": changed });
         Self { name: EventType::WatchChanged.as_str(), at, data }
+    }
+
+    /// Creates the event of a batch that has ended.
+    pub fn batch_ended(batch: &Batch, at: Timestamp) -> Self {
+        let data = json!({
+            "batch_id": batch.id,
+            "status": batch.status(),
+            "total": batch.counts.total(),
+            "counts": batch.counts,
+        });
+        Self { name: EventType::BatchCompleted.as_str(), at, data }
     }
 
     /// Creates the event of a test.

@@ -233,6 +233,7 @@ impl Bench {
             options: RunOptions::default(),
             family: None,
             watch: None,
+            batch: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),

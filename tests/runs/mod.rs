@@ -181,6 +181,7 @@ impl Bench {
             options: RunOptions::default(),
             family: None,
             watch: None,
+            batch: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),

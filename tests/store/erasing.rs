@@ -277,7 +277,7 @@ on_both! {
                   WHERE table_schema = current_schema() AND column_name LIKE '%account%' ORDER BY 1",
         };
         let mut known =
-            vec!["api_keys", "idempotency_keys", "passwords", "runs", "set_up_links", "watches", "web_sessions", "webhooks"];
+            vec!["api_keys", "batches", "idempotency_keys", "passwords", "runs", "set_up_links", "watches", "web_sessions", "webhooks"];
         // Instances share rate limits on PostgreSQL only; these rows go with the account through a foreign key.
         known.extend((f.database.name == "postgres").then_some("rate_grants"));
         let kept = ["audit", "charges", "credit_usage"];

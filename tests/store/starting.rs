@@ -40,6 +40,7 @@ on_both! {
             follow: None,
             family: None,
             watch: None,
+            batch: None,
             simulated: true,
             total_results: 0,
             revision: 0,

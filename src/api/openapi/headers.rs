@@ -37,7 +37,7 @@ macro_rules! uuid {
     };
 }
 const RUN_ID: &str = concat!("^", uuid!(), "$");
-const RUN_ADDRESS: &str = concat!("^(/[!-~]+)?/v1/searches/", uuid!(), "$");
+const ADDRESS: &str = concat!("^(/[!-~]+)?/v1/(?:searches|batches)/", uuid!(), "$");
 
 const ROWS: &[Row] = {
     use Form::{Number, Text, Word};
@@ -95,8 +95,8 @@ const ROWS: &[Row] = {
         Row("Retry-After", "Whole seconds to wait before the next try.", Number { least: 1 }, "2"),
         Row(
             "Location",
-            "Address of the run, relative to the server's origin.",
-            Text(RUN_ADDRESS),
+            "Address of the run or the batch, relative to the server's origin.",
+            Text(ADDRESS),
             "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
         ),
         Row(

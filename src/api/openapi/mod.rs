@@ -53,7 +53,9 @@ use super::error_body::{ErrorBody, Problem};
 use super::failure::Failure;
 use super::routes::{self, ROUTES, Route};
 use crate::account::rate_limit::Policy;
+use crate::api::batch_files::MatrixFormat;
 use crate::report::Format;
+use crate::report::batch::BatchFormat;
 use crate::report::graph::GraphFormat;
 use crate::runs::entity::merge::Source;
 use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
@@ -62,8 +64,9 @@ use schemas::{Schemas, named, one_line, tidy, tidy_parameter};
 const KEY_SCHEMES: [&str; 2] = ["bearer", "header"];
 
 /// The tags of operations in their order, with their descriptions.
-const TAGS: [(&str, &str); 5] = [
+const TAGS: [(&str, &str); 6] = [
     ("Searches", "Start a search, follow it, read its results."),
+    ("Batches", "Many searches that are accepted together and made one after the other."),
     ("Watches", "Searches that are repeated, and what changes between their runs."),
     ("Webhooks", "Addresses that get a message when a search ends or a watch finds a change. Free."),
     ("Account", "The account of the key: its plan, limits and credits. Free."),
@@ -180,6 +183,8 @@ impl Parts {
         named::<Source>(&mut shared);
         named::<Format>(&mut shared);
         named::<GraphFormat>(&mut shared);
+        named::<BatchFormat>(&mut shared);
+        named::<MatrixFormat>(&mut shared);
         self.add(shared);
         let errors = std::mem::take(&mut self.errors).into_iter();
         let errors: Vec<_> = errors.map(|(name, failed)| (name, failures::response(&failed))).collect();

@@ -7,8 +7,13 @@ use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
 /// The ids in paths: the name of the segment, and of the thing that it identifies.
-const IDS: [(&str, &str); 4] =
-    [("run_id", "run"), ("watch_id", "watch"), ("webhook_id", "webhook"), ("delivery_id", "delivery")];
+const IDS: [(&str, &str); 5] = [
+    ("run_id", "run"),
+    ("batch_id", "batch"),
+    ("watch_id", "watch"),
+    ("webhook_id", "webhook"),
+    ("delivery_id", "delivery"),
+];
 
 /// Returns the parameters for the ids in a path.
 pub(super) fn ids(path: &str) -> impl Iterator<Item = Parameter> {

@@ -70,6 +70,7 @@ fn write(store: &Arc<Store>, account: &Account, out: &mut dyn Write) -> Result<(
         journal: store.clone(),
         watches: store.clone(),
         webhooks: store.clone(),
+        batches: store.clone(),
     };
     write_account(&archive, account, SystemClock.now(), &Origin::CLI, out).map_err(|error| match error {
         ExportError::Storage(error) => error.into(),

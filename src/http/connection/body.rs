@@ -14,15 +14,15 @@ use crate::http::config::ServerConfig;
 use crate::http::handler::Refusal;
 use crate::http::message::head::Framing;
 
-/// Reads the whole body, within the configured size and time. After an error part of it may be unread.
+/// Reads the whole body, of at most `max` bytes and within the configured time. After an error part of it may be unread.
 pub(crate) fn read(
     request: &mut tiny_http::Request,
     framing: Framing,
     peer: SocketAddr,
     connections: &Connections,
     config: &ServerConfig,
+    max: usize,
 ) -> Result<Vec<u8>, Refusal> {
-    let max = config.max_body_bytes;
     let length = match framing {
         Framing::NoBody => return Ok(Vec::new()),
         Framing::Length(length) => Some(checked_length(length, max)?),

@@ -96,10 +96,11 @@ impl Exchange {
         let Some(inner) = &mut self.request else { return Err(Refusal::Internal) };
         let (config, connections) = (&self.shared.config, &self.shared.connections);
         let (mut request, framing) = head::check(&raw_head(inner), self.peer.ip(), &config.trusted_proxies)?;
+        let max = config.max_body_bytes_on(&request.path);
         request.body = if self.is_body_pending {
-            body::read(inner, framing, self.peer, connections, config)?
+            body::read(inner, framing, self.peer, connections, config, max)?
         } else {
-            body::read_buffered(inner, framing, config.max_body_bytes)?
+            body::read_buffered(inner, framing, max)?
         };
         self.is_body_pending = false;
         // tiny_http accepts malformed chunks, so the bytes after a chunked body cannot be trusted.

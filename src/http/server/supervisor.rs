@@ -57,7 +57,7 @@ impl Supervisor {
     ) -> io::Result<Self> {
         let now = Instant::now();
         let config = &dispatcher.shared.config;
-        let body_bytes = config.max_body_bytes as u64 * BODY_WIRE_FACTOR;
+        let body_bytes = config.largest_body_bytes() as u64 * BODY_WIRE_FACTOR;
         Ok(Self {
             monitor: Monitor::new(config.head_timeout, MAX_UNPARSED_BYTES + body_bytes),
             next_probe: now + config.probe_every,

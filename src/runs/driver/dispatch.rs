@@ -28,7 +28,7 @@ impl Driver<'_> {
             return;
         }
         self.take_turns();
-        let window = self.context.window();
+        let window = self.context.window(self.run.batch().is_some());
         self.fill(Lane::Tail, window, window / 4);
         self.fill(Lane::Front, window, window);
         self.fill(Lane::Browser, window, self.context.browsing.window());

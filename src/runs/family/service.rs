@@ -214,9 +214,11 @@ impl FamilyService {
             Started::InsufficientCredits { used } => FollowResult::InsufficientCredits { used },
             Started::FamilyFull => FollowResult::FamilyFull,
             Started::UnknownAccount => FollowResult::UnknownAccount,
-            Started::FamilyGone | Started::Mismatch | Started::Overloaded | Started::WatchNotDue => {
-                FollowResult::FamilyGone
-            }
+            Started::FamilyGone
+            | Started::RowGone
+            | Started::Mismatch
+            | Started::Overloaded
+            | Started::WatchNotDue => FollowResult::FamilyGone,
         })
     }
 

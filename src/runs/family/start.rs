@@ -50,6 +50,7 @@ impl Start<'_> {
             follow: like.follow.clone(),
             watch: None,
             family: Some(NewMember { place, lead, class, max_searches }),
+            batch: None,
             simulated: like.simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: context.clock.now(),

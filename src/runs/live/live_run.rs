@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::state::{self, Published, State, Stopped};
 use super::waiters::Waiters;
-use crate::base::ids::{AccountId, RunId};
+use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::modules::outcome::Outcome;
 use crate::modules::reason::Reason;
 use crate::runs::event::{self, DoneData, Frame, ProgressData};
@@ -64,6 +64,11 @@ impl LiveRun {
     /// Returns how long the checks of the run may take.
     pub fn options(&self) -> RunOptions {
         self.opening.options
+    }
+
+    /// Returns the batch of the run, if it is of one.
+    pub fn batch(&self) -> Option<BatchId> {
+        self.opening.batch
     }
 
     /// Returns how leads are followed, if they are.

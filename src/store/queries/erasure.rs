@@ -43,6 +43,13 @@ const ERASE_WATCHES: &str = "DELETE FROM watches WHERE id IN \
 /// Removes the webhooks of an account with their deliveries.
 const ERASE_WEBHOOKS: &str = "DELETE FROM webhooks WHERE id IN \
      (SELECT id FROM webhooks WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
+/// Removes the batches of an account with their rows. Their runs are removed as all others.
+const ERASE_BATCHES: &str = "DELETE FROM batches WHERE id IN \
+     (SELECT id FROM batches WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)";
+/// Removes batches that ended long ago and have no run left.
+const REMOVE_BATCHES: &str = "DELETE FROM batches WHERE id IN \
+     (SELECT id FROM batches b WHERE b.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = b.id) \
+     ORDER BY id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 const ERASE_SIGN_IN: [&str; 3] = [
     "DELETE FROM web_sessions WHERE account = ?1",
     "DELETE FROM set_up_links WHERE account = ?1",
@@ -57,7 +64,8 @@ const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
      WHERE account = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
 
 const ANY_OLD: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1 AND status <> 'running') \
-     OR EXISTS (SELECT 1 FROM watch_changes WHERE at < ?1)";
+     OR EXISTS (SELECT 1 FROM watch_changes WHERE at < ?1) OR EXISTS \
+     (SELECT 1 FROM batches b WHERE b.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = b.id))";
 /// Locks the removal of old runs to the end of a batch, so that one instance at a time does it. SQLite has one writer
 /// in any case.
 const SWEEP_LOCK: &str =
@@ -88,6 +96,7 @@ pub(super) fn close(
     erase_sign_in(statements, id)?;
     statements.execute(ERASE_WATCHES, values![id])?;
     statements.execute(ERASE_WEBHOOKS, values![id])?;
+    statements.execute(ERASE_BATCHES, values![id])?;
     let keys = statements.execute(ERASE_KEYS, values![id])?;
     let event = AuditEvent::of_account(Action::AccountDeleted, id).with("keys", keys).with("runs", runs);
     note(statements, &event, at, by)?;
@@ -129,6 +138,7 @@ pub(super) fn erase_rest(statements: &mut dyn Statements, id: AccountId) -> Resu
     erase_sign_in(statements, id)?;
     statements.execute(ERASE_WATCHES, values![id])?;
     statements.execute(ERASE_WEBHOOKS, values![id])?;
+    statements.execute(ERASE_BATCHES, values![id])?;
     statements.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
     statements.announce(Notification::Access)?;
     Ok(Erasure::Done)
@@ -176,6 +186,7 @@ impl Retention for Sql {
             statements.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
             let old = batch(statements, OLD_RUNS, values![ended_before, limit(most.runs)], most)?;
             let runs = remove_runs(statements, &old)?;
+            statements.execute(REMOVE_BATCHES, values![ended_before, limit(most.runs)])?;
             if runs > 0 {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
                 note(statements, &event.with("ended_before", rfc3339_millis(ended_before)), at, by)?;

@@ -5,6 +5,7 @@
 
 mod accounts;
 pub(super) mod audit;
+mod batches;
 mod bundles;
 mod circuits;
 mod credits;

@@ -2,6 +2,7 @@
 
 use crate::base::ids::{AccountId, DeliveryId, RunId, WatchId, WebhookId};
 use crate::base::storage::StorageError;
+use crate::runs::batches::batch::Batch;
 use crate::runs::run::{RunError, Status};
 use crate::store::backend::Statements;
 use crate::store::document::decode;
@@ -13,6 +14,9 @@ use crate::webhooks::event::{Event, EventType, RunEnded, WatchFound};
 /// Selects the enabled webhooks of a run's account, and locks them against their deletion.
 const OF_RUN: &str = "SELECT w.id, w.events FROM webhooks w JOIN runs r ON r.account = w.account \
      WHERE r.id = ?1 AND w.disabled IS NULL ORDER BY w.id /*pg FOR KEY SHARE OF w */";
+/// Selects the enabled webhooks of an account, and locks them against their deletion.
+const OF_ACCOUNT: &str = "SELECT id, events FROM webhooks WHERE account = ?1 AND disabled IS NULL \
+     ORDER BY id /*pg FOR KEY SHARE */";
 const ENDED: &str =
     "SELECT status, completed_at, total_results, coverage, credits_charged, error FROM runs WHERE id = ?1";
 /// Selects the enabled webhooks that a watch may report to, and locks them against their deletion.
@@ -79,6 +83,21 @@ pub(super) fn report_watch(
             changed: count(ChangeKind::Changed),
         };
         add(statements, row.get(0)?, &Event::watch_changed(row.get(4)?, &found))?;
+    }
+    Ok(())
+}
+
+/// Reports the end of a batch to the webhooks of its account. This is called in the transaction that ends the batch.
+pub(super) fn report_end_of_batch(
+    statements: &mut dyn Statements,
+    batch: &Batch,
+) -> Result<(), StorageError> {
+    let Some(ended_at) = batch.ended_at else { return Ok(()) };
+    let event = Event::batch_ended(batch, ended_at);
+    for row in statements.rows(OF_ACCOUNT, values![batch.account])? {
+        if read_events(row.text(1)?)?.contains(&EventType::BatchCompleted) {
+            add(statements, row.get(0)?, &event)?;
+        }
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Starting a run: its idempotency key, its charge and its row, in one transaction.
 
+use jiff::Timestamp;
+
 use super::audit::note;
 use super::credits::{note_charge, use_credits, used};
 use super::queue::{WAITING, next_turn};
@@ -7,8 +9,9 @@ use super::watch_runs;
 use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent};
 use crate::account::credits::Charge;
-use crate::base::ids::AccountId;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::runs::batches::row::RowRef;
 use crate::runs::coverage::Coverage;
 use crate::runs::family::member::NewMember;
 use crate::runs::journal::{Idempotency, NewRun, Started};
@@ -35,11 +38,11 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, watch, following) \
+     parent_run, depth, watch, batch, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
@@ -47,6 +50,13 @@ const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg 
 const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND lead = ?2";
 const NOTE_LEAD: &str =
     "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
+
+/// Gives an open batch its next turn. This locks it, so that it is not stopped before its row is started.
+const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, turn = 1 + \
+     (SELECT coalesce(max(o.turn), 0) FROM batches o WHERE o.ended_at IS NULL) \
+     WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL";
+const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
+     WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
 
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
 pub(super) fn start(
@@ -58,7 +68,7 @@ pub(super) fn start(
         return Ok(Started::UnknownAccount);
     }
     if let Some(idempotency) = &run.idempotency
-        && let Some(known) = note_request(statements, run, idempotency)?
+        && let Some(known) = note_request(statements, run.account, run.id, run.created_at, idempotency)?
     {
         return Ok(known);
     }
@@ -72,6 +82,11 @@ pub(super) fn start(
         Some(Ok(next_at)) => Some(next_at),
         None => None,
     };
+    if let Some(row) = run.batch
+        && !take_turn(statements, run.account, row)?
+    {
+        return Ok(Started::RowGone);
+    }
     // The number of runs that leads start has a limit of its own.
     if run.owner.is_none() && run.family.is_none() && !may_wait(statements, run)? {
         return Ok(Started::Overloaded);
@@ -86,6 +101,11 @@ pub(super) fn start(
     }
     if let (Some(start), Some(next_at)) = (run.watch, next_at) {
         watch_runs::begin(statements, run, start.watch, next_at)?;
+    }
+    if let Some(row) = run.batch
+        && !start_row(statements, row, run.id)?
+    {
+        return Ok(Started::RowGone);
     }
     note_charge(statements, run.id, run.account, charge, run.created_at)?;
     note(statements, &started(run, charge), run.created_at, &run.origin)?;
@@ -111,20 +131,22 @@ pub(super) fn known_request(
 
 /// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
 /// key, the second waits in this statement for the end of the first.
-fn note_request(
+pub(super) fn note_request(
     statements: &mut dyn Statements,
-    run: &NewRun,
+    account: AccountId,
+    run: RunId,
+    at: Timestamp,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>, StorageError> {
     let key = plain(&idempotency.key);
-    statements.execute(FORGET_REQUEST, values![run.account, &*key, idempotency.valid_since])?;
+    statements.execute(FORGET_REQUEST, values![account, &*key, idempotency.valid_since])?;
     for _ in 0..REQUEST_TRIES {
-        let values = values![run.account, &*key, &idempotency.body_hash, run.id, run.created_at];
+        let values = values![account, &*key, &idempotency.body_hash, run, at];
         if statements.execute(NOTE_REQUEST, values)? == 1 {
             return Ok(None);
         }
         // If there is no row, its run was deleted between the two statements, and the key is free.
-        if let Some(known) = known_request(statements, run.account, idempotency)? {
+        if let Some(known) = known_request(statements, account, idempotency)? {
             return Ok(Some(known));
         }
     }
@@ -149,6 +171,16 @@ fn refuse_member(
     let rows = statements.rows("SELECT count(*) FROM followed_leads WHERE root = ?1", values![root])?;
     let started: u64 = rows.first().map_or(Ok(0), |row| number(row.get(0)?))?;
     Ok((started >= u64::from(member.max_searches)).then_some(Started::FamilyFull))
+}
+
+/// Gives the batch of a row its turn, in the transaction that starts a run. Returns `false` if the batch is not open.
+fn take_turn(statements: &mut dyn Statements, account: AccountId, row: RowRef) -> Result<bool, StorageError> {
+    Ok(statements.execute(TAKE_TURN, values![row.batch, account])? == 1)
+}
+
+/// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
+fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result<bool, StorageError> {
+    Ok(statements.execute(START_ROW, values![row.batch, row.position, run])? == 1)
 }
 
 /// Returns whether one more run of the account may wait for a driver. An account without a waiting run is never
@@ -183,6 +215,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.family.map(|member| member.place.parent),
         run.family.map_or(0, |member| i64::from(member.place.depth)),
         run.watch.map(|start| start.watch),
+        run.batch.map(|row| row.batch),
     ];
     statements.execute(INSERT, values).map(drop)
 }
@@ -198,6 +231,10 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
     };
     let event = match &run.watch {
         Some(start) => event.with("watch", start.watch.to_string()),
+        None => event,
+    };
+    let event = match &run.batch {
+        Some(row) => event.with("batch", row.batch.to_string()),
         None => event,
     };
     match &run.purpose {

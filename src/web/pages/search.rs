@@ -190,6 +190,7 @@ fn place(
         options: form.options(),
         family: None,
         watch: None,
+        batch: None,
         follow: form.follow_order(),
         purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
         charge,
@@ -205,10 +206,10 @@ fn place(
         Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(&charge, used)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
         Err(StartError::Overloaded) => Err(Refusal::overloaded()),
-        // Only a lead starts a run of a family, and only a watch one of its own.
-        Err(StartError::FamilyGone | StartError::FamilyFull | StartError::WatchNotDue) => {
-            Err(Refusal::overloaded())
-        }
+        // Only a lead starts a run of a family, a watch one of its own, and a batch those of its rows.
+        Err(
+            StartError::FamilyGone | StartError::FamilyFull | StartError::WatchNotDue | StartError::RowGone,
+        ) => Err(Refusal::overloaded()),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

@@ -212,6 +212,7 @@ fn is_described(place: &str, value: &Value, missing: &mut Vec<String>) {
 fn has_example(place: &str, schema: &Value, missing: &mut Vec<String>) {
     let schema = resolve(schema);
     let named_elsewhere = schema["items"]["$ref"].is_string()
+        || schema["items"]["oneOf"].is_array()
         || schema["items"]["examples"].is_array()
         || schema["enum"].is_array()
         || schema["contentSchema"].is_object()

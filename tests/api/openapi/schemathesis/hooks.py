@@ -61,6 +61,12 @@ MODULES = catalogue()
 CHOICES = {kind: Choice([m for m in MODULES if m["type"] == kind]) for kind in ("domain", "email", "username")}
 
 
+@schemathesis.serializer("text/csv")
+def csv(context, value):
+    """A file of searches for any text: no schema says what is CSV."""
+    return b"type,query\nusername,octocat\n" if isinstance(value, str) else b"\xff"
+
+
 # The branch of a pattern that only text beyond ASCII takes: what is generated is ASCII (see schemathesis.toml), and a
 # search for matches there never ends.
 BEYOND_ASCII = re.compile(r"\|\[\^[^]]*\]\*\[\^\\x00-\\x7f\]\[\^[^]]*\]\*")
@@ -102,6 +108,7 @@ def before_call(context, case, kwargs):
         if isinstance(case.body.get("url"), str):
             case.body["url"] = "https://hooks.example.com/in"
     else:
-        CHOICES[case.body["type"]].mend(case.body)
-        if case.body["type"] != "username":
-            case.body["query"] = registrable(case.body["query"])
+        for search in case.body.get("searches", [case.body]):
+            CHOICES[search["type"]].mend(search)
+            if search["type"] != "username":
+                search["query"] = registrable(search["query"])

@@ -1,0 +1,177 @@
+//! The body of `POST /v1/batches`, as JSON or as CSV.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use utoipa::{IntoParams, ToSchema};
+
+use super::context::Api;
+use super::decode::{self, SearchBody};
+use super::error::ApiError;
+use super::members::object;
+use crate::http::Request;
+use crate::modules::catalog::Choice;
+use crate::modules::query::{Query, SearchType};
+use crate::runs::batches::batch::{MAX_NAME, MAX_SEARCHES};
+use crate::runs::batches::draft::{Draft, InvalidRow};
+use crate::runs::batches::search::BatchSearch;
+use crate::runs::batches::table::{self, TableError};
+
+/// A batch of searches.
+#[derive(Debug, ToSchema)]
+#[schema(as = BatchRequest)]
+#[expect(
+    dead_code,
+    reason = "only its schema is used: the searches are read one by one, so that each mistake is told"
+)]
+pub struct BatchBody {
+    /// The searches, each as in `POST /v1/searches`. `wait` and `stream` have no effect. The same search is made once.
+    #[schema(min_items = 1, max_items = 1000)]
+    searches: Vec<SearchBody>,
+    /// A name for people.
+    #[schema(value_type = Option<String>, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
+    name: Option<String>,
+    /// Whether to tell only the price, duplicates and invalid searches. Nothing is charged and nothing is stored.
+    #[schema(value_type = Option<bool>, examples(true))]
+    dry_run: Option<bool>,
+}
+
+/// The query parameters of a new batch.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct BatchParameters {
+    /// Type of the queries of a CSV file that have none.
+    #[param(rename = "type")]
+    search_type: Option<SearchType>,
+    /// A name for people, if it is not in the body.
+    #[param(max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = "applicants of May")]
+    name: Option<String>,
+    /// Whether to tell only the price, duplicates and invalid searches, as `dry_run` in the body.
+    #[param(required = false, default = false, example = true)]
+    dry_run: bool,
+}
+
+impl BatchParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let types = SearchType::ALL.map(SearchType::as_str);
+        Ok(Self {
+            search_type: decode::choice_parameter(request, "type", SearchType::from_name, &types)?,
+            name: decode::parameter(request, "name")?,
+            dry_run: decode::flag_parameter(request, "dry_run")?.unwrap_or(false),
+        })
+    }
+}
+
+/// A list of searches that may become a batch.
+pub(super) struct BatchOrder {
+    /// The searches.
+    pub(super) draft: Draft,
+    /// The name of the batch.
+    pub(super) name: Option<String>,
+    /// Whether nothing is to be charged and stored.
+    pub(super) dry_run: bool,
+}
+
+impl BatchOrder {
+    /// Reads a request. Searches that are not valid are in the draft.
+    ///
+    /// # Errors
+    /// Returns 415 for another content type, and 400 for a body that is no list of 1 to 1,000 searches.
+    pub(super) fn read(api: &Api, request: &Request) -> Result<Self, ApiError> {
+        let BatchParameters { search_type, name, dry_run } = BatchParameters::read(request)?;
+        if is_csv(request) {
+            let draft = table::read(&request.body, search_type)?;
+            return Ok(Self { draft, name: checked_name(name)?, dry_run });
+        }
+        decode::require_json(request).map_err(|_| ApiError::unsupported_batch_type())?;
+        let members = object(&request.body)?;
+        let own_name = match members.get("name") {
+            None | Some(Value::Null) => None,
+            Some(_) => Some(decode::text(&members, "name")?.to_owned()),
+        };
+        Ok(Self {
+            dry_run: decode::flag(&members, "dry_run")? || dry_run,
+            name: checked_name(own_name.or(name))?,
+            draft: draft(api, &members)?,
+        })
+    }
+
+    /// Returns the SHA-256 of the meaning of the request.
+    pub(super) fn fingerprint(&self) -> [u8; 32] {
+        // No fingerprint of a search begins so.
+        let mut hash = Sha256::new().chain_update("batch ");
+        hash.update(serde_json::to_string(&(&self.name, &self.draft.rows)).unwrap_or_default());
+        hash.finalize().into()
+    }
+}
+
+fn is_csv(request: &Request) -> bool {
+    let content_type = request.header("content-type").unwrap_or_default();
+    content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/csv"))
+}
+
+fn checked_name(name: Option<String>) -> Result<Option<String>, ApiError> {
+    let Some(name) = name else { return Ok(None) };
+    if name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control) {
+        return Ok(Some(name.trim().to_owned()).filter(|name| !name.is_empty()));
+    }
+    let allowed = format!("a text of at most {MAX_NAME} characters without control characters");
+    Err(ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
+}
+
+fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError> {
+    let allowed = format!("an array of 1 to {MAX_SEARCHES} searches");
+    let Some(Value::Array(searches)) = members.get("searches") else {
+        let message = format!("searches is not {allowed}");
+        return Err(ApiError::invalid_request("searches", message, allowed));
+    };
+    if !(1..=MAX_SEARCHES).contains(&searches.len()) {
+        return Err(TableError::number(searches.len()).into());
+    }
+    let mut draft = Draft::default();
+    for (row, search) in (1..).zip(searches) {
+        match read_search(api, search) {
+            Ok((query, search)) => draft.add(row, &query, search),
+            Err(error) => {
+                let (field, message, allowed) = error.told();
+                draft.invalid.push(InvalidRow { row, line: None, field, message, allowed });
+            }
+        }
+    }
+    Ok(draft)
+}
+
+fn read_search(api: &Api, search: &Value) -> Result<(Query, BatchSearch), ApiError> {
+    let Value::Object(members) = search else {
+        return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
+    };
+    let members = members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let body = SearchBody::from_members(&members)?;
+    let premium = body.is_premium();
+    if body.choice != Choice::default() {
+        api.runs.starter.modules_for(&body.query, premium, &body.choice)?;
+    }
+    let SearchBody { query, options, choice, follow, purpose, .. } = body;
+    let (search_type, text) = (query.search_type(), query.raw().to_owned());
+    let search = BatchSearch { search_type, query: text, premium, options, choice, follow, purpose };
+    Ok((query, search))
+}
+
+/// Reads a request and checks that the plan of the account includes its searches.
+///
+/// # Errors
+/// Returns the errors of [`BatchOrder::read`], and 403 for a premium search that the plan does not include.
+pub(super) fn read_order(
+    api: &Arc<Api>,
+    request: &Request,
+    includes_premium: bool,
+) -> Result<BatchOrder, ApiError> {
+    let order = BatchOrder::read(api, request)?;
+    let is_premium = order.draft.rows.iter().any(|(_, search)| search.premium);
+    if is_premium && !includes_premium {
+        return Err(ApiError::premium_required(api.accounts.plans()));
+    }
+    Ok(order)
+}

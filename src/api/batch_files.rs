@@ -1,0 +1,200 @@
+//! A batch as a file: the results of all its searches, and the matrix of its queries and platforms.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use log::warn;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::context::{Api, Call, json_response};
+use super::decode;
+use super::error::ApiError;
+use crate::base::ids::{AccountId, BatchId};
+use crate::base::storage::StorageError;
+use crate::http::{Reply, Request, Response, StreamEnd};
+use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, BatchWriter, file_name};
+use crate::runs::batches::batch::Batch;
+
+/// The number of searches that are read from the store at once.
+const PAGE: usize = 50;
+/// The number of bytes that are sent at once.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// The query parameters of an export.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct BatchExportParameters {
+    /// Format of the file; `json` by default.
+    #[param(required = false)]
+    format: BatchFormat,
+}
+
+impl BatchExportParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let names = BatchFormat::ALL.map(BatchFormat::as_str);
+        let format = decode::choice_parameter(request, "format", BatchFormat::from_name, &names)?;
+        Ok(Self { format: format.unwrap_or(BatchFormat::Json) })
+    }
+}
+
+/// Gets the results of all searches of a batch as a file.
+///
+/// Contains the results found so far if the batch has not ended; the file name then says so. If the export fails before
+/// its end, the connection is closed, so that an incomplete file never looks complete. CSV cells never run as formulas
+/// in a spreadsheet. Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/batches/{batch_id}/export",
+    operation_id = "exportBatch",
+    tag = "Batches",
+    params(BatchExportParameters),
+    responses(
+        (status = 200, description = "The file.",
+            content(
+                (BatchReport<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
+            ),
+            headers(("Content-Disposition" = String))),
+    )
+)]
+pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let BatchExportParameters { format } = BatchExportParameters::read(call.request)?;
+    let batch = api.find_batch(call)?;
+    let name = file_name(&batch, "batch", format.as_str());
+    let head = Response::empty(200)
+        .with_header("Content-Type", format.media_type())
+        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
+    let (api, request_id) = (Arc::clone(api), call.request_id.clone());
+    Ok(Reply::Stream(
+        head,
+        Box::new(move |out| {
+            let mut out = io::BufWriter::with_capacity(PIECE_BYTES, out);
+            let written = write(&api, &batch, format, &mut out);
+            let written = written.and_then(|()| out.flush().map_err(ExportError::from));
+            // The stream is dropped without sending the rest of an incomplete document.
+            drop(out.into_parts());
+            match written {
+                Ok(()) => StreamEnd::Complete,
+                Err(ExportError::ReaderGone) => StreamEnd::ReaderGone,
+                Err(ExportError::Storage(error)) => {
+                    warn!(request_id = request_id.as_str(); "the export of a batch failed: {error}");
+                    StreamEnd::ReaderGone
+                }
+            }
+        }),
+    ))
+}
+
+/// An error that leaves the file incomplete.
+enum ExportError {
+    /// The reader is gone.
+    ReaderGone,
+    /// The store has failed.
+    Storage(StorageError),
+}
+
+impl From<io::Error> for ExportError {
+    fn from(_: io::Error) -> Self {
+        Self::ReaderGone
+    }
+}
+
+impl From<StorageError> for ExportError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+fn write(api: &Api, batch: &Batch, format: BatchFormat, out: &mut dyn Write) -> Result<(), ExportError> {
+    let mut file = BatchWriter::begin(out, format, batch)?;
+    let (mut after, account): (u32, AccountId) = (0, batch.account);
+    loop {
+        let rows = api.batches.rows(batch.id, after, PAGE)?;
+        let Some(last) = rows.last() else { break };
+        after = last.position;
+        for row in &rows {
+            let found = match row.run() {
+                Some(run) => api.runs.reader.find(run.id, account)?,
+                None => None,
+            };
+            let record = found.map(|found| api.runs.reader.record(&found)).transpose()?;
+            file.search(row, record.as_ref())?;
+        }
+    }
+    Ok(file.end()?)
+}
+
+/// A format of the matrix: `json` or `csv`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatrixFormat {
+    /// One document.
+    Json,
+    /// RFC 4180 with a header: one row for each query, one column for each module.
+    Csv,
+}
+
+/// The query parameters of the matrix.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct MatrixParameters {
+    /// Format of the file; `json` by default.
+    #[param(required = false)]
+    format: MatrixFormat,
+}
+
+impl MatrixParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let choose = |name: &str| match name {
+            "json" => Some(MatrixFormat::Json),
+            "csv" => Some(MatrixFormat::Csv),
+            _ => None,
+        };
+        let format = decode::choice_parameter(request, "format", choose, &["json", "csv"])?;
+        Ok(Self { format: format.unwrap_or(MatrixFormat::Json) })
+    }
+}
+
+/// Gets the outcomes of a batch: its queries by the platforms that were asked.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/batches/{batch_id}/matrix",
+    operation_id = "getBatchMatrix",
+    tag = "Batches",
+    params(MatrixParameters),
+    responses(
+        (status = 200, description = "The matrix.",
+            content((BatchMatrix<'_> = "application/json"), (String = "text/csv")),
+            headers(("Content-Disposition" = Option<String>))),
+    )
+)]
+pub fn matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let MatrixParameters { format } = MatrixParameters::read(call.request)?;
+    let batch = api.find_batch(call)?;
+    let name = file_name(&batch, "matrix", "csv");
+    let (api, request_id, as_problem) = (Arc::clone(api), call.request_id.clone(), call.as_problem);
+    Ok(Reply::Later(Box::new(move || {
+        Reply::Now(match matrix_of(&api, batch.id, format) {
+            Ok(response) if format == MatrixFormat::Csv => {
+                response.with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
+            }
+            Ok(response) => response,
+            Err(error) => error.into_response(&request_id, as_problem),
+        })
+    })))
+}
+
+fn matrix_of(api: &Api, batch: BatchId, format: MatrixFormat) -> Result<Response, ApiError> {
+    let matrix = api.batches.matrix(batch)?;
+    let columns = matrix.columns();
+    let body = BatchMatrix::new(&matrix, &columns);
+    if format == MatrixFormat::Json {
+        return Ok(json_response(200, &body));
+    }
+    let mut bytes = Vec::new();
+    // Cannot happen: a Vec takes all bytes.
+    body.write_csv(&mut bytes).map_err(|error| ApiError::internal().with_cause(error))?;
+    Ok(Response::new(200, BatchFormat::Csv.media_type(), bytes))
+}

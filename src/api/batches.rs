@@ -1,0 +1,418 @@
+//! Batches: create, list, read, stop.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::batch_body::{BatchBody, BatchOrder, BatchParameters, read_order};
+use super::context::{Api, Call, json_response, ok_json};
+use super::decode;
+use super::error::ApiError;
+use super::error_body::InvalidSearch;
+use crate::account::service::AccountError;
+use crate::base::clock::millis;
+use crate::base::ids::{BatchId, RunId};
+use crate::http::{Reply, Request, Response};
+use crate::modules::query::SearchType;
+use crate::runs::batches::batch::{self, BatchRow, BatchStatus, Counts, RowRefusal, RowState};
+use crate::runs::batches::draft::Draft;
+use crate::runs::batches::storage::Added;
+use crate::runs::journal::Idempotency;
+use crate::runs::run::count;
+use crate::runs::service::idempotency_valid_since;
+
+/// Lowest, highest and default number of batches on a page of the list.
+const LIST_LIMITS: (u32, u32, u32) = (1, 100, 20);
+/// Lowest, highest and default number of searches in the answer for a batch.
+const ROW_LIMITS: (u32, u32, u32) = (1, 1000, 100);
+/// The maximum number of invalid searches and of duplicates that an answer tells.
+const MOST_TOLD: usize = 100;
+
+/// A batch of searches.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Batch)]
+pub struct BatchHead<'a> {
+    /// Identifies the batch.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    pub batch_id: BatchId,
+    /// Name of the batch; null if it has none.
+    #[schema(required, examples("applicants of May"))]
+    pub name: Option<&'a str>,
+    /// State of the batch.
+    pub status: BatchStatus,
+    /// Number of its searches.
+    #[schema(examples(1000))]
+    pub total: u32,
+    /// Number of its searches by state.
+    pub counts: Counts,
+    /// Estimated seconds until all searches have ended; null while no estimate is possible.
+    #[schema(required, examples(840))]
+    pub eta_seconds: Option<u64>,
+    /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    #[schema(examples("2026-05-06T07:08:09.010Z"))]
+    pub created_at: Timestamp,
+    /// Time at which it was stopped; null if it was not.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:18:09.010Z"))]
+    pub stopped_at: Option<Timestamp>,
+    /// Time at which the last of its searches had ended; null until then.
+    #[serde(with = "millis::option")]
+    #[schema(required, examples("2026-05-06T07:28:09.010Z"))]
+    pub ended_at: Option<Timestamp>,
+    /// Present only if true: the results come from the simulated web and are not real.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(examples(true))]
+    pub sandbox: bool,
+}
+
+impl<'a> BatchHead<'a> {
+    fn new(batch: &'a batch::Batch, now: Timestamp) -> Self {
+        Self {
+            batch_id: batch.id,
+            name: batch.name.as_deref(),
+            status: batch.status(),
+            total: batch.counts.total(),
+            counts: batch.counts,
+            eta_seconds: batch.remaining_secs(now),
+            created_at: batch.created_at,
+            stopped_at: batch.stopped_at,
+            ended_at: batch.ended_at,
+            sandbox: batch.simulated,
+        }
+    }
+}
+
+/// A search that is the same as an earlier one of the list. It is made once.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DuplicateSearch {
+    /// Place of the search in the list, from 1.
+    #[schema(examples(7))]
+    pub row: u32,
+    /// Place of the earlier one.
+    #[schema(examples(2))]
+    pub same_as: u32,
+}
+
+fn duplicates(draft: &Draft) -> Vec<DuplicateSearch> {
+    let told = draft.duplicates.iter().take(MOST_TOLD);
+    told.map(|same| DuplicateSearch { row: same.row, same_as: same.first }).collect()
+}
+
+/// A batch that was accepted.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AcceptedBatch<'a> {
+    /// The batch.
+    #[serde(flatten)]
+    pub batch: BatchHead<'a>,
+    /// Credits that its searches cost if all are made, without those that leads start.
+    #[schema(examples(1000))]
+    pub credits: u64,
+    /// Number of searches that are the same as an earlier one.
+    #[schema(examples(1))]
+    pub duplicate_count: u32,
+    /// These searches; the first 100 of them.
+    #[schema(max_items = 100)]
+    pub duplicates: Vec<DuplicateSearch>,
+}
+
+/// What a batch would cost, and which of its searches are not valid.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchPreview {
+    /// Always true: nothing was charged and nothing was stored.
+    #[schema(examples(true))]
+    pub dry_run: bool,
+    /// Number of searches that would be made.
+    #[schema(examples(996))]
+    pub searches: u32,
+    /// Credits that they cost, without those that leads start.
+    #[schema(examples(996))]
+    pub credits: u64,
+    /// Credits that the account has left in this billing period; null if there is no limit.
+    #[schema(required, examples(4200))]
+    pub credits_remaining: Option<u64>,
+    /// Number of searches that are the same as an earlier one.
+    #[schema(examples(1))]
+    pub duplicate_count: u32,
+    /// These searches; the first 100 of them.
+    #[schema(max_items = 100)]
+    pub duplicates: Vec<DuplicateSearch>,
+    /// Number of searches that are not valid. A batch with one is refused.
+    #[schema(examples(3))]
+    pub invalid_count: u32,
+    /// These searches; the first 100 of them.
+    #[schema(max_items = 100)]
+    pub invalid: Vec<InvalidSearch>,
+}
+
+/// Creates a batch of searches.
+///
+/// Each search is an ordinary run, which is charged when it starts: 1 credit, or 2 for a premium search. Single searches
+/// of all accounts come first, and accounts with batches take turns. Without credits a batch waits until there are some.
+/// If one search is not valid, nothing is accepted, and `detail.rows` tells all that are not. Counts as `search`.
+///
+/// The searches are JSON, or CSV in UTF-8 with the columns `type` and `query`. The cells may be separated by `;` or tabs.
+/// One column of queries needs no header if `type` is given. A first line with a cell `query` is the header.
+#[utoipa::path(
+    post,
+    path = "/v1/batches",
+    operation_id = "createBatch",
+    tag = "Batches",
+    params(
+        BatchParameters,
+        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
+            min_length = 1, max_length = 255, example = "5a0e7c1e-order-17",
+            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
+                characters, kept for 24 hours. The same key with the same searches gives the same batch (422 for \
+                others)."),
+    ),
+    request_body(
+        content((BatchBody = "application/json"), (String = "text/csv")),
+        description = "1 to 1,000 searches, at most 2 MiB.",
+    ),
+    responses(
+        (status = 200, description = "The answer to a dry run.", body = BatchPreview),
+        (status = 201, description = "The batch is accepted. A repeated `Idempotency-Key` gets the earlier batch.",
+            body = AcceptedBatch<'_>, headers(("Location" = String))),
+        (status = 415, description = "unsupported_media_type"),
+        (status = 422, description = "idempotency_mismatch"),
+    )
+)]
+pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let caller = call.caller()?;
+    let key = decode::idempotency_key(call.request)?;
+    let order = read_order(api, call.request, caller.plan.premium)?;
+    if order.dry_run {
+        let charge = api.accounts.charge(caller, order.draft.cost());
+        let used = api.accounts.used(&caller.account)?;
+        let left = charge.allowed.map(|allowed| allowed.saturating_sub(used));
+        return Ok(ok_json(&preview(&order.draft, left)));
+    }
+    if !order.draft.invalid.is_empty() {
+        let invalid = &order.draft.invalid;
+        return Err(ApiError::invalid_searches(invalid.len(), told(&order.draft)));
+    }
+    let body_hash = order.fingerprint();
+    let valid_since = idempotency_valid_since(api.clock.now());
+    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let BatchOrder { mut draft, name, .. } = order;
+    let rows = std::mem::take(&mut draft.rows);
+    let credits = rows.iter().map(|(_, search)| search.cost()).sum();
+    let account = caller.account.id;
+    let (id, added) = api.batches.create(account, name, rows, idempotency, &call.origin()?)?;
+    match added {
+        Added::Done | Added::Repeated(_) => {}
+        Added::Mismatch => return Err(ApiError::idempotency_mismatch()),
+        Added::UnknownAccount => return Err(AccountError::InvalidKey.into()),
+    }
+    let batch = api.batches.find(account, id)?.ok_or_else(ApiError::no_such_batch)?;
+    let answer = AcceptedBatch {
+        batch: BatchHead::new(&batch, api.clock.now()),
+        credits,
+        duplicate_count: count(draft.duplicates.len()),
+        duplicates: duplicates(&draft),
+    };
+    let location = format!("{}/v1/batches/{id}", api.root);
+    Ok(Reply::Now(json_response(201, &answer).with_header("Location", location)))
+}
+
+fn preview(draft: &Draft, credits_remaining: Option<u64>) -> BatchPreview {
+    BatchPreview {
+        dry_run: true,
+        searches: count(draft.rows.len()),
+        credits: draft.cost(),
+        credits_remaining,
+        duplicate_count: count(draft.duplicates.len()),
+        duplicates: duplicates(draft),
+        invalid_count: count(draft.invalid.len()),
+        invalid: told(draft),
+    }
+}
+
+fn told(draft: &Draft) -> Vec<InvalidSearch> {
+    draft.invalid.iter().take(MOST_TOLD).map(InvalidSearch::from).collect()
+}
+
+/// A page of the caller's batches, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchList<'a> {
+    /// The batches of this page.
+    #[schema(max_items = 100)]
+    pub batches: Vec<BatchHead<'a>>,
+    /// Number of batches on this page.
+    #[schema(maximum = 100, examples(20))]
+    pub count: usize,
+    /// Requested maximum of batches per page.
+    #[schema(minimum = 1, maximum = 100, examples(20))]
+    pub limit: usize,
+    /// Whether there are older batches.
+    #[schema(examples(true))]
+    pub has_more: bool,
+    /// Value of `cursor` for the next page; null on the last one.
+    #[schema(required, value_type = Option<uuid::Uuid>, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    pub next_cursor: Option<BatchId>,
+}
+
+/// The query parameters of the list.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct BatchListParameters {
+    /// The most batches on one page.
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 100, default = 20, example = 50)]
+    limit: u32,
+    /// Start of the page: the `next_cursor` of an earlier answer.
+    #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ad")]
+    cursor: Option<BatchId>,
+}
+
+impl BatchListParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        let cursor = decode::parameter(request, "cursor")?.map(|text| {
+            let allowed = "the next_cursor of an earlier answer";
+            text.parse().map_err(|_| ApiError::invalid_request("cursor", "invalid cursor", allowed))
+        });
+        let limit = decode::number_parameter(request, "limit", LIST_LIMITS)?;
+        Ok(Self { limit, cursor: cursor.transpose()? })
+    }
+}
+
+/// Lists the batches of the account, newest first.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/batches",
+    operation_id = "listBatches",
+    tag = "Batches",
+    params(BatchListParameters),
+    responses((status = 200, description = "A page of batches.", body = BatchList<'_>))
+)]
+pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let BatchListParameters { limit, cursor } = BatchListParameters::read(call.request)?;
+    let limit = limit as usize;
+    let (batches, has_more) = api.batches.page(call.caller()?.account.id, cursor, limit)?;
+    let now = api.clock.now();
+    let next_cursor = batches.last().filter(|_| has_more).map(|batch| batch.id);
+    let batches: Vec<BatchHead<'_>> = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
+    Ok(ok_json(&BatchList { count: batches.len(), batches, limit, has_more, next_cursor }))
+}
+
+/// A search of a batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchSearchState<'a> {
+    /// Place of the search in the request, from 1.
+    #[schema(minimum = 1, maximum = 1000, examples(1))]
+    pub row: u32,
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: &'a str,
+    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
+    #[schema(examples("completed"))]
+    pub status: &'a str,
+    /// Reason why the search was refused; null if it was not.
+    #[schema(required)]
+    pub reason: Option<RowRefusal>,
+    /// Run of the search; null if it was not started.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: Option<RunId>,
+    /// Number of its results so far; null if it was not started.
+    #[schema(required, examples(42))]
+    pub total_results: Option<u32>,
+}
+
+impl<'a> From<&'a BatchRow> for BatchSearchState<'a> {
+    fn from(row: &'a BatchRow) -> Self {
+        Self {
+            row: row.position,
+            search_type: row.search.search_type,
+            query: &row.search.query,
+            status: row.status(),
+            reason: if let RowState::Refused(reason) = &row.state { Some(*reason) } else { None },
+            run_id: row.run().map(|run| run.id),
+            total_results: row.run().map(|run| run.total_results),
+        }
+    }
+}
+
+/// A batch with some of its searches.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchWithSearches<'a> {
+    /// The batch.
+    #[serde(flatten)]
+    pub batch: BatchHead<'a>,
+    /// Searches of the batch, in the order of the request.
+    #[schema(max_items = 1000)]
+    pub searches: Vec<BatchSearchState<'a>>,
+    /// Value of `after` for the next searches; null if there are none.
+    #[schema(required, examples(100))]
+    pub next_after: Option<u32>,
+}
+
+/// The query parameters of a batch.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RowParameters {
+    /// The most searches in the answer.
+    #[param(required = false, value_type = usize, minimum = 1, maximum = 1000, default = 100, example = 1000)]
+    limit: u32,
+    /// Leaves out the searches up to this place.
+    #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0, example = 100)]
+    after: u32,
+}
+
+impl RowParameters {
+    fn read(request: &Request) -> Result<Self, ApiError> {
+        Ok(Self {
+            limit: decode::number_parameter(request, "limit", ROW_LIMITS)?,
+            after: decode::number_parameter(request, "after", (0, u32::MAX, 0))?,
+        })
+    }
+}
+
+/// Reads a batch: the number of its searches by state, and the searches.
+///
+/// Costs no credits.
+#[utoipa::path(
+    get,
+    path = "/v1/batches/{batch_id}",
+    operation_id = "getBatch",
+    tag = "Batches",
+    params(RowParameters),
+    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>))
+)]
+pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let RowParameters { limit, after } = RowParameters::read(call.request)?;
+    let batch = api.find_batch(call)?;
+    let mut rows = api.batches.rows(batch.id, after, limit as usize + 1)?;
+    let has_more = rows.len() > limit as usize;
+    rows.truncate(limit as usize);
+    Ok(ok_json(&BatchWithSearches {
+        batch: BatchHead::new(&batch, api.clock.now()),
+        next_after: rows.last().filter(|_| has_more).map(|row| row.position),
+        searches: rows.iter().map(BatchSearchState::from).collect(),
+    }))
+}
+
+/// Stops a batch.
+///
+/// Searches that have not begun are not made and not charged. Those that have begun go on. The batch and its results can
+/// still be read. Stopping it again changes nothing.
+#[utoipa::path(
+    delete,
+    path = "/v1/batches/{batch_id}",
+    operation_id = "stopBatch",
+    tag = "Batches",
+    responses((status = 204, description = "The batch is stopped."))
+)]
+pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let account = call.caller()?.account.id;
+    if !api.batches.stop(account, call.batch_id()?, &call.origin()?)? {
+        return Err(ApiError::no_such_batch());
+    }
+    Ok(Reply::Now(Response::empty(204)))
+}

@@ -1,0 +1,329 @@
+//! A batch as a file: the results of all its searches, and the matrix of its queries and platforms.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::body::ReportBody;
+use super::csv;
+use crate::base::clock::millis;
+use crate::base::ids::{BatchId, RunId};
+use crate::base::text::{cell, json, write_csv};
+use crate::modules::outcome::Outcome;
+use crate::modules::query::SearchType;
+use crate::runs::batches::batch::{Batch, BatchRow, BatchStatus};
+use crate::runs::batches::matrix::{Column, Matrix};
+use crate::runs::batches::search::BatchSearch;
+use crate::runs::record::RunRecord;
+use crate::runs::run::ResultRecord;
+
+/// A format of the results of a batch: `json` (one document), `ndjson` (one result on each line) or `csv` (one row for
+/// each result).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchFormat {
+    /// One document with the report of each search.
+    Json,
+    /// One result on each line, with its query.
+    Ndjson,
+    /// RFC 4180 with a header; the first columns name the query.
+    Csv,
+}
+
+impl BatchFormat {
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Ndjson, Self::Csv];
+
+    /// Returns `json`, `ndjson` or `csv`: the name of the format and the extension of its files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Ndjson => "ndjson",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// Returns the format with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
+    /// Returns the `Content-Type`.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+        }
+    }
+}
+
+/// Returns the name of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch whose
+/// searches have not all ended, and a simulated one.
+pub fn file_name(batch: &Batch, what: &str, extension: &str) -> String {
+    let id = batch.id.to_string();
+    let id = id.rsplit('-').next().unwrap_or_default();
+    let state = if batch.ended_at.is_none() { "-running" } else { "" };
+    let web = if batch.simulated { "-simulated" } else { "" };
+    format!("sightline-{what}-{id}{state}{web}.{extension}")
+}
+
+/// A search of a batch, with its run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchSearchReport<'a> {
+    /// Place of the search in the request, from 1.
+    #[schema(minimum = 1, examples(1))]
+    pub row: u32,
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: &'a str,
+    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
+    #[schema(examples("completed"))]
+    pub status: &'a str,
+    /// Run of the search; null if it was not started.
+    #[schema(required)]
+    pub run: Option<ReportBody<'a>>,
+}
+
+/// The results of a batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchReport<'a> {
+    /// Identifies the batch.
+    #[schema(value_type = uuid::Uuid, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
+    pub batch_id: BatchId,
+    /// Name of the batch; null if it has none.
+    #[schema(required, examples("applicants of May"))]
+    pub name: Option<&'a str>,
+    /// State of the batch.
+    pub status: BatchStatus,
+    /// The searches, in the order of the request.
+    pub searches: Vec<BatchSearchReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    row: u32,
+    query_type: SearchType,
+    query: &'a str,
+    run_id: RunId,
+    #[serde(flatten)]
+    result: &'a ResultRecord,
+}
+
+/// Writes the results of a batch piece by piece, because a batch can have more of them than fit into memory.
+pub struct BatchWriter<'a> {
+    out: &'a mut dyn Write,
+    format: BatchFormat,
+    is_first: bool,
+}
+
+impl<'a> BatchWriter<'a> {
+    /// Writes what comes before the first search.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn begin(out: &'a mut dyn Write, format: BatchFormat, batch: &Batch) -> io::Result<Self> {
+        match format {
+            BatchFormat::Json => {
+                let head = BatchReport {
+                    batch_id: batch.id,
+                    name: batch.name.as_deref(),
+                    status: batch.status(),
+                    searches: Vec::new(),
+                };
+                let text = serde_json::to_string(&head)?;
+                // The list is written search by search.
+                out.write_all(json(text.trim_end_matches("]}")).as_bytes())?;
+            }
+            BatchFormat::Ndjson => {}
+            BatchFormat::Csv => {
+                let head: Vec<&str> =
+                    ["row", "query_type", "query", "run_id"].into_iter().chain(csv::columns()).collect();
+                write_csv(out, &head)?;
+            }
+        }
+        Ok(Self { out, format, is_first: true })
+    }
+
+    /// Writes a search with its run, if it was started.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn search(&mut self, row: &BatchRow, run: Option<&RunRecord>) -> io::Result<()> {
+        match (self.format, run) {
+            (BatchFormat::Json, _) => {
+                let report = BatchSearchReport {
+                    row: row.position,
+                    search_type: row.search.search_type,
+                    query: &row.search.query,
+                    status: row.status(),
+                    run: run.map(ReportBody::from),
+                };
+                self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+                self.is_first = false;
+                self.out.write_all(json(&serde_json::to_string(&report)?).as_bytes())
+            }
+            (_, None) => Ok(()),
+            (BatchFormat::Ndjson, Some(run)) => run.results.iter().try_for_each(|result| {
+                let (query_type, query) = (row.search.search_type, row.search.query.as_str());
+                let line =
+                    ResultLine { row: row.position, query_type, query, run_id: run.summary.id, result };
+                writeln!(self.out, "{}", json(&serde_json::to_string(&line)?))
+            }),
+            (BatchFormat::Csv, Some(run)) => run.results.iter().try_for_each(|result| {
+                let search = &row.search;
+                let mut cells = vec![
+                    row.position.to_string(),
+                    search.search_type.to_string(),
+                    cell(&search.query),
+                    run.summary.id.to_string(),
+                ];
+                cells.extend(csv::row(result)?);
+                write_csv(self.out, &cells)
+            }),
+        }
+    }
+
+    /// Writes what comes after the last search.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn end(self) -> io::Result<()> {
+        if self.format == BatchFormat::Json {
+            self.out.write_all(b"\n]}\n")?;
+        }
+        self.out.flush()
+    }
+}
+
+/// A module that at least one search has asked: a column of the matrix.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MatrixColumn<'a> {
+    /// Module id: see `GET /v1/modules`.
+    #[schema(examples("github"))]
+    pub module: &'a str,
+    /// Name of its platform.
+    #[schema(examples("GitHub"))]
+    pub platform: &'a str,
+}
+
+/// A query of the batch with its outcomes: a row of the matrix.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MatrixRow<'a> {
+    /// Place of the search in the request, from 1.
+    #[schema(minimum = 1, examples(1))]
+    pub row: u32,
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    #[schema(examples("octocat"))]
+    pub query: &'a str,
+    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
+    #[schema(examples("completed"))]
+    pub status: &'a str,
+    /// Run of the search; null if it was not started.
+    #[schema(value_type = Option<uuid::Uuid>, required, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub run_id: Option<RunId>,
+    /// An outcome for each column; null for a module that was not asked, or not yet.
+    pub outcomes: Vec<Option<Outcome>>,
+}
+
+/// The queries of a batch by the platforms that were asked.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct BatchMatrix<'a> {
+    /// The columns: those with the most hits first, then by platform.
+    pub columns: Vec<MatrixColumn<'a>>,
+    /// The rows, in the order of the request.
+    pub rows: Vec<MatrixRow<'a>>,
+}
+
+impl<'a> BatchMatrix<'a> {
+    /// Returns the JSON form of a matrix.
+    pub fn new(matrix: &'a Matrix, columns: &'a [Column<'a>]) -> Self {
+        let rows = matrix.rows(columns).map(|(row, outcomes)| MatrixRow {
+            row: row.position,
+            search_type: row.search.search_type,
+            query: &row.search.query,
+            status: row.status(),
+            run_id: row.run().map(|run| run.id),
+            outcomes,
+        });
+        let named = columns.iter().map(|Column { module, platform }| MatrixColumn { module, platform });
+        Self { columns: named.collect(), rows: rows.collect() }
+    }
+
+    /// Writes the matrix as CSV. A platform with several modules has a column for each, with the id of the module in
+    /// its name.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`.
+    pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut modules: HashMap<&str, usize> = HashMap::new();
+        self.columns.iter().for_each(|column| *modules.entry(column.platform).or_default() += 1);
+        let titles = self.columns.iter().map(|MatrixColumn { module, platform }| match modules[platform] {
+            1 => cell(platform),
+            _ => cell(&format!("{platform} ({module})")),
+        });
+        let head: Vec<String> =
+            ["row", "type", "query", "status"].map(str::to_owned).into_iter().chain(titles).collect();
+        write_csv(out, &head)?;
+        self.rows.iter().try_for_each(|row| {
+            let mut cells = vec![
+                row.row.to_string(),
+                row.search_type.to_string(),
+                cell(row.query),
+                row.status.to_owned(),
+            ];
+            cells.extend(row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned()));
+            write_csv(out, &cells)
+        })
+    }
+}
+
+/// A batch with what it searches, for the export of an account.
+#[derive(Debug, Serialize)]
+pub(super) struct BatchRecord<'a> {
+    id: BatchId,
+    name: Option<&'a str>,
+    status: BatchStatus,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+    #[serde(with = "millis::option")]
+    ended_at: Option<Timestamp>,
+    searches: Vec<RowRecord<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RowRecord<'a> {
+    row: u32,
+    status: &'static str,
+    run_id: Option<RunId>,
+    #[serde(flatten)]
+    search: &'a BatchSearch,
+}
+
+impl<'a> BatchRecord<'a> {
+    pub(super) fn new(batch: &'a Batch, rows: &'a [BatchRow]) -> Self {
+        let searches = rows.iter().map(|row| RowRecord {
+            row: row.position,
+            status: row.status(),
+            run_id: row.run().map(|run| run.id),
+            search: &row.search,
+        });
+        Self {
+            id: batch.id,
+            name: batch.name.as_deref(),
+            status: batch.status(),
+            created_at: batch.created_at,
+            ended_at: batch.ended_at,
+            searches: searches.collect(),
+        }
+    }
+}

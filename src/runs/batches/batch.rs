@@ -1,0 +1,269 @@
+//! [`Batch`]: a batch of searches, its rows and their states.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::search::BatchSearch;
+use crate::base::ids::{AccountId, BatchId};
+use crate::runs::journal::Idempotency;
+use crate::runs::run::RunSummary;
+
+/// The maximum number of searches in a batch.
+pub const MAX_SEARCHES: usize = 1000;
+/// The maximum number of characters in the name of a batch.
+pub const MAX_NAME: usize = 100;
+
+/// A batch to be created.
+#[derive(Debug, Clone)]
+pub struct NewBatch {
+    /// The id of the batch.
+    pub id: BatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The name that the caller gave it.
+    pub name: Option<String>,
+    /// Whether its searches query the simulated web.
+    pub simulated: bool,
+    /// The time at which it was accepted.
+    pub created_at: Timestamp,
+    /// The searches with their places in the request, in this order.
+    pub rows: Vec<(u32, BatchSearch)>,
+    /// The caller's `Idempotency-Key`, if there is one.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// The state of a batch: `running`, `waiting_for_credits`, `stopped` or `completed`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchStatus {
+    /// Searches are in progress, or wait for their turn.
+    Running,
+    /// The account has not enough credits for the next search. The batch continues as soon as it has.
+    WaitingForCredits,
+    /// It was stopped. Searches that had begun go on.
+    Stopped,
+    /// Every search has ended or was refused.
+    Completed,
+}
+
+impl BatchStatus {
+    /// Returns the name of the status, such as `running`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::WaitingForCredits => "waiting_for_credits",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+        }
+    }
+}
+
+/// The number of searches of a batch by state. A search whose run was deleted is in none of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = BatchCounts)]
+pub struct Counts {
+    /// Searches that have not begun.
+    #[schema(examples(900))]
+    pub pending: u32,
+    /// Searches that are in progress.
+    #[schema(examples(4))]
+    pub running: u32,
+    /// Searches that are completed.
+    #[schema(examples(94))]
+    pub completed: u32,
+    /// Searches that failed. Their credits were refunded.
+    #[schema(examples(1))]
+    pub failed: u32,
+    /// Searches that were refused when their turn came. They were not charged.
+    #[schema(examples(1))]
+    pub refused: u32,
+    /// Searches that had not begun when the batch was stopped. They were not charged.
+    #[schema(examples(0))]
+    pub skipped: u32,
+}
+
+impl Counts {
+    /// Returns the number of all searches.
+    pub fn total(&self) -> u32 {
+        let Self { pending, running, completed, failed, refused, skipped } = self;
+        pending + running + completed + failed + refused + skipped
+    }
+
+    /// Returns the number of searches that have ended.
+    pub fn ended(&self) -> u32 {
+        self.completed + self.failed
+    }
+}
+
+/// A batch as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The id of the batch.
+    pub id: BatchId,
+    /// The account that is charged for its runs.
+    pub account: AccountId,
+    /// The name that the caller gave it.
+    pub name: Option<String>,
+    /// Whether its searches query the simulated web.
+    pub simulated: bool,
+    /// The time at which it was accepted.
+    pub created_at: Timestamp,
+    /// The time at which it was stopped.
+    pub stopped_at: Option<Timestamp>,
+    /// The time at which every search had ended.
+    pub ended_at: Option<Timestamp>,
+    /// Whether the account had not enough credits for the next search.
+    pub lacks_credits: bool,
+    /// The number of its searches by state.
+    pub counts: Counts,
+    /// The time at which its first run was started.
+    pub began_at: Option<Timestamp>,
+}
+
+impl Batch {
+    /// Returns the state of the batch.
+    pub fn status(&self) -> BatchStatus {
+        if self.stopped_at.is_some() {
+            BatchStatus::Stopped
+        } else if self.ended_at.is_some() {
+            BatchStatus::Completed
+        } else if self.lacks_credits {
+            BatchStatus::WaitingForCredits
+        } else {
+            BatchStatus::Running
+        }
+    }
+
+    /// Returns the estimated time to the end in seconds, from the time that each ended search has taken on average.
+    /// Returns `None` if no search has ended, if all have, or if the account has not enough credits.
+    pub fn remaining_secs(&self, now: Timestamp) -> Option<u64> {
+        let Counts { pending, running, .. } = self.counts;
+        let (left, ended) = (u64::from(pending + running), u64::from(self.counts.ended()));
+        if left == 0 || ended == 0 || self.lacks_credits {
+            return None;
+        }
+        let elapsed = u64::try_from(now.duration_since(self.began_at?).as_secs()).ok()?;
+        Some((elapsed * left).div_ceil(ended))
+    }
+}
+
+/// The state of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RowState {
+    /// The search has not begun.
+    Pending,
+    /// The search was charged and started. Contains its run.
+    Started(Box<RunSummary>),
+    /// The search had not begun when the batch was stopped.
+    Skipped,
+    /// The search was refused when its turn came.
+    Refused(RowRefusal),
+}
+
+/// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
+/// `premium_unavailable` or `unreadable`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowRefusal {
+    /// The identifier is never searched.
+    Suppressed,
+    /// The choice of modules is not valid with the current catalogue.
+    InvalidChoice,
+    /// No browser was available for a premium search.
+    PremiumUnavailable,
+    /// The query is not valid for this version of the program.
+    Unreadable,
+}
+
+impl RowRefusal {
+    /// All reasons.
+    pub const ALL: [Self; 4] =
+        [Self::Suppressed, Self::InvalidChoice, Self::PremiumUnavailable, Self::Unreadable];
+
+    /// Returns the name of the reason, such as `suppressed`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Suppressed => "suppressed",
+            Self::InvalidChoice => "invalid_choice",
+            Self::PremiumUnavailable => "premium_unavailable",
+            Self::Unreadable => "unreadable",
+        }
+    }
+
+    /// Returns the reason with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+}
+
+/// A row of a batch as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchRow {
+    /// The place of the search in the request, from 1.
+    pub position: u32,
+    /// What is searched.
+    pub search: BatchSearch,
+    /// Its state.
+    pub state: RowState,
+}
+
+impl BatchRow {
+    /// Returns the name of the state: `pending`, `skipped`, `refused`, or the status of the run.
+    pub fn status(&self) -> &'static str {
+        match &self.state {
+            RowState::Pending => "pending",
+            RowState::Started(run) => run.status.as_str(),
+            RowState::Skipped => "skipped",
+            RowState::Refused(_) => "refused",
+        }
+    }
+
+    /// Returns the run of the search, if it was started.
+    pub fn run(&self) -> Option<&RunSummary> {
+        match &self.state {
+            RowState::Started(run) => Some(run),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batch(counts: Counts) -> Batch {
+        Batch {
+            id: BatchId::new(),
+            account: AccountId::new(),
+            name: None,
+            simulated: false,
+            created_at: "2026-05-06T07:00:00Z".parse().unwrap(),
+            stopped_at: None,
+            ended_at: None,
+            lacks_credits: false,
+            counts,
+            began_at: Some("2026-05-06T07:00:10Z".parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn the_remaining_time_follows_from_the_searches_that_have_ended() {
+        let now = "2026-05-06T07:01:10Z".parse().unwrap();
+        let counts = Counts { pending: 20, running: 4, completed: 11, failed: 1, ..Counts::default() };
+        assert_eq!(batch(counts).remaining_secs(now), Some(120));
+        assert_eq!(Batch { lacks_credits: true, ..batch(counts) }.remaining_secs(now), None);
+        assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
+        assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
+    }
+
+    #[test]
+    fn a_stopped_batch_stays_stopped() {
+        let at = "2026-05-06T07:02:00Z".parse().unwrap();
+        let open = batch(Counts::default());
+        assert_eq!(open.status(), BatchStatus::Running);
+        let ended = Batch { ended_at: Some(at), ..open };
+        assert_eq!(ended.status(), BatchStatus::Completed);
+        assert_eq!(Batch { stopped_at: Some(at), ..ended }.status(), BatchStatus::Stopped);
+    }
+}

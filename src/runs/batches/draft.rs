@@ -1,0 +1,87 @@
+//! [`Draft`]: a list of searches that is checked before it becomes a batch.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use super::search::BatchSearch;
+use crate::modules::query::Query;
+
+/// A search of the list that is not valid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidRow {
+    /// The place of the search in the request, from 1.
+    pub row: u32,
+    /// The line of the search in a CSV file, from 1.
+    pub line: Option<u64>,
+    /// The part of the search that is not valid, such as `query`.
+    pub field: String,
+    /// The mistake. It never repeats what the caller sent.
+    pub message: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+/// A search of the list that is the same as an earlier one. It is searched once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The place of the search in the request, from 1.
+    pub row: u32,
+    /// The place of the earlier one.
+    pub first: u32,
+}
+
+/// A list of searches that was checked.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// The valid searches, each once, with their places in the request.
+    pub rows: Vec<(u32, BatchSearch)>,
+    /// The searches that are the same as an earlier one.
+    pub duplicates: Vec<Duplicate>,
+    /// The searches that are not valid.
+    pub invalid: Vec<InvalidRow>,
+    known: HashMap<String, u32>,
+}
+
+impl Draft {
+    /// Adds a search. Two searches are the same if their queries have the same normal form, and all options are equal.
+    pub fn add(&mut self, row: u32, query: &Query, search: BatchSearch) {
+        let normal = BatchSearch { query: query.normal().to_owned(), ..search.clone() };
+        // Numbers and texts only, so this does not fail; a search without a text would be a duplicate of no other.
+        let text = serde_json::to_string(&normal).unwrap_or_else(|_| format!("row {row}"));
+        match self.known.entry(text) {
+            Entry::Occupied(first) => self.duplicates.push(Duplicate { row, first: *first.get() }),
+            Entry::Vacant(place) => {
+                place.insert(row);
+                self.rows.push((row, search));
+            }
+        }
+    }
+
+    /// Returns the cost of all searches in credits, without the searches that leads start.
+    pub fn cost(&self) -> u64 {
+        self.rows.iter().map(|(_, search)| search.cost()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modules::query::SearchType;
+
+    #[test]
+    fn the_same_search_is_made_once() {
+        let mut draft = Draft::default();
+        let texts = ["octocat", "@octocat", " octocat ", "Octocat", "hubot"];
+        for (row, text) in (1..).zip(texts) {
+            let query = Query::parse(SearchType::Username, text).unwrap();
+            draft.add(row, &query, BatchSearch::plain(&query));
+        }
+        let query = Query::parse(SearchType::Username, "octocat").unwrap();
+        draft.add(6, &query, BatchSearch { premium: true, ..BatchSearch::plain(&query) });
+        let same = |row| Duplicate { row, first: 1 };
+        assert_eq!(draft.duplicates[..2], [same(2), same(3)]);
+        let kept: Vec<u32> = draft.rows.iter().map(|(row, _)| *row).collect();
+        assert!(kept.ends_with(&[5, 6]), "{kept:?}");
+        assert_eq!(draft.cost(), kept.len() as u64 + 1);
+    }
+}

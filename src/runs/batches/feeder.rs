@@ -1,0 +1,133 @@
+//! [`Feeder`]: starts the rows of batches whose turn has come.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use log::{debug, info, log};
+
+use super::batch::RowRefusal;
+use super::search::BatchSearch;
+use super::storage::{BatchStore, NextRow};
+use crate::account::audit::Origin;
+use crate::account::credits::Charge;
+use crate::base::storage::StorageError;
+use crate::modules::query::Query;
+use crate::runs::dispatcher::Dispatcher;
+use crate::runs::drivers::Slot;
+use crate::runs::start_request::{StartError, StartRequest, StartResult};
+use crate::runs::starter::Starter;
+
+/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
+/// for single searches at the hosts that all searches ask.
+const DRIVER_SHARE: usize = 16;
+/// The time after which a batch whose account had not enough credits is tried again.
+const CREDIT_PAUSE: Duration = Duration::from_secs(5);
+
+/// A component that starts the rows of batches. There is one value for each process with batches.
+pub(in crate::runs) struct Feeder {
+    starter: Starter,
+    dispatcher: Arc<Dispatcher>,
+    batches: Arc<dyn BatchStore>,
+    /// The maximum number of runs of batches that this process drives at once.
+    most: usize,
+}
+
+/// Whether further rows can be started.
+enum Next {
+    GoOn,
+    Stop,
+}
+
+impl Feeder {
+    pub(in crate::runs) fn new(
+        starter: Starter,
+        dispatcher: Arc<Dispatcher>,
+        batches: Arc<dyn BatchStore>,
+        max_runs: usize,
+    ) -> Self {
+        Self { starter, dispatcher, batches, most: (max_runs / DRIVER_SHARE).max(1) }
+    }
+
+    /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
+    /// thread calls this after free drivers have taken the runs that wait.
+    pub(in crate::runs) fn feed(&self) {
+        if let Err(error) = self.try_to_feed() {
+            log!(error.log_level(), "cannot continue the batches for now: {error}");
+        }
+    }
+
+    fn try_to_feed(&self) -> Result<(), StorageError> {
+        let simulated = self.dispatcher.context.simulated;
+        for batch in self.batches.end_batches(simulated)? {
+            info!("batch {batch}: ended");
+        }
+        while let Some(slot) = self.free_driver() {
+            let Some(next) = self.batches.next_row(simulated)? else { break };
+            if let Next::Stop = self.start(next, slot)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
+    /// have their share of the drivers.
+    fn free_driver(&self) -> Option<Slot> {
+        let Dispatcher { registry, drivers, queue, .. } = &*self.dispatcher;
+        if registry.is_shutting_down() || queue.waiting() > 0 || registry.driven_of_batches() >= self.most {
+            return None;
+        }
+        drivers.reserve()
+    }
+
+    fn start(&self, next: NextRow, slot: Slot) -> Result<Next, StorageError> {
+        let NextRow { row, account, search } = next;
+        let refuse = |reason: RowRefusal| {
+            debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
+            self.batches.refuse_row(row, reason).map(|()| Next::GoOn)
+        };
+        let Some((search, query)) = search.and_then(with_query) else {
+            return refuse(RowRefusal::Unreadable);
+        };
+        let Some(charge) = (self.dispatcher.context.charge_of)(account)? else {
+            // The account is being deleted, or its plan is not configured.
+            self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
+            return Ok(Next::GoOn);
+        };
+        let request = StartRequest {
+            account,
+            query,
+            premium: search.premium,
+            charge: Charge { credits: search.cost(), ..charge },
+            choice: search.choice,
+            options: search.options,
+            family: None,
+            watch: None,
+            batch: Some(row),
+            follow: search.follow,
+            purpose: search.purpose,
+            idempotency: None,
+            origin: Origin::SYSTEM,
+        };
+        match self.starter.start_with(request, slot) {
+            Ok(StartResult::InsufficientCredits { .. }) => {
+                self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
+                Ok(Next::GoOn)
+            }
+            // An account that is being deleted has no batches a moment later.
+            Ok(StartResult::UnknownAccount) | Err(StartError::ShuttingDown) => Ok(Next::Stop),
+            Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
+            Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
+            Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),
+            Err(StartError::Storage(error)) => Err(error),
+            // Another process has started the row, or the batch was stopped.
+            Ok(_) | Err(_) => Ok(Next::GoOn),
+        }
+    }
+}
+
+/// Returns a search with its query. Returns `None` if the query is not valid for this version of the program.
+fn with_query(search: BatchSearch) -> Option<(BatchSearch, Query)> {
+    let query = Query::parse(search.search_type, &search.query).ok()?;
+    Some((search, query))
+}

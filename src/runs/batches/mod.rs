@@ -1,0 +1,27 @@
+//! Batches: many searches that are accepted together. Each is an ordinary run, which is charged when it starts.
+//!
+//! A process starts a run of a batch only if it has a free driver and no other run waits for one. The accounts with
+//! batches take turns. A row of a batch starts one run, even if several processes try or one of them is killed: the
+//! row changes its state in the transaction that charges and creates the run.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`batch`] | a batch, its rows and their states |
+//! | [`row`] | the name of a row |
+//! | [`search`] | the search of a row |
+//! | [`table`] | searches as CSV |
+//! | [`draft`] | a list of searches that is checked before it becomes a batch |
+//! | [`matrix`] | queries by platforms |
+//! | [`storage`] | the storage trait |
+//! | `feeder` | starting the rows whose turn has come |
+//! | [`service`] | the use cases of the owners of batches |
+
+pub mod batch;
+pub mod draft;
+pub(super) mod feeder;
+pub mod matrix;
+pub mod row;
+pub mod search;
+pub mod service;
+pub mod storage;
+pub mod table;

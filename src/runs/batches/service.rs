@@ -1,0 +1,118 @@
+//! [`Batches`]: the use cases of the owners of batches.
+
+use std::sync::Arc;
+
+use super::batch::{Batch, BatchRow, NewBatch};
+use super::matrix::Matrix;
+use super::search::BatchSearch;
+use super::storage::{Added, BatchStore};
+use crate::account::audit::Origin;
+use crate::base::clock::Clock;
+use crate::base::ids::{AccountId, BatchId};
+use crate::base::storage::StorageError;
+use crate::runs::journal::Idempotency;
+use crate::runs::service::Runs;
+
+/// The maximum number of rows whose reports are read at once.
+const REPORT_ROWS: usize = 50;
+
+/// The batches of all accounts. There is one value for each process.
+pub struct Batches {
+    store: Arc<dyn BatchStore>,
+    runs: Arc<Runs>,
+    clock: Arc<dyn Clock>,
+    simulated: bool,
+}
+
+impl Batches {
+    /// Creates the use cases. `simulated` tells whether the process searches the simulated web.
+    pub fn new(store: Arc<dyn BatchStore>, runs: Arc<Runs>, clock: Arc<dyn Clock>, simulated: bool) -> Self {
+        Self { store, runs, clock, simulated }
+    }
+
+    /// Creates a batch, whose searches then start one after the other. Returns its id, which that of another batch has
+    /// if the request is repeated.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn create(
+        &self,
+        account: AccountId,
+        name: Option<String>,
+        rows: Vec<(u32, BatchSearch)>,
+        idempotency: Option<Idempotency>,
+        by: &Origin,
+    ) -> Result<(BatchId, Added), StorageError> {
+        let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.simulated);
+        let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
+        let added = self.store.add_batch(&batch, by)?;
+        self.runs.maintenance.wake();
+        Ok((if let Added::Repeated(earlier) = added { earlier } else { id }, added))
+    }
+
+    /// Returns a batch of that account, or `None` if there is none with that id.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn find(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
+        self.store.batch(account, id)
+    }
+
+    /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns whether
+    /// there are older ones, too.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn page(
+        &self,
+        account: AccountId,
+        before: Option<BatchId>,
+        limit: usize,
+    ) -> Result<(Vec<Batch>, bool), StorageError> {
+        let place = match before {
+            Some(id) => match self.store.batch(account, id)? {
+                Some(batch) => Some((batch.created_at, batch.id)),
+                None => return Ok((Vec::new(), false)),
+            },
+            None => None,
+        };
+        let mut batches = self.store.batches(account, place, limit.saturating_add(1))?;
+        let has_more = batches.len() > limit;
+        batches.truncate(limit);
+        Ok((batches, has_more))
+    }
+
+    /// Returns at most `limit` rows of a batch with positions above `after`, in order.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn rows(&self, id: BatchId, after: u32, limit: usize) -> Result<Vec<BatchRow>, StorageError> {
+        self.store.batch_rows(id, after, limit)
+    }
+
+    /// Returns the outcomes of the searches of a batch by platform.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn matrix(&self, id: BatchId) -> Result<Matrix, StorageError> {
+        let mut matrix = Matrix::default();
+        let mut after = 0;
+        loop {
+            let rows = self.store.batch_rows(id, after, REPORT_ROWS)?;
+            let reports = self.store.batch_reports(id, after, REPORT_ROWS)?;
+            let Some(last) = rows.last() else { return Ok(matrix) };
+            after = last.position;
+            matrix.add(rows, &reports);
+        }
+    }
+
+    /// Stops a batch: what has not begun is not searched. Returns `false` if the account has no such batch.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stop(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
+        let known = self.store.stop_batch(account, id, self.clock.now(), by)?;
+        self.runs.maintenance.wake();
+        Ok(known)
+    }
+}

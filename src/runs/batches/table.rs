@@ -1,0 +1,245 @@
+//! Searches as CSV: the columns `type` and `query`, or one column of queries of one type.
+//!
+//! Files of spreadsheets are read, too: with a byte order mark, with `;` or a tab between the cells, and with any line
+//! end.
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::batch::MAX_SEARCHES;
+use super::draft::{Draft, InvalidRow};
+use super::search::BatchSearch;
+use crate::modules::query::{Query, SearchType};
+
+/// What a file of searches must be.
+const ALLOWED: &str =
+    "a header with the columns type and query, or one column of queries and their type beside it";
+
+/// The error for a file that holds no list of searches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableError {
+    /// The mistake. It never repeats what the caller sent.
+    pub message: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl std::fmt::Display for TableError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; allowed: {}", self.message, self.allowed)
+    }
+}
+
+impl std::error::Error for TableError {}
+
+impl TableError {
+    fn new(message: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { message: message.into(), allowed: allowed.into() }
+    }
+
+    /// Returns the error for a list with that many searches.
+    pub fn number(searches: usize) -> Self {
+        let message = match searches {
+            0 => "there is no search".to_owned(),
+            more => format!("there are {more} searches"),
+        };
+        Self::new(message, format!("1 to {MAX_SEARCHES} searches"))
+    }
+}
+
+/// Reads a file of searches. `default_type` is the type of queries that have none. Empty lines are left out. A first line
+/// with a cell `query` is the header.
+///
+/// # Errors
+/// Returns an error if the file is not CSV in UTF-8, if it has several columns and no header, or if the number of its
+/// searches is not allowed.
+pub fn read(bytes: &[u8], default_type: Option<SearchType>) -> Result<Draft, TableError> {
+    let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        .map_err(|_| TableError::new("the file is not text in UTF-8", "CSV in UTF-8"))?;
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .delimiter(delimiter(text))
+        .from_reader(text.as_bytes());
+    let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
+    let records = records.map_err(|_| TableError::new("the file is not CSV", ALLOWED))?;
+    let mut records = records.iter().filter(|record| record.iter().any(|cell| !cell.is_empty())).peekable();
+    let columns = match records.peek() {
+        Some(first) => Columns::of(first)?,
+        None => return Err(TableError::number(0)),
+    };
+    if columns.has_header {
+        records.next();
+    }
+    let records: Vec<&StringRecord> = records.collect();
+    if records.is_empty() || records.len() > MAX_SEARCHES {
+        return Err(TableError::number(records.len()));
+    }
+    let (mut draft, mut lines) = (Draft::default(), Lines { text, at: 0, line: 1 });
+    for (row, record) in (1..).zip(records) {
+        match columns.search(record, default_type) {
+            Ok(query) => draft.add(row, &query, BatchSearch::plain(&query)),
+            Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
+                row,
+                line: record.position().map(|position| lines.of(position.byte())),
+                field: field.to_owned(),
+                message,
+                allowed,
+            }),
+        }
+    }
+    Ok(draft)
+}
+
+/// Returns the sign between the cells: the most frequent of the possible ones in the first line.
+fn delimiter(text: &str) -> u8 {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let count = |sign: &u8| line.bytes().filter(|byte| byte == sign).count();
+    // Of equal ones, the last.
+    [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+/// Counts the lines of a text.
+struct Lines<'a> {
+    text: &'a str,
+    /// The byte up to which lines are counted, and its line.
+    at: usize,
+    line: u64,
+}
+
+impl Lines<'_> {
+    /// Returns the line, from 1, of the first text at or after this byte. Bytes are asked for in ascending order.
+    fn of(&mut self, byte: u64) -> u64 {
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(self.text.len());
+        let bytes = self.text.as_bytes();
+        // The reader has not skipped empty lines before the record yet.
+        let start = byte + bytes[byte..].iter().take_while(|sign| matches!(sign, b'\n' | b'\r')).count();
+        for at in self.at..start {
+            let is_end = bytes[at] == b'\n' || bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+            self.line += u64::from(is_end);
+        }
+        self.at = self.at.max(start);
+        self.line
+    }
+}
+
+/// The places of the columns.
+struct Columns {
+    has_header: bool,
+    search_type: Option<usize>,
+    query: usize,
+}
+
+impl Columns {
+    fn of(first: &StringRecord) -> Result<Self, TableError> {
+        let place = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name));
+        if let Some(query) = place("query") {
+            return Ok(Self { has_header: true, search_type: place("type"), query });
+        }
+        // A trailing delimiter is no column.
+        if first.iter().skip(1).any(|cell| !cell.is_empty()) {
+            return Err(TableError::new("the first line names no column query", ALLOWED));
+        }
+        Ok(Self { has_header: false, search_type: None, query: 0 })
+    }
+
+    fn search(
+        &self,
+        record: &StringRecord,
+        default_type: Option<SearchType>,
+    ) -> Result<Query, (&'static str, String, String)> {
+        let cell = |at: usize| record.get(at).filter(|cell| !cell.is_empty());
+        let names = || SearchType::ALL.map(SearchType::as_str).join(", ");
+        let search_type = match self.search_type.and_then(cell) {
+            Some(name) => SearchType::from_name(&name.to_ascii_lowercase())
+                .ok_or_else(|| ("type", "the type is unknown".to_owned(), names()))?,
+            None => default_type.ok_or_else(|| ("type", "type is missing".to_owned(), names()))?,
+        };
+        Query::parse(search_type, cell(self.query).unwrap_or_default())
+            .map_err(|error| ("query", error.message, error.allowed.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const USERNAME: Option<SearchType> = Some(SearchType::Username);
+
+    fn searches(text: &str, default_type: Option<SearchType>) -> Vec<(SearchType, String)> {
+        let draft = read(text.as_bytes(), default_type).unwrap();
+        assert_eq!(draft.invalid, [], "{text:?}");
+        draft.rows.into_iter().map(|(_, search)| (search.search_type, search.query)).collect()
+    }
+
+    #[test]
+    fn files_of_every_spreadsheet_are_read() {
+        let want =
+            [(SearchType::Username, "alice".to_owned()), (SearchType::Email, "a@example.com".to_owned())];
+        for text in [
+            "type,query\nusername,alice\nemail,a@example.com\n",
+            "\u{feff}type;query\r\nusername;alice\r\nemail;a@example.com\r\n",
+            "Query\tType\ralice\tusername\ra@example.com\temail",
+            "\"type\",\"query\",\"note\"\n\"username\",\"alice\",\"x, y\"\n\n\"email\", a@example.com ,\n",
+            "query,type\nalice,\na@example.com,EMAIL\n",
+        ] {
+            assert_eq!(searches(text, USERNAME), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn one_column_needs_no_header() {
+        for text in ["alice\nbob", "query\r\nalice\r\nbob\r\n", "alice;\nbob;\n", "\n\nalice\n \nbob\n,,\n"] {
+            let names: Vec<String> = searches(text, USERNAME).into_iter().map(|(_, query)| query).collect();
+            assert_eq!(names, ["alice", "bob"], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn invalid_rows_are_told_with_their_lines() {
+        let draft =
+            read(b"type,query\nusername,alice\n\nnick,bob\nemail,nobody\nusername\n,x\n", None).unwrap();
+        let told: Vec<(u32, Option<u64>, &str)> =
+            draft.invalid.iter().map(|row| (row.row, row.line, row.field.as_str())).collect();
+        assert_eq!(
+            told,
+            [(2, Some(4), "type"), (3, Some(5), "query"), (4, Some(6), "query"), (5, Some(7), "type")]
+        );
+        assert_eq!(draft.rows.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_is_refused() {
+        for (bytes, message) in [
+            (&b""[..], "there is no search"),
+            (b"type,query\n", "there is no search"),
+            (b"a,b\n", "the first line names no column query"),
+            (b"\xff\xfe", "the file is not text in UTF-8"),
+        ] {
+            assert_eq!(read(bytes, USERNAME).unwrap_err().message, message);
+        }
+        let many = "alice\n".repeat(MAX_SEARCHES + 1);
+        assert_eq!(read(many.as_bytes(), USERNAME).unwrap_err().message, "there are 1001 searches");
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_is_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(draft) = read(&bytes, USERNAME) {
+                prop_assert!(draft.rows.len() + draft.invalid.len() + draft.duplicates.len() > 0);
+            }
+        }
+
+        #[test]
+        fn written_searches_are_read_back(names in proptest::collection::btree_set("[a-z0-9_.]{0,8}[a-z]", 1..20)) {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(["type", "query"]).unwrap();
+            names.iter().for_each(|name| writer.write_record(["username", name]).unwrap());
+            let draft = read(&writer.into_inner().unwrap(), None).unwrap();
+            let read: Vec<&str> = draft.rows.iter().map(|(_, search)| search.query.as_str()).collect();
+            prop_assert_eq!(read, names.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+}

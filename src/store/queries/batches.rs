@@ -1,0 +1,295 @@
+//! Batches and their rows. A row is started in `start`.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::audit::note;
+use super::fragments::{encode_ids, ids};
+use super::outbox::report_end_of_batch;
+use super::start::note_request;
+use super::summary::{read_summary, run_columns};
+use crate::account::account::BEING_DELETED;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, BatchId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::batches::batch::{Batch, BatchRow, Counts, NewBatch, RowRefusal, RowState};
+use crate::runs::batches::row::RowRef;
+use crate::runs::batches::storage::{Added, BatchStore, NextRow};
+use crate::runs::journal::Started;
+use crate::runs::run::{ModuleReport, RunSummary, Status};
+use crate::store::backend::{Operation, Statements};
+use crate::store::document::{decode, decode_reports, encode, plain};
+use crate::store::number::{limit, millis, number};
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+
+/// Locks the account. The account's deletion waits for this transaction, or this transaction waits for the deletion.
+const ACCOUNT: &str = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
+const INSERT: &str =
+    "INSERT INTO batches (id, account, name, simulated, created_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+/// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
+const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
+     SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
+
+macro_rules! batch_columns {
+    () => {
+        "id, account, name, simulated, created_at, stopped_at, ended_at, retry_at IS NOT NULL AND ended_at IS NULL"
+    };
+}
+const BATCH: &str = concat!("SELECT ", batch_columns!(), " FROM batches WHERE id = ?1 AND account = ?2");
+const LIST: &str = concat!(
+    "SELECT ",
+    batch_columns!(),
+    " FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ?4"
+);
+/// Counts the rows of batches by state.
+const COUNTS: &str = concat!(
+    "SELECT w.batch, w.state, r.status, count(*), min(r.created_at) FROM batch_rows w \
+     LEFT JOIN runs r ON r.id = w.run WHERE w.batch IN ",
+    ids!("?1"),
+    " GROUP BY w.batch, w.state, r.status"
+);
+const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
+     WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
+const RUNS: &str = concat!("SELECT ", run_columns!(), " FROM runs WHERE id IN ", ids!("?1"));
+const REPORTS: &str = "SELECT r.id, r.reports FROM runs r JOIN \
+     (SELECT run FROM batch_rows WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
+
+const STOP: &str = "UPDATE batches SET stopped_at = ?3, retry_at = NULL \
+     WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
+const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
+
+/// Selects the batch whose next row is to be started. The account whose batches have the lowest turn comes first, and of
+/// its batches the oldest.
+const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL \
+     AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) \
+     AND EXISTS (SELECT 1 FROM batch_rows w WHERE w.batch = b.id AND w.state = 'pending') \
+     AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = b.account AND a.plan = ?2) \
+     ORDER BY (SELECT max(o.turn) FROM batches o WHERE o.account = b.account AND o.ended_at IS NULL), \
+     b.created_at, b.id LIMIT 1";
+const FIRST_PENDING: &str = "SELECT position, search FROM batch_rows WHERE batch = ?1 AND state = 'pending' \
+     ORDER BY position LIMIT 1";
+const REFUSE: &str = "UPDATE batch_rows SET state = 'refused', reason = ?3 \
+     WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
+const WAIT: &str = "UPDATE batches SET retry_at = now() + ms(?2) WHERE id IN (SELECT id FROM batches \
+     WHERE account = ?1 AND ended_at IS NULL AND stopped_at IS NULL ORDER BY id /*pg FOR NO KEY UPDATE */)";
+
+/// The condition that a batch has nothing left to do. A run that is running is of a row that is not pending any more, and
+/// no run starts without a pending row.
+macro_rules! is_over {
+    () => {
+        "ended_at IS NULL \
+         AND NOT EXISTS (SELECT 1 FROM batch_rows w WHERE w.batch = batches.id AND w.state = 'pending') \
+         AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = batches.id AND r.status = 'running')"
+    };
+}
+const OVER: &str = concat!("SELECT id FROM batches WHERE simulated = ?1 AND ", is_over!(), " LIMIT 100");
+const END: &str = concat!(
+    "UPDATE batches SET ended_at = date_trunc('milliseconds', now()), retry_at = NULL WHERE id = ?1 AND ",
+    is_over!(),
+    " RETURNING ",
+    batch_columns!()
+);
+
+impl BatchStore for Sql {
+    fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Added, StorageError> {
+        let is_done = |added: &Added| *added == Added::Done;
+        self.write_if(Operation::on_runs("add_batch"), is_done, |statements| add(statements, batch, by))
+    }
+
+    fn batch(&self, account: AccountId, id: BatchId) -> Result<Option<Batch>, StorageError> {
+        self.read(Operation::on_runs("batch"), |statements| {
+            let rows = statements.rows(BATCH, values![id, account])?;
+            Ok(with_counts(statements, &rows)?.pop())
+        })
+    }
+
+    fn batches(
+        &self,
+        account: AccountId,
+        before: Option<(Timestamp, BatchId)>,
+        count: usize,
+    ) -> Result<Vec<Batch>, StorageError> {
+        let (before, id) = before.unwrap_or((Timestamp::MAX, BatchId(Uuid::max())));
+        self.read(Operation::on_runs("batches"), |statements| {
+            let rows = statements.rows(LIST, values![account, before, id, limit(count)])?;
+            with_counts(statements, &rows)
+        })
+    }
+
+    fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>, StorageError> {
+        self.read(Operation::on_runs("batch_rows"), |statements| read_rows(statements, id, after, count))
+    }
+
+    fn batch_reports(
+        &self,
+        id: BatchId,
+        after: u32,
+        count: usize,
+    ) -> Result<Vec<(RunId, Vec<ModuleReport>)>, StorageError> {
+        let rows =
+            self.rows(Operation::on_runs("batch_reports"), REPORTS, values![id, after, limit(count)])?;
+        rows.iter().map(|row| Ok((row.get(0)?, decode_reports(row.text(1)?)?))).collect()
+    }
+
+    fn stop_batch(
+        &self,
+        account: AccountId,
+        id: BatchId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        self.write(Operation::on_runs("stop_batch"), |statements| {
+            if statements.rows(STOP, values![id, account, at])?.is_empty() {
+                return Ok(!statements.rows(BATCH, values![id, account])?.is_empty());
+            }
+            let skipped = statements.execute(SKIP_ROWS, values![id])?;
+            let event = AuditEvent::of_object(Action::BatchStopped, account, id).with("skipped", skipped);
+            note(statements, &event, at, by)?;
+            Ok(true)
+        })
+    }
+
+    fn next_row(&self, simulated: bool) -> Result<Option<NextRow>, StorageError> {
+        self.read(Operation::on_runs("next_row").in_background(), |statements| {
+            let next = statements.rows(NEXT, values![simulated, BEING_DELETED])?;
+            let Some(next) = next.first() else { return Ok(None) };
+            let (batch, account): (BatchId, AccountId) = (next.get(0)?, next.get(1)?);
+            let first = statements.rows(FIRST_PENDING, values![batch])?;
+            let Some(first) = first.first() else { return Ok(None) };
+            let row = RowRef { batch, position: number(first.get(0)?)? };
+            Ok(Some(NextRow { row, account, search: decode(first.text(1)?).ok() }))
+        })
+    }
+
+    fn refuse_row(&self, row: RowRef, reason: RowRefusal) -> Result<(), StorageError> {
+        let operation = Operation::on_runs("refuse_row").in_background().light();
+        self.write(operation, |statements| {
+            statements.execute(REFUSE, values![row.batch, row.position, reason.as_str()]).map(drop)
+        })
+    }
+
+    fn wait_for_credits(&self, account: AccountId, pause: Duration) -> Result<(), StorageError> {
+        let operation = Operation::on_runs("wait_for_credits").in_background().light();
+        self.write(operation, |statements| {
+            statements.execute(WAIT, values![account, millis(pause)]).map(drop)
+        })
+    }
+
+    fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>, StorageError> {
+        let operation = Operation::on_runs("end_batches").in_background();
+        let mut ended = Vec::new();
+        for row in self.rows(operation, OVER, values![simulated])? {
+            let id: BatchId = row.get(0)?;
+            let is_ended = self.write(operation, |statements| {
+                let rows = statements.rows(END, values![id])?;
+                let Some(batch) = with_counts(statements, &rows)?.pop() else { return Ok(false) };
+                report_end_of_batch(statements, &batch)?;
+                Ok(true)
+            })?;
+            ended.extend(is_ended.then_some(id));
+        }
+        Ok(ended)
+    }
+}
+
+fn add(statements: &mut dyn Statements, batch: &NewBatch, by: &Origin) -> Result<Added, StorageError> {
+    let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
+    if statements.rows(ACCOUNT, values![*account, BEING_DELETED])?.is_empty() {
+        return Ok(Added::UnknownAccount);
+    }
+    if let Some(idempotency) = idempotency {
+        // A key stands for one run or for one batch.
+        match note_request(statements, *account, RunId(id.0), *created_at, idempotency)? {
+            None => {}
+            Some(Started::Repeated(RunId(earlier))) => return Ok(Added::Repeated(BatchId(earlier))),
+            Some(_) => return Ok(Added::Mismatch),
+        }
+    }
+    let name = name.as_deref().map(plain);
+    statements.execute(INSERT, values![*id, *account, name, *simulated, *created_at])?;
+    let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
+    let encoded = encoded.collect::<Result<Vec<_>, StorageError>>()?;
+    statements.execute(INSERT_ROWS, values![*id, encode(&encoded)?])?;
+    let event = AuditEvent::of_object(Action::BatchCreated, *account, id).with("searches", rows.len());
+    note(statements, &event, *created_at, by)?;
+    Ok(Added::Done)
+}
+
+/// Reads rows of [`batch_columns`] with the counts of each batch, in the same order.
+fn with_counts(statements: &mut dyn Statements, rows: &[Row]) -> Result<Vec<Batch>, StorageError> {
+    let mut batches = rows.iter().map(read_batch).collect::<Result<Vec<_>, _>>()?;
+    let ids = encode_ids(batches.iter().map(|batch| batch.id.0))?;
+    for row in statements.rows(COUNTS, values![ids])? {
+        let id: BatchId = row.get(0)?;
+        let Some(batch) = batches.iter_mut().find(|batch| batch.id == id) else { continue };
+        let status = row.optional_text(2)?.and_then(Status::from_name);
+        let number: u32 = number(row.get(3)?)?;
+        let counts = &mut batch.counts;
+        *match (row.text(1)?, status) {
+            ("pending", _) => &mut counts.pending,
+            ("skipped", _) => &mut counts.skipped,
+            ("refused", _) => &mut counts.refused,
+            (_, Some(Status::Completed)) => &mut counts.completed,
+            (_, Some(Status::Failed)) => &mut counts.failed,
+            (_, Some(Status::Running)) => &mut counts.running,
+            // The run was deleted between two statements.
+            (_, None) => continue,
+        } += number;
+        let began: Option<Timestamp> = row.get(4)?;
+        batch.began_at = batch.began_at.into_iter().chain(began).min();
+    }
+    Ok(batches)
+}
+
+fn read_batch(row: &Row) -> Result<Batch, StorageError> {
+    Ok(Batch {
+        id: row.get(0)?,
+        account: row.get(1)?,
+        name: row.get(2)?,
+        simulated: row.get(3)?,
+        created_at: row.get(4)?,
+        stopped_at: row.get(5)?,
+        ended_at: row.get(6)?,
+        lacks_credits: row.get(7)?,
+        counts: Counts::default(),
+        began_at: None,
+    })
+}
+
+fn read_rows(
+    statements: &mut dyn Statements,
+    id: BatchId,
+    after: u32,
+    count: usize,
+) -> Result<Vec<BatchRow>, StorageError> {
+    let rows = statements.rows(ROWS, values![id, after, limit(count)])?;
+    let mut ids = Vec::new();
+    for row in &rows {
+        ids.extend(row.get::<Option<RunId>>(4)?.map(|run| run.0));
+    }
+    let runs = statements.rows(RUNS, values![encode_ids(ids)?])?;
+    let runs = runs.iter().map(read_summary).collect::<Result<Vec<RunSummary>, _>>()?;
+    let mut read = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let state = match (row.text(2)?, row.get::<Option<RunId>>(4)?) {
+            ("pending", _) => RowState::Pending,
+            ("skipped", _) => RowState::Skipped,
+            ("refused", _) => RowState::Refused(read_reason(row)?),
+            (_, run) => match runs.iter().find(|known| Some(known.id) == run) {
+                Some(run) => RowState::Started(Box::new(run.clone())),
+                // The run was deleted between two statements, and the row with it.
+                None => continue,
+            },
+        };
+        read.push(BatchRow { position: number(row.get(0)?)?, search: decode(row.text(1)?)?, state });
+    }
+    Ok(read)
+}
+
+fn read_reason(row: &Row) -> Result<RowRefusal, StorageError> {
+    RowRefusal::from_name(row.text(3)?)
+        .ok_or_else(|| StorageError::broken("a row of a batch was refused for an unknown reason"))
+}

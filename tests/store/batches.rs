@@ -1,0 +1,216 @@
+//! Batches: rows that start one run each, in turns.
+
+use std::time::Duration;
+
+use sightline::account::audit::Origin;
+use sightline::base::ids::{AccountId, BatchId, WebhookId};
+use sightline::modules::query::{Query, SearchType};
+use sightline::runs::batches::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal, RowState};
+use sightline::runs::batches::row::RowRef;
+use sightline::runs::batches::search::BatchSearch;
+use sightline::runs::batches::storage::Added;
+use sightline::runs::journal::{Idempotency, NewRun, Started};
+use sightline::runs::retention::BatchSize;
+use sightline::webhooks::event::EventType;
+use sightline::webhooks::secret::SealedSecret;
+use sightline::webhooks::webhook::Webhook;
+
+use super::{Fixture, at, charge, completed, new_account, race};
+use crate::store::erasing::erase;
+
+fn new_batch(account: AccountId, names: &[&str]) -> NewBatch {
+    let search = |name: &&str| BatchSearch::plain(&Query::parse(SearchType::Username, name).unwrap());
+    NewBatch {
+        id: BatchId::new(),
+        account,
+        name: Some("some names".into()),
+        simulated: false,
+        created_at: at("2026-03-01T12:00:00.123Z"),
+        rows: (1..).zip(names.iter().map(search)).collect(),
+        idempotency: None,
+    }
+}
+
+impl Fixture {
+    fn batch_of(&self, account: AccountId, names: &[&str]) -> BatchId {
+        let batch = new_batch(account, names);
+        assert_eq!(self.store.add_batch(&batch, &Origin::CLI).unwrap(), Added::Done);
+        batch.id
+    }
+
+    fn batch(&self, id: BatchId) -> Batch {
+        self.store.batch(self.account.id, id).unwrap().unwrap()
+    }
+
+    /// Starts the row whose turn has come, and returns its query and its run.
+    fn start_next(&self) -> Option<(String, NewRun)> {
+        let next = self.store.next_row(false).unwrap()?;
+        let query = next.search.unwrap().query;
+        let run =
+            NewRun { account: next.account, batch: Some(next.row), query: query.clone(), ..self.new_run() };
+        assert_eq!(self.store.start(&run, &charge(1, Some(100))).unwrap(), Started::Created);
+        Some((query, run))
+    }
+
+    fn start_all(&self) -> Vec<String> {
+        std::iter::from_fn(|| self.start_next()).map(|(query, _)| query).collect()
+    }
+
+    fn batch_webhook(&self) {
+        let webhook = Webhook {
+            id: WebhookId::new(),
+            account: self.account.id,
+            url: "https://hooks.example.com/".into(),
+            events: vec![EventType::BatchCompleted],
+            disabled: None,
+            failing_since: None,
+            earlier_secret_until: None,
+            created_at: at("2026-03-01T12:00:00Z"),
+        };
+        self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
+    }
+}
+
+on_both! {
+    fn a_thousand_rows_are_stored_and_read_in_pages(f) {
+        let names: Vec<String> = (0..1000).map(|number| format!("name{number}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let id = f.batch_of(f.account.id, &names);
+        let batch = f.batch(id);
+        assert_eq!(batch.counts, Counts { pending: 1000, ..Counts::default() });
+        assert_eq!((batch.status(), batch.name.as_deref()), (BatchStatus::Running, Some("some names")));
+        let page = f.store.batch_rows(id, 400, 50).unwrap();
+        assert_eq!((page.len(), page[0].position, page[0].search.query.as_str()), (50, 401, "name400"));
+        assert!(page.iter().all(|row| row.state == RowState::Pending));
+        let second = f.batch_of(f.account.id, &["a"]);
+        let listed = f.store.batches(f.account.id, None, 10).unwrap();
+        assert_eq!(listed.iter().map(|batch| batch.id).collect::<Vec<_>>(), [second, id]);
+        let last = (listed[0].created_at, listed[0].id);
+        assert_eq!(f.store.batches(f.account.id, Some(last), 10).unwrap(), [f.batch(id)]);
+        assert_eq!(f.store.batch(AccountId::new(), id).unwrap(), None);
+    }
+
+    fn a_row_is_started_once(f) {
+        let id = f.batch_of(f.account.id, &["a", "b"]);
+        let row = RowRef { batch: id, position: 1 };
+        let other = f.another();
+        let started = race(8, |index| {
+            let store = if index % 2 == 0 { &f.store } else { &other };
+            let run = NewRun { batch: Some(row), ..f.new_run() };
+            super::once_connected(|| store.start(&run, &charge(1, Some(100))))
+        });
+        assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
+        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::RowGone)));
+        assert_eq!((f.used(), f.database.number("SELECT count(*) FROM runs")), (1, 1));
+        assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
+        let rows = f.store.batch_rows(id, 0, 10).unwrap();
+        assert_eq!(rows[0].run().unwrap().batch, Some(id));
+    }
+
+    fn accounts_take_turns_with_their_batches(f) {
+        let other = new_account("other@example.com");
+        assert!(f.store.add_account(&other, &Origin::CLI).unwrap());
+        f.batch_of(f.account.id, &["a1", "a2", "a3"]);
+        f.batch_of(f.account.id, &["a4"]);
+        assert_eq!(f.start_next().unwrap().0, "a1");
+        assert_eq!(f.start_next().unwrap().0, "a2");
+        f.batch_of(other.id, &["b1", "b2"]);
+        assert_eq!(f.start_all(), ["b1", "a3", "b2", "a4"]);
+    }
+
+    fn a_batch_waits_for_credits_and_costs_nothing_meanwhile(f) {
+        let id = f.batch_of(f.account.id, &["a", "b"]);
+        let row = f.store.next_row(false).unwrap().unwrap().row;
+        let run = NewRun { batch: Some(row), ..f.new_run() };
+        let refused = f.store.start(&run, &charge(1, Some(0))).unwrap();
+        assert_eq!(refused, Started::InsufficientCredits { used: 0 });
+        assert_eq!(f.batch(id).counts.pending, 2);
+        f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
+        assert_eq!(f.batch(id).status(), BatchStatus::WaitingForCredits);
+        assert_eq!(f.store.next_row(false).unwrap(), None);
+        f.store.wait_for_credits(f.account.id, Duration::ZERO).unwrap();
+        assert_eq!(f.start_next().unwrap().0, "a");
+        assert_eq!(f.batch(id).status(), BatchStatus::Running);
+        assert_eq!(f.used(), 1);
+    }
+
+    fn a_stopped_batch_starts_nothing_and_ends_with_its_runs(f) {
+        f.batch_webhook();
+        let id = f.batch_of(f.account.id, &["a", "b", "c"]);
+        let (_, run) = f.start_next().unwrap();
+        let late = NewRun { batch: Some(RowRef { batch: id, position: 2 }), ..f.new_run() };
+        for _ in 0..2 {
+            assert!(f.store.stop_batch(f.account.id, id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
+        }
+        assert!(!f.store.stop_batch(AccountId::new(), id, at("2026-03-01T13:00:00Z"), &Origin::CLI).unwrap());
+        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::RowGone);
+        assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
+        assert_eq!(f.store.end_batches(false).unwrap(), []);
+        f.finish(&run, &completed());
+        assert_eq!(f.store.end_batches(false).unwrap(), [id]);
+        let batch = f.batch(id);
+        assert_eq!(batch.counts, Counts { completed: 1, skipped: 2, ..Counts::default() });
+        assert_eq!((batch.status(), batch.ended_at.is_some()), (BatchStatus::Stopped, true));
+        let stops = "SELECT count(*) FROM audit WHERE action = 'batch.stopped'";
+        assert_eq!(f.database.number(stops), 1);
+    }
+
+    fn the_end_of_a_batch_is_reported_once(f) {
+        f.batch_webhook();
+        let id = f.batch_of(f.account.id, &["a", "b"]);
+        let (_, run) = f.start_next().unwrap();
+        f.finish(&run, &completed());
+        assert_eq!(f.store.end_batches(false).unwrap(), [], "a row is pending");
+        f.store.refuse_row(RowRef { batch: id, position: 2 }, RowRefusal::Suppressed).unwrap();
+        assert_eq!(f.store.end_batches(true).unwrap(), [], "the simulated web has batches of its own");
+        let ended = race(4, |_| super::once_connected(|| f.store.end_batches(false)));
+        assert_eq!(ended.concat(), [id]);
+        let bodies = f.database.texts("SELECT body FROM webhook_deliveries");
+        assert_eq!(bodies.len(), 1);
+        let body: serde_json::Value = serde_json::from_str(&bodies[0]).unwrap();
+        assert_eq!((&body["type"], &body["data"]["status"]), (&"batch.completed".into(), &"completed".into()));
+        assert_eq!(body["data"]["batch_id"], id.to_string());
+        assert_eq!((&body["data"]["counts"]["completed"], &body["data"]["counts"]["refused"]), (&1.into(), &1.into()));
+    }
+
+    fn a_key_stands_for_one_batch(f) {
+        let with = |body, key: &str| {
+            let valid_since = at("2026-02-28T12:00:00Z");
+            let idempotency = Some(Idempotency { key: key.into(), body_hash: [body; 32], valid_since });
+            NewBatch { idempotency, ..new_batch(f.account.id, &["a"]) }
+        };
+        let first = with(1, "key");
+        assert_eq!(f.store.add_batch(&first, &Origin::CLI).unwrap(), Added::Done);
+        assert_eq!(f.store.add_batch(&with(1, "key"), &Origin::CLI).unwrap(), Added::Repeated(first.id));
+        assert_eq!(f.store.add_batch(&with(2, "key"), &Origin::CLI).unwrap(), Added::Mismatch);
+        assert_eq!(f.store.batches(f.account.id, None, 10).unwrap().len(), 1);
+        assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 1);
+    }
+
+    fn a_row_goes_with_its_run_and_a_batch_with_its_account(f) {
+        let id = f.batch_of(f.account.id, &["a", "b"]);
+        let (_, run) = f.start_next().unwrap();
+        assert!(f.store.delete(run.id, f.account.id, at("2026-03-02T00:00:00Z"), &Origin::CLI).unwrap());
+        assert_eq!(f.batch(id).counts, Counts { pending: 1, ..Counts::default() });
+        f.start_next().unwrap();
+        assert!(erase(&*f.store, f.account.id).is_some());
+        for table in ["batches", "batch_rows", "runs", "accounts"] {
+            assert_eq!(f.database.number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
+        }
+    }
+
+    fn an_old_batch_goes_with_the_last_of_its_runs(f) {
+        let id = f.batch_of(f.account.id, &["a", "b"]);
+        let (_, run) = f.start_next().unwrap();
+        f.store.refuse_row(RowRef { batch: id, position: 2 }, RowRefusal::Suppressed).unwrap();
+        f.finish(&run, &completed());
+        f.store.end_batches(false).unwrap();
+        // Batches end by the clock of the database, and runs by that of the process.
+        let (most, later) = (BatchSize { runs: 10, results: 100 }, at("2100-01-01T00:00:00Z"));
+        f.store.sweep(at("2026-03-01T00:00:00Z"), most, later, &Origin::SYSTEM).unwrap();
+        assert_eq!(f.batch(id).counts.total(), 2);
+        f.store.sweep(later, most, later, &Origin::SYSTEM).unwrap();
+        assert_eq!(f.store.batch(f.account.id, id).unwrap(), None);
+        assert_eq!(f.database.number("SELECT count(*) FROM batch_rows"), 0);
+    }
+}
