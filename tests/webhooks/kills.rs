@@ -39,12 +39,12 @@ fn nothing_is_lost_by_kills(database: &TestDatabase) {
     create(&server, &site.url("/"));
     let mut accepted = BTreeSet::new();
     for _ in 0..kills {
+        // A message counts before it is answered, so the kill may meet some that are under way.
+        let until = site.received().len() + 1 + chance.below(SEARCHES / 2);
         for number in 0..SEARCHES {
             let body = json!({"type": "username", "query": format!("alice{number}"), "modules": ["github"]});
             accepted.insert(server.post(&body).json()["run_id"].as_str().unwrap().to_owned());
         }
-        // A message counts before it is answered, so the kill meets at least one that is under way.
-        let until = site.received().len() + 1 + chance.below(SEARCHES / 2);
         eventually("messages arrive", || site.received().len() >= until);
         server.kill();
         server = server.restart(&flags);
