@@ -32,9 +32,9 @@ impl Module {
         Self::compile_with(entry, Mistakes::default())
     }
 
-    /// Compiles an entry of the built-in catalogue, in which a test has found no mistake. It is not checked again, and
-    /// its regexes are compiled when they are first used.
-    pub(super) fn compile_proven(entry: Entry) -> Result<Self, Vec<Mistake>> {
+    /// Compiles an entry that is known to have no mistake, as those of the built-in catalogue. It is not checked again,
+    /// and its regexes are compiled when they are first used.
+    pub(crate) fn compile_proven(entry: Entry) -> Result<Self, Vec<Mistake>> {
         Self::compile_with(entry, Mistakes::of_proven_entry())
     }
 

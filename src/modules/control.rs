@@ -12,7 +12,7 @@ use super::module::Module;
 use super::outcome::Outcome;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
-use super::sample::{Random, sample};
+use super::sample::{Random, Sampled};
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
 
@@ -233,8 +233,8 @@ impl NameGenerator<'_> {
     /// Returns the longest of several texts that the module's regex matches, if it is long enough.
     fn sampled(&mut self) -> Option<Query> {
         let accepts = self.module.entry().accepts.as_deref()?;
-        let whole = format!(r"\A(?:{accepts})\z");
-        let texts: Vec<String> = (0..40).filter_map(|_| sample(&whole, self.random.next())).collect();
+        let whole = Sampled::new(&format!(r"\A(?:{accepts})\z"))?;
+        let texts: Vec<String> = (0..40).filter_map(|_| whole.text(self.random.next())).collect();
         let mut made: Vec<Query> = texts.iter().filter_map(|text| self.fits(text)).collect();
         made.sort_by_key(|made| std::cmp::Reverse(made.normal().len()));
         made.into_iter().next().filter(|made| made.normal().chars().count() >= MIN_NAME_CHARS)

@@ -1,9 +1,10 @@
 //! Generates texts that a regex matches, for made-up names and for the pages of the sandbox.
 
+use regex::Regex;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-use super::pattern;
+use super::pattern::{self, SearchRegex};
 
 /// The most characters of a generated text.
 const MAX_CHARS: usize = 4_096;
@@ -15,14 +16,38 @@ const EXTRA_REPETITIONS: u64 = 8;
 /// Returns a text in which `pattern` is found, as rules search it: `^` and `$` match at line ends. The same
 /// seed gives the same text. Returns `None` if the pattern is invalid, or if no attempt gave a matching text.
 pub fn sample(pattern: &str, seed: u64) -> Option<String> {
-    let regex = pattern::search(pattern).ok()?;
-    let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
-    (0..TRIES).find_map(|attempt| {
-        let mut writer =
-            Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
-        writer.write(&hir)?;
-        regex.regex().is_match(&writer.text).then_some(writer.text)
-    })
+    Sampled::new(pattern)?.text(seed)
+}
+
+/// A regex that texts are generated for. It is compiled once.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    regex: SearchRegex,
+    hir: Hir,
+}
+
+impl Sampled {
+    /// Compiles a pattern. Returns `None` if it is not valid.
+    pub(crate) fn new(pattern: &str) -> Option<Self> {
+        let regex = pattern::search(pattern).ok()?;
+        let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
+        Some(Self { regex, hir })
+    }
+
+    /// Returns the regex.
+    pub(crate) fn regex(&self) -> &Regex {
+        self.regex.regex()
+    }
+
+    /// Returns a text that the regex matches, or `None` if no attempt gave one. The same seed gives the same text.
+    pub(crate) fn text(&self, seed: u64) -> Option<String> {
+        (0..TRIES).find_map(|attempt| {
+            let mut writer =
+                Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
+            writer.write(&self.hir)?;
+            self.regex().is_match(&writer.text).then_some(writer.text)
+        })
+    }
 }
 
 /// A small random number generator (SplitMix64). It is not for secrets.

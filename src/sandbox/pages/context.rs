@@ -1,19 +1,23 @@
 //! The context of one answer: the module, the query, and the values of earlier answers.
 
-use regex::Regex;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 use super::sample::Sampler;
 use crate::modules::definition::Entry;
 use crate::modules::module::Module;
 use crate::modules::pattern::Searches;
 use crate::modules::query::Query;
+use crate::modules::sample::Sampled;
 use crate::modules::template::{Kind, Saved, Template, Values};
-use crate::modules::{pattern, sample};
 use crate::sandbox::draw::draw;
 use crate::sandbox::people::SeededPage;
 
 /// The maximum number of texts that are sampled from a pattern to find one on a single line.
 const ATTEMPTS: u64 = 16;
+/// The number of compiled patterns that each thread keeps: most modules have fewer.
+const RECENT_PATTERNS: usize = 32;
 
 /// A regex of a catalogue entry.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +26,23 @@ pub(super) enum Pattern<'p> {
     Plain(&'p str),
     /// A template whose result is a regex, as in rules.
     Template(&'p str),
+}
+
+/// Returns the compiled pattern, or `None` if it is not valid. The latest ones are kept, since all pages of a site need
+/// the same ones.
+fn compiled(pattern: String) -> Option<Rc<Sampled>> {
+    thread_local! {
+        static RECENT: RefCell<VecDeque<(String, Option<Rc<Sampled>>)>> = RefCell::default();
+    }
+    RECENT.with_borrow_mut(|recent| {
+        if let Some((_, known)) = recent.iter().find(|(known, _)| *known == pattern) {
+            return known.clone();
+        }
+        let sampled = Sampled::new(&pattern).map(Rc::new);
+        recent.truncate(RECENT_PATTERNS - 1);
+        recent.push_front((pattern, sampled.clone()));
+        sampled
+    })
 }
 
 /// The module and the query of one answer, and the values that were saved so far.
@@ -52,14 +73,14 @@ impl<'a> Context<'a> {
         self.fill(template, Kind::Plain)
     }
 
-    /// Returns the compiled regex, or `None` if it is not valid.
-    pub(super) fn regex(&self, pattern: Pattern<'_>) -> Option<Regex> {
-        pattern::search(&self.filled(pattern)?).ok().map(|regex| regex.regex().clone())
+    /// Returns the compiled pattern, or `None` if it is not valid.
+    pub(super) fn compiled(&self, pattern: Pattern<'_>) -> Option<Rc<Sampled>> {
+        compiled(self.filled(pattern)?)
     }
 
     /// Returns whether the pattern is found in the text.
     pub(super) fn matches(&self, pattern: Pattern<'_>, text: &str) -> bool {
-        self.regex(pattern).is_some_and(|regex| regex.is_match(text))
+        self.compiled(pattern).is_some_and(|sampled| sampled.regex().is_match(text))
     }
 
     fn filled(&self, pattern: Pattern<'_>) -> Option<String> {
@@ -81,11 +102,10 @@ impl<'a> Context<'a> {
     /// Returns a text that matches the pattern, without line ends if possible. It differs between queries only in the
     /// placeholders of the template.
     pub(super) fn sampled(&self, pattern: Pattern<'_>, index: usize) -> Option<String> {
-        let filled = self.filled(pattern)?;
+        let sampled = self.compiled(pattern)?;
         let (Pattern::Plain(text) | Pattern::Template(text)) = pattern;
         let seed = draw(0, &[&self.entry.id, text, &index.to_string()]);
-        let mut samples =
-            (0..ATTEMPTS).filter_map(|attempt| sample::sample(&filled, seed.wrapping_add(attempt)));
+        let mut samples = (0..ATTEMPTS).filter_map(|attempt| sampled.text(seed.wrapping_add(attempt)));
         let is_line = |text: &String| !text.contains(['\n', '\r']);
         let first = samples.next()?;
         if is_line(&first) { Some(first) } else { samples.find(is_line).or(Some(first)) }
@@ -100,7 +120,8 @@ impl<'a> Context<'a> {
         groups: &[(usize, String)],
     ) -> Option<String> {
         let mut text = self.sampled(pattern, index)?;
-        let regex = self.regex(pattern)?;
+        let sampled = self.compiled(pattern)?;
+        let regex = sampled.regex();
         for (number, wanted) in groups {
             let Some(range) = regex.captures(&text).and_then(|found| Some(found.get(*number)?.range()))
             else {

@@ -151,7 +151,7 @@ fn headers(
             _ => "sample",
         };
         let regex = Pattern::Plain(pattern);
-        let fits = pattern.is_empty() || context.regex(regex)?.is_match(usual);
+        let fits = pattern.is_empty() || context.compiled(regex)?.regex().is_match(usual);
         if fits { Some(usual.to_owned()) } else { context.sampled(regex, 0) }
     };
     rules
@@ -163,7 +163,8 @@ fn headers(
 /// Returns an address that fits the final URL pattern, for a probe that was sent to `from`. Returns `from` itself if
 /// it fits.
 pub(super) fn destination(context: &Context<'_>, pattern: Pattern<'_>, from: &Url) -> Option<Url> {
-    let regex = context.regex(pattern)?;
+    let sampled = context.compiled(pattern)?;
+    let regex = sampled.regex();
     if regex.is_match(from.as_str()) {
         return Some(from.clone());
     }

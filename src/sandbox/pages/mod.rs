@@ -77,8 +77,7 @@ impl Site {
         let found = match aim {
             Aim::Hit => self.hit.get_or_init(|| trial::find(&self.module, self.seed, aim, None)),
             Aim::Miss => self.miss.get_or_init(|| {
-                let hit = self.player(Aim::Hit).ok().map(|player| &player.plan);
-                trial::find(&self.module, self.seed, aim, hit)
+                trial::find(&self.module, self.seed, aim, self.player(Aim::Hit).ok())
             }),
         };
         found.as_ref().map_err(Clone::clone)
@@ -102,8 +101,7 @@ impl Site {
         let mut all: Vec<String> =
             [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| self.player(aim).err()).collect();
         if all.is_empty() {
-            let hit = self.player(Aim::Hit).ok().map(|player| &player.plan);
-            all = trial::dead_rules(&self.module, self.seed, hit);
+            all = trial::dead_rules(&self.module, self.seed, self.player(Aim::Hit).ok());
         }
         all.into_iter().map(|what| Problem { module: self.entry().id.clone(), what }).collect()
     }

@@ -7,18 +7,19 @@ use std::time::{Duration, Instant};
 use super::context::Context;
 use super::feed::{self, MAIL_DOMAINS};
 use super::next_page;
-use super::plan::{Aim, Plan, plans};
+use super::plan::{Aim, plans};
 use super::player::Player;
 use crate::modules::checker::Checker;
 use crate::modules::control::made_up;
 use crate::modules::definition::{Entry, MatcherEntry};
 use crate::modules::keys::OperatorKeys;
+use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
-use crate::modules::sample::sample;
+use crate::modules::sample::Sampled;
 
 /// The time limit of a trial. A trial waits for nothing, so the limit only has to suffice on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -29,8 +30,8 @@ const SAMPLED_QUERIES: u64 = 20;
 const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 
 /// Returns the site with a plan for an aim that works for several queries. The error is a text for the module's
-/// author. `hit` is the plan that makes the feeds, because they are the same for every query.
-pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Plan>) -> Result<Player, String> {
+/// author. `hit` is the site for a query that exists. It makes the feeds, because they are the same for every query.
+pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -> Result<Player, String> {
     let module = Arc::new(bare(module)?);
     let names = feed::names(&module);
     let queries = queries(&module, aim, &names);
@@ -42,7 +43,7 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Plan>) -> 
         seed,
         names: Arc::clone(&names),
         plan,
-        list: hit.cloned(),
+        list: hit.map(|hit| hit.plan.clone()),
     };
     let mut players = plans.into_iter().map(player);
     if aim == Aim::Miss && module.entry().miss.is_empty() {
@@ -69,7 +70,7 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Plan>) -> 
 
 /// Returns the rules for a hit or a miss that no answer can fulfil, each with the outcome instead. Each rule is tried
 /// as the module's only rule for that verdict.
-pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Plan>) -> Vec<String> {
+pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Player>) -> Vec<String> {
     let entry = module.entry();
     let alone = |rules: &[MatcherEntry], aim: Aim| {
         let indexed = rules.iter().cloned().enumerate().filter(|_| rules.len() > 1);
@@ -78,7 +79,7 @@ pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Plan>) -> Vec<
                 Aim::Hit => ("hit", Entry { hit: vec![rule], ..entry.clone() }, None),
                 Aim::Miss => ("miss", Entry { miss: vec![rule], ..entry.clone() }, hit),
             };
-            let what = compiled(entry).and_then(|module| find(&module, seed, aim, hit)).err()?;
+            let what = told(Module::compile(entry)).and_then(|module| find(&module, seed, aim, hit)).err()?;
             Some(format!("{field}[{index}] never decides: {what}"))
         });
         dead.collect::<Vec<_>>()
@@ -86,8 +87,8 @@ pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Plan>) -> Vec<
     [alone(&entry.hit, Aim::Hit), alone(&entry.miss, Aim::Miss)].concat()
 }
 
-fn compiled(entry: Entry) -> Result<Module, String> {
-    Module::compile(entry)
+fn told(compiled: Result<Module, Vec<Mistake>>) -> Result<Module, String> {
+    compiled
         .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
@@ -96,7 +97,8 @@ fn bare(module: &Module) -> Result<Module, String> {
     // The control check of a browser module cannot be switched off. `play` handles it.
     let control = if module.is_premium() { None } else { Some(false) };
     let entry = Entry { control, ..module.entry().to_enabled() };
-    compiled(entry)
+    // The module itself was compiled, so its rules have no mistakes.
+    told(Module::compile_proven(entry))
 }
 
 /// Returns up to two queries that the module accepts.
@@ -123,7 +125,8 @@ fn queries(module: &Module, aim: Aim, names: &[Query]) -> Vec<Query> {
     };
     let accepts = entry.accepts.iter();
     let sampled = accepts
-        .flat_map(|pattern| (0..SAMPLED_QUERIES).filter_map(move |n| sample(&format!("^(?:{pattern})$"), n)));
+        .filter_map(|pattern| Sampled::new(&format!("^(?:{pattern})$")))
+        .flat_map(|pattern| (0..SAMPLED_QUERIES).filter_map(move |n| pattern.text(n)));
     let texts = entry.known.iter().cloned().chain(usual).chain(sampled);
     let mut fitting = texts
         .filter_map(|text| Query::parse(entry.search_type, &text).ok())
