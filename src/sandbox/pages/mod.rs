@@ -76,11 +76,17 @@ impl Site {
     fn player(&self, aim: Aim) -> Result<&Player, String> {
         let found = match aim {
             Aim::Hit => self.hit.get_or_init(|| trial::find(&self.module, self.seed, aim, None)),
-            Aim::Miss => self.miss.get_or_init(|| {
-                trial::find(&self.module, self.seed, aim, self.player(Aim::Hit).ok())
-            }),
+            Aim::Miss => {
+                self.miss.get_or_init(|| trial::find(&self.module, self.seed, aim, self.listing_player()))
+            }
         };
         found.as_ref().map_err(Clone::clone)
+    }
+
+    /// Returns the site for a query that exists if it makes feeds, which are the same for every query.
+    fn listing_player(&self) -> Option<&Player> {
+        let has_feeds = self.entry().probes.iter().any(|probe| probe.feed.is_some());
+        has_feeds.then(|| self.player(Aim::Hit).ok()).flatten()
     }
 
     /// Returns whether a feed that decides the module's verdict lists the query. Returns `None` if no feed decides
@@ -98,10 +104,13 @@ impl Site {
 
     /// Returns the causes for which the module cannot be simulated, and its rules that never decide.
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let mut all: Vec<String> =
-            [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| self.player(aim).err()).collect();
+        let problem = |aim| match self.player(aim) {
+            Ok(player) => trial::other_query(player, aim),
+            Err(problem) => Some(problem),
+        };
+        let mut all: Vec<String> = [Aim::Hit, Aim::Miss].into_iter().filter_map(problem).collect();
         if all.is_empty() {
-            all = trial::dead_rules(&self.module, self.seed, self.player(Aim::Hit).ok());
+            all = trial::dead_rules(&self.module, self.seed, self.listing_player());
         }
         all.into_iter().map(|what| Problem { module: self.entry().id.clone(), what }).collect()
     }

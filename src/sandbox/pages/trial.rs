@@ -29,8 +29,10 @@ const SAMPLED_QUERIES: u64 = 20;
 /// The error of a plan without an answer. No other failure in a trial has this error.
 const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 
-/// Returns the site with a plan for an aim that works for several queries. The error is a text for the module's
-/// author. `hit` is the site for a query that exists. It makes the feeds, because they are the same for every query.
+/// Returns the site with a plan for an aim that works for one query. The error is a text for the module's author. `hit`
+/// is the site for a query that exists. It makes the feeds, because they are the same for every query.
+///
+/// A search finds the sites of all its modules, so only [`other_query`] tries a second query.
 pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -> Result<Player, String> {
     let module = Arc::new(bare(module)?);
     let names = feed::names(&module);
@@ -52,7 +54,7 @@ pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -
     }
     let mut failure = None;
     for player in players {
-        match judge(&player, &queries, aim) {
+        match judge(&player, first, aim) {
             Ok(()) if aim == Aim::Hit => return turned(&player, first).map(|()| player),
             Ok(()) => return Ok(player),
             Err(what) => failure = failure.or(what),
@@ -143,23 +145,30 @@ fn is_unlisted(query: &Query, names: &[Query]) -> bool {
     !names.iter().any(|name| name.normal() == query.normal() || (domain.is_some() && name.domain() == domain))
 }
 
-/// Checks that the site has the intended outcome for every query. The error describes the outcome instead, or is
-/// `None` if the plan has no answer at all.
-fn judge(player: &Player, queries: &[Query], aim: Aim) -> Result<(), Option<String>> {
+/// Returns the outcome for a second query if it is not the intended one.
+pub(super) fn other_query(player: &Player, aim: Aim) -> Option<String> {
+    let has_rules = aim == Aim::Hit || !player.module.entry().miss.is_empty();
+    let queries = queries(&player.module, aim, &player.names);
+    let second = queries.get(1).filter(|_| has_rules)?;
+    let what = judge(player, second, aim).err()?.unwrap_or_else(|| "no answer".to_owned());
+    Some(format!("the answers that work for one query do not for another: {what}"))
+}
+
+/// Checks that the site has the intended outcome for a query. The error describes the outcome instead, or is `None` if
+/// the plan has no answer at all.
+fn judge(player: &Player, query: &Query, aim: Aim) -> Result<(), Option<String>> {
     let wanted = match aim {
         Aim::Hit => Outcome::Hit,
         Aim::Miss => Outcome::Miss,
     };
-    for query in queries {
-        let (report, _) = play(player, query, aim);
-        if report.reason == Some(UNPLAYABLE.reason()) {
-            return Err(None);
-        }
-        if report.outcome != wanted {
-            let reason = report.reason.map_or("", Reason::as_str);
-            let matcher = report.evidence.matcher.unwrap_or_default();
-            return Err(Some(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()));
-        }
+    let (report, _) = play(player, query, aim);
+    if report.reason == Some(UNPLAYABLE.reason()) {
+        return Err(None);
+    }
+    if report.outcome != wanted {
+        let reason = report.reason.map_or("", Reason::as_str);
+        let matcher = report.evidence.matcher.unwrap_or_default();
+        return Err(Some(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()));
     }
     Ok(())
 }
