@@ -96,6 +96,7 @@ impl WatchChangeBody {
             notify_on: kinds.transpose()?,
             webhook: members.contains_key("webhook_id").then(|| webhook(&members)).transpose()?,
             state: state.transpose()?,
+            is_due: false,
         })
     }
 }

@@ -56,5 +56,5 @@ pub use keys::check as check_keys;
 pub use learning::learn_entries;
 pub use proof::{ProofRequest, prove_modules};
 pub use record::{RecordRequest, record};
-pub use search::{SearchEvent, SearchRequest, search};
+pub use search::{ListEvent, SearchEvent, SearchRequest, search, search_all};
 pub use serve::serve;

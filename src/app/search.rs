@@ -1,6 +1,6 @@
-//! One search without a server: it runs in this process and is not stored.
+//! Searches without a server: they run in this process and are not stored.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,17 +29,17 @@ use crate::runs::unrecorded::Unrecorded;
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
 /// The lease of a run that no other process can take over, since it is not stored.
 const LEASE: Duration = Duration::from_secs(60);
+/// The number of searches of a list that run at once. More would ask the same sites at the same time.
+const AT_ONCE: usize = 4;
 
-/// A request for one search without a server.
+/// A request for searches without a server.
 #[derive(Debug, Clone)]
 pub struct SearchRequest {
     /// The modules, and the limits for checks.
     pub engine: EngineConfig,
-    /// The query.
-    pub query: Query,
     /// Whether browser modules take part.
     pub premium: bool,
-    /// How long its checks may take.
+    /// How long the checks may take.
     pub options: RunOptions,
     /// The modules that are asked.
     pub choice: Choice,
@@ -60,6 +60,19 @@ pub enum SearchEvent<'a> {
     Progress(Progress),
 }
 
+/// Something that happens during the searches of a list.
+#[derive(Debug, Clone, Copy)]
+pub enum ListEvent<'a> {
+    /// A result of the search got its number.
+    Result(&'a ResultRecord),
+    /// Some modules of the search have ended.
+    Progress(Progress),
+    /// The search has ended. It is the last event of this search.
+    Ended(&'a RunRecord),
+    /// The query is suppressed, so nothing is asked. It is the only event of this search.
+    Suppressed,
+}
+
 /// Runs one search until it ends or `sink` breaks it off, and then the searches that its leads start. Returns the run as
 /// far as it came, and the others in the order in which they were started.
 ///
@@ -67,72 +80,147 @@ pub enum SearchEvent<'a> {
 /// Fails if the search cannot start. A run that fails is a record, not an error.
 pub fn search(
     request: &SearchRequest,
+    query: &Query,
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<Vec<RunRecord>, AppError> {
-    let suppressed = suppression::load(&request.suppression)?;
-    let (clock, journal): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Unrecorded::default()));
-    let catalog = load_catalog(&catalog_sources(&request.engine))?;
-    keys::check(&request.engine, &catalog)?;
     // Searches follow each other, but the driver of one may end a moment after the next has begun.
     let most_runs = 1 + request.follow.as_ref().map_or(0, |order| usize::from(order.max_searches));
-    let engine = Engine::build(
-        &request.engine,
-        catalog,
-        most_runs,
-        LEASE,
-        Arc::clone(&journal) as Arc<dyn Journal>,
-        Arc::clone(&clock),
-        RunHooks::default(),
-    )?;
-    if let Some((list, _)) = suppressed {
-        engine.runs.starter.suppress(list);
-    }
-    if engine.runs.starter.is_suppressed(&request.query) {
+    let local = LocalSearches::open(request, most_runs)?;
+    let runs = &local.engine.runs;
+    if runs.starter.is_suppressed(query) {
         return Err(AppError::config(SUPPRESSED));
     }
-    let follow = request.follow.clone().map(|order| FollowOrder { choice: request.choice.clone(), ..order });
-    let now = clock.now();
-    let start = StartRequest {
-        account: AccountId::new(),
-        query: request.query.clone(),
-        premium: request.premium,
-        options: request.options,
-        family: None,
-        watch: None,
-        batch: None,
-        follow: follow.map(Arc::new),
-        purpose: None,
-        choice: request.choice.clone(),
-        charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
-        idempotency: None,
-        origin: Origin::CLI,
-    };
-    let run = match engine.runs.starter.start(start.clone()) {
-        Ok(StartResult::Started(run)) => run,
-        Err(StartError::Choice(error)) => return Err(AppError::config(error)),
-        Err(StartError::NoBrowser) => return Err(browser_error(&engine)),
-        Ok(_) | Err(_) => return Err(AppError::failed("cannot start the search")),
-    };
-    let mut goes_on = watch(&engine.runs, &run, &mut sink).is_continue();
-    let mut records = vec![run.record(clock.now())];
+    let start = local.start_request(request, query);
+    let run = local.start(start.clone())?;
+    let mut goes_on = watch(runs, &run, &mut sink).is_continue();
+    let mut records = vec![local.record(&run)];
     let (mut known, limit) = (HashSet::new(), start.follow.as_ref().map_or(0, |order| order.max_searches));
     while goes_on && known.len() < usize::from(limit) {
         // One at a time: the leads of one level come before those of the next one.
-        let Some(next) = engine.runs.families.next(&records, &known).into_iter().next() else { break };
+        let Some(next) = runs.families.next(&records, &known).into_iter().next() else { break };
         known.insert(next.lead);
         goes_on = sink(SearchEvent::Child(&next)).is_continue();
-        if goes_on && let Some(run) = start_child(&engine.runs, &start, next) {
-            goes_on = watch(&engine.runs, &run, &mut sink).is_continue();
-            records.push(run.record(clock.now()));
+        if goes_on && let Some(run) = start_child(runs, &start, next) {
+            goes_on = watch(runs, &run, &mut sink).is_continue();
+            records.push(local.record(&run));
         }
     }
-    for record in &mut records {
-        // The journal has them in memory, so this does not fail.
-        record.thumbnails = journal.thumbnails(record.summary.id).unwrap_or_default();
-    }
-    // The driver of an ended run stops at once; that of a cancelled run needs a moment.
-    engine.runs.maintenance.shut_down(Instant::now() + Duration::from_secs(2));
+    local.close();
     Ok(records)
+}
+
+/// Runs a search for each query, some at once, until all have ended or `sink` breaks off. Events come in the order of the
+/// queries, each with the index of its query.
+///
+/// # Errors
+/// Fails if a search cannot start. A run that fails is a record, not an error.
+pub fn search_all(
+    request: &SearchRequest,
+    queries: &[Query],
+    mut sink: impl FnMut(usize, ListEvent<'_>) -> ControlFlow<()>,
+) -> Result<(), AppError> {
+    let local = LocalSearches::open(request, 2 * AT_ONCE)?;
+    let runs = &local.engine.runs;
+    let mut waiting = queries.iter();
+    let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
+    for index in 0..queries.len() {
+        for query in waiting.by_ref().take(AT_ONCE - started.len()) {
+            let is_suppressed = runs.starter.is_suppressed(query);
+            let start = (!is_suppressed).then(|| local.start(local.start_request(request, query)));
+            started.push_back(start.transpose()?);
+        }
+        let shown = match started.pop_front().flatten() {
+            None => sink(index, ListEvent::Suppressed),
+            Some(run) => {
+                let mut pass_on = |event: SearchEvent<'_>| match event {
+                    SearchEvent::Result(result) => sink(index, ListEvent::Result(result)),
+                    SearchEvent::Progress(progress) => sink(index, ListEvent::Progress(progress)),
+                    SearchEvent::Child(_) => ControlFlow::Continue(()),
+                };
+                let goes_on = watch(runs, &run, &mut pass_on);
+                goes_on
+                    .is_continue()
+                    .then(|| local.record(&run))
+                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record)))
+            }
+        };
+        if shown.is_break() {
+            break;
+        }
+    }
+    local.close();
+    Ok(())
+}
+
+/// The engine of searches that are not stored.
+struct LocalSearches {
+    engine: Engine,
+    journal: Arc<Unrecorded>,
+    clock: Arc<dyn Clock>,
+}
+
+impl LocalSearches {
+    fn open(request: &SearchRequest, most_runs: usize) -> Result<Self, AppError> {
+        let suppressed = suppression::load(&request.suppression)?;
+        let (clock, journal): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), Arc::new(Unrecorded::default()));
+        let catalog = load_catalog(&catalog_sources(&request.engine))?;
+        keys::check(&request.engine, &catalog)?;
+        let engine = Engine::build(
+            &request.engine,
+            catalog,
+            most_runs,
+            LEASE,
+            Arc::clone(&journal) as Arc<dyn Journal>,
+            Arc::clone(&clock),
+            RunHooks::default(),
+        )?;
+        if let Some((list, _)) = suppressed {
+            engine.runs.starter.suppress(list);
+        }
+        Ok(Self { engine, journal, clock })
+    }
+
+    fn start_request(&self, request: &SearchRequest, query: &Query) -> StartRequest {
+        let follow =
+            request.follow.clone().map(|order| FollowOrder { choice: request.choice.clone(), ..order });
+        let now = self.clock.now();
+        StartRequest {
+            account: AccountId::new(),
+            query: query.clone(),
+            premium: request.premium,
+            options: request.options,
+            family: None,
+            watch: None,
+            batch: None,
+            follow: follow.map(Arc::new),
+            purpose: None,
+            choice: request.choice.clone(),
+            charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
+            idempotency: None,
+            origin: Origin::CLI,
+        }
+    }
+
+    fn start(&self, request: StartRequest) -> Result<Arc<LiveRun>, AppError> {
+        match self.engine.runs.starter.start(request) {
+            Ok(StartResult::Started(run)) => Ok(run),
+            Err(StartError::Choice(error)) => Err(AppError::config(error)),
+            Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
+            Ok(_) | Err(_) => Err(AppError::failed("cannot start the search")),
+        }
+    }
+
+    fn record(&self, run: &LiveRun) -> RunRecord {
+        let mut record = run.record(self.clock.now());
+        // The journal has them in memory, so this does not fail.
+        record.thumbnails = self.journal.thumbnails(record.summary.id).unwrap_or_default();
+        record
+    }
+
+    /// Ends all runs. The driver of an ended run stops at once; that of a cancelled run needs a moment.
+    fn close(&self) {
+        self.engine.runs.maintenance.shut_down(Instant::now() + Duration::from_secs(2));
+    }
 }
 
 /// Starts the search for a lead. Returns `None` if it cannot be started now.

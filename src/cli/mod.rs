@@ -13,6 +13,7 @@
 //! | `graph` | `graph REPORT.json` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
+//! | `watch` | `watch list`, `run` |
 //! | `people` | `people REPORT.json` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
@@ -62,6 +63,7 @@ mod table;
 mod unified;
 mod unused;
 mod variants;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -104,6 +106,7 @@ enum Action {
     Diff(diff::DiffArgs),
     People(people::PeopleArgs),
     Variants(Box<variants::VariantsArgs>),
+    Watch(watch::WatchArgs),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
@@ -165,6 +168,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Diff(args) => diff::run(&args, out),
         Action::People(args) => people::run(&args, out),
         Action::Variants(args) => variants::run(*args, out),
+        Action::Watch(args) => watch::run(&args, out),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),

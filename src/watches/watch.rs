@@ -150,6 +150,8 @@ pub struct WatchUpdate {
     pub webhook: Option<Option<WebhookId>>,
     /// The new state. Making a watch active that is paused because of credits tries to start a run if one is due.
     pub state: Option<WatchState>,
+    /// Whether the next run is due now.
+    pub is_due: bool,
 }
 
 impl WatchUpdate {
@@ -160,6 +162,7 @@ impl WatchUpdate {
             ("notify_on", self.notify_on.is_some()),
             ("webhook_id", self.webhook.is_some()),
             ("state", self.state.is_some()),
+            ("next_run_at", self.is_due),
         ];
         let names: Vec<&str> = parts.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect();
         names.join(",")

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cli::sightline;
 use crate::net::site::{Site, with_headers};
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::{Answer, Server, Setup};
@@ -61,7 +62,8 @@ fn changes_are_found_once_and_sent_once() {
         let name = result["metadata"]["display_name"].as_str().unwrap().to_owned();
         let known = format!("'\"display_name\":\"{name}\"', '\"display_name\":\"Somebody Else\"'");
         database.execute(&format!("UPDATE watches SET baseline = replace(baseline, {known})"));
-        make_due(&database);
+        let due = server.cli(&["watch", "run", &watch[1..]]);
+        assert_eq!(due, format!("due {}\n", &watch[1..]));
         let runs = compared(&server, &database, &watch, 2);
         let changes = read(&server, &format!("{watch}/changes"));
         let change = &changes["changes"][0];
@@ -127,7 +129,18 @@ fn mistakes_are_named_and_foreign_watches_are_unknown() {
     let error = send(&server, "POST", "", Some(&body)).is_error(400, "invalid_request");
     assert_eq!(error["detail"]["field"], "webhook_id");
     let watch = create(&server);
+    let listed: Value = serde_json::from_str(&server.cli(&["watch", "list", "--format=json"])).unwrap();
+    let read_first = read(&server, &watch);
+    for member in ["id", "type", "query", "every", "state", "paused_reason", "next_run_at", "created_at"] {
+        assert_eq!(listed[0][member], read_first[member], "{member}: {listed}");
+    }
     let paused = send(&server, "PATCH", &watch, Some(&json!({"state": "paused"}))).json();
+    let table = server.cli(&["watch", "list"]);
+    assert!(table.starts_with("ID ") && table.contains("  paused (user)  -\n"), "{table}");
+    let refused =
+        sightline(&["watch", "run", &watch[1..], "--database", &server.database], &[]).output().unwrap();
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(3) && told.contains("paused by its owner"), "{told}");
     assert_eq!((&paused["state"], &paused["paused_reason"]), (&json!("paused"), &json!("user")));
     let resumed = send(&server, "PATCH", &watch, Some(&json!({"state": "active", "every": "36h"}))).json();
     assert_eq!((&resumed["state"], &resumed["every"]), (&json!("active"), &json!("36h")));

@@ -16,8 +16,8 @@ fn search(name: &str, more: &[&str]) -> Ran {
 
 #[test]
 fn the_exit_code_follows_from_the_result() {
-    search("everybody", &[]).code_is(0).err_has(" gave an answer");
-    let nothing = search("nobody", &[]).code_is(1).err_has("0 results");
+    search("everybody", &["--category=coding"]).code_is(0).err_has(" gave an answer");
+    let nothing = search("nobody", &["--category=coding"]).code_is(1).err_has("0 results");
     assert_eq!(nothing.out, "");
     search("silent", &["--check-timeout=300ms", "--run-timeout=5s"])
         .code_is(3)
@@ -55,9 +55,50 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
 }
 
 #[test]
+fn the_searches_of_a_list_are_made_in_its_order() {
+    let folder = Folder::new();
+    let list = |text: &str| folder.file("names.csv", text);
+    let of = |file: &str, more: &[&str]| {
+        let fixed = ["search", "username", "--from", file, "--sandbox=perfect", "--module=github,gitlab"];
+        ran(&[&fixed[..], more].concat(), &[])
+    };
+    let names = list("\u{feff}query;note\r\neverybody;x\r\nnobody;\r\n@everybody;\r\neverybody2;\r\n");
+    let csv = of(&names, &["--format=csv"]).code_is(0).err_has("username nobody: 0 results");
+    let mut reader = csv::Reader::from_reader(csv.out.as_bytes());
+    assert_eq!(
+        reader.headers().unwrap().iter().take(4).collect::<Vec<_>>(),
+        ["row", "query_type", "query", "run_id"]
+    );
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let queries: Vec<&str> = rows.iter().map(|row| &row[2]).collect();
+    assert!(
+        queries.starts_with(&["everybody"]) && queries.is_sorted() && !queries.contains(&"nobody"),
+        "{queries:?}"
+    );
+    let json: Value = serde_json::from_str(&of(&names, &["--format=json"]).code_is(0).out).unwrap();
+    let searches = json["searches"].as_array().unwrap();
+    let found = |at: usize| searches[at]["run"]["total_results"].as_u64().unwrap();
+    assert_eq!((searches.len(), found(1), &searches[2]["row"]), (3, 0, &json!(4)), "{json}");
+    assert_eq!(rows.len() as u64, found(0) + found(2));
+    let table = of(&names, &[]).code_is(0).out;
+    assert!(
+        table.starts_with("username everybody\nCONF") && table.contains("\n\nusername everybody2\nCONF"),
+        "{table}"
+    );
+    of(&list("nobody\n"), &[]).code_is(1);
+    // Nothing is searched if a query is not valid.
+    let refused = of(&list("everybody\n\nnot a name\n"), &[]).code_is(2).err_has("line 3");
+    assert_eq!(refused.out, "");
+    of(&names, &["--format=html"]).code_is(2).err_has("--from");
+    of(&names, &["--follow"]).code_is(2).err_has("--follow");
+    of("/none/such.csv", &[]).code_is(3).err_has("cannot read /none/such.csv");
+    ran(&["search", "username"], &[]).code_is(2).err_has("QUERY");
+}
+
+#[test]
 fn every_format_contains_the_same_results() {
     // The same modules must give an answer each time, also on a busy machine.
-    let patience = ["--check-timeout=2m", "--run-timeout=10m", "--format"];
+    let patience = ["--check-timeout=2m", "--run-timeout=10m", "--category=coding", "--format"];
     let of = |format: &str| search("alice", &[&patience[..], &[format]].concat()).code_is(0).out;
     let json: Value = serde_json::from_str(&of("json")).unwrap();
     assert_eq!((&json["status"], &json["query"]), (&json!("completed"), &json!("alice")));
@@ -90,11 +131,15 @@ fn every_format_contains_the_same_results() {
 
 #[test]
 fn an_empty_result_is_a_complete_document() {
-    let json = search("nobody", &["--format", "json"]).code_is(1).out;
+    let json = search("nobody", &["--category=coding", "--format", "json"]).code_is(1).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&json["status"], &json["results"]), (&json!("completed"), &json!([])));
-    assert_eq!(search("nobody", &["--format", "ndjson"]).code_is(1).out, "");
-    assert_eq!(search("nobody", &["--format", "csv"]).code_is(1).out.lines().count(), 1, "the head alone");
+    assert_eq!(search("nobody", &["--category=coding", "--format", "ndjson"]).code_is(1).out, "");
+    assert_eq!(
+        search("nobody", &["--category=coding", "--format", "csv"]).code_is(1).out.lines().count(),
+        1,
+        "the head alone"
+    );
 }
 
 #[test]
@@ -126,7 +171,7 @@ fn without_built_in_modules_only_those_of_files_are_used() {
 #[test]
 fn a_command_line_search_stores_nothing() {
     let folder = Folder::new();
-    search("alice", &["--database", &folder.database()]).code_is(0);
+    search("alice", &["--category=coding", "--database", &folder.database()]).code_is(0);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -136,7 +181,8 @@ fn a_closed_output_ends_the_search_quietly() {
     for format in ["table", "json", "ndjson", "csv", "html"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let args = ["search", "username", "everybody", "--sandbox=perfect", "--format", format];
+        let args =
+            ["search", "username", "everybody", "--sandbox=perfect", "--category=coding", "--format", format];
         let output = sightline(&args, &[]).stdout(writer).output().unwrap();
         let shown = String::from_utf8_lossy(&output.stderr);
         assert_eq!((output.status.code(), shown.as_ref()), (Some(0), ""), "{format}");
@@ -145,7 +191,7 @@ fn a_closed_output_ends_the_search_quietly() {
 
 #[test]
 fn without_a_terminal_no_bar_is_drawn() {
-    let ran = search("everybody", &[]).code_is(0);
+    let ran = search("everybody", &["--category=coding"]).code_is(0);
     for (name, text) in [("out", &ran.out), ("err", &ran.err)] {
         assert!(!text.contains(['\r', '\u{1b}']), "{name}: {text:?}");
     }

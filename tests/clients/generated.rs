@@ -87,7 +87,7 @@ fn python_client(venv: &Venv, folder: &Folder, document: &str) {
 
 #[test]
 fn a_generated_python_client_completes_searches() {
-    let server = Setup::new().start();
+    let server = Setup::new().few_modules().start();
     let (folder, venv) = (Folder::new(), venv(&OF_PYTHON));
     python_client(&venv, &folder, &document(&server, &folder));
     let mut check = venv.command("mypy");
@@ -103,7 +103,7 @@ fn a_generated_python_client_completes_searches() {
 
 #[test]
 fn a_generated_typescript_client_completes_searches() {
-    let server = Setup::new().start();
+    let server = Setup::new().few_modules().start();
     let folder = Folder::new();
     let packages = npm::packages("generated", &OF_NODE);
     let project = packages.project(&[&source("search.ts"), &source("tsconfig.json")]);

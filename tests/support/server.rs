@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -80,6 +80,16 @@ impl Setup {
     pub(crate) fn flags(mut self, flags: &[String]) -> Self {
         self.flags.extend_from_slice(flags);
         self
+    }
+
+    /// With some of the built-in modules for each type, for tests that make many searches: all of them cost a debug build
+    /// some seconds.
+    pub(crate) fn few_modules(self) -> Self {
+        let sites = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
+        let files = ["domain-dns", "email-coding", "username-coding-hosting"];
+        let files =
+            files.map(|name| format!("--catalog={}", sites.join(name).with_extension("json").display()));
+        self.flag("--no-builtin").flags(&files)
     }
 
     /// Without the admin listener that every other server under test has.

@@ -1,9 +1,11 @@
-//! `search TYPE QUERY`: one run in this process, with the same engine as the server's.
+//! `search TYPE QUERY`: runs in this process, with the same engine as the server's.
 
+mod list;
 mod view;
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -22,11 +24,11 @@ use crate::modules::query::{Query, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::runs::leads::class::Class;
 use crate::runs::record::RunRecord;
-use crate::runs::run::{Progress, Status};
+use crate::runs::run::{Progress, RunSummary, Status};
 use crate::runs::run_options::{RunOptions, TimeBudget};
 use view::{Format, View};
 
-/// Run one search, without a server, an account or a database
+/// Run one search or those of a list, without a server, an account or a database
 ///
 /// The table shows results as they are found. The other formats are written at the end, when all sources of a
 /// result are known. A progress bar appears on standard error if that is a terminal.
@@ -41,13 +43,18 @@ Examples:
   sightline search username octocat --format html > report.html
   sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --follow=2 --format json | sightline graph - --format graphml
+  sightline search username --from names.txt --format csv > results.csv
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
     /// Kind of the query: domain, email or username
     #[arg(value_name = "TYPE", value_parser = checked(search_type))]
     search_type: SearchType,
     /// The domain, email address or username
-    query: String,
+    #[arg(required_unless_present = "from")]
+    query: Option<String>,
+    /// Search for each query of this file (`-` for standard input): one on each line, or CSV with the columns type and query
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "follow"])]
+    from: Option<PathBuf>,
     /// Format of the results
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
@@ -137,22 +144,24 @@ fn link_class(text: &str) -> Result<Class, String> {
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let query = Query::parse(args.search_type, &args.query)
-        .map_err(|error| Failure::Usage(format!("invalid query for {}: {error}", args.search_type)))?;
+    let searched = match (&args.query, &args.from) {
+        (Some(query), _) => Searched::Query(read_query(args.search_type, query)?),
+        (None, Some(file)) => Searched::List(list::read(file, args.search_type)?),
+        (None, None) => return Err(Failure::Usage("a query or --from is missing".to_owned())),
+    };
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
     if follow.is_some() && !args.format.takes_families() {
         let text = "--follow needs --format table or json: the other formats hold one search";
         return Err(Failure::Usage(text.to_owned()));
     }
+    if matches!(searched, Searched::List(_)) && args.format == Format::Html {
+        let text = "--from needs --format table, json, ndjson or csv: an HTML page holds one search";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     start_log(&args.log)?;
-
-    let mut view = View::new(args.format);
-    let bar = Bar::new();
-    let mut broken = None;
     let request = SearchRequest {
         engine: args.engine,
-        query,
         premium: args.premium,
         options: RunOptions {
             patient: args.patient,
@@ -164,22 +173,42 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         follow,
         suppression: args.suppression,
     };
-    let found = app::search(&request, |event| {
+    match searched {
+        Searched::Query(query) => search_one(&request, &query, args.format, out),
+        Searched::List(rows) => list::search(&request, &rows, args.format, out),
+    }
+}
+
+/// What is searched.
+enum Searched {
+    Query(Query),
+    List(Vec<list::Row>),
+}
+
+fn read_query(search_type: SearchType, text: &str) -> Result<Query, Failure> {
+    Query::parse(search_type, text)
+        .map_err(|error| Failure::Usage(format!("invalid query for {search_type}: {error}")))
+}
+
+fn search_one(
+    request: &SearchRequest,
+    query: &Query,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
+    let mut view = View::new(format);
+    let bar = Bar::new();
+    let mut broken = None;
+    let found = app::search(request, query, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {
-                show(&bar, progress);
+                show(&bar, progress, "");
                 Ok(())
             }
             SearchEvent::Child(search) => bar.suspend_while(|| view.child(out, search)),
             SearchEvent::Result(result) => bar.suspend_while(|| view.result(out, result)),
         };
-        match shown {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(failure) => {
-                broken = Some(failure);
-                ControlFlow::Break(())
-            }
-        }
+        go_on(shown, &mut broken)
     });
     bar.clear();
     if let Some(failure) = broken {
@@ -189,12 +218,24 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let Some((run, children)) = runs.split_first() else { return Ok(Exit::Failed) };
     view.finish(out, run, children)?;
     out.flush()?;
-    let exit = conclude(run);
+    // A closed standard error does not change the results.
+    let _ = writeln!(io::stderr(), "{}", summary(run));
     for child in children {
         let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
         let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(child));
     }
-    Ok(exit)
+    Ok(exit_of(&run.summary))
+}
+
+/// Breaks a search off if writing has failed, and keeps the failure.
+fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) -> ControlFlow<()> {
+    match shown {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(failure) => {
+            *broken = Some(failure);
+            ControlFlow::Break(())
+        }
+    }
 }
 
 fn time_budget(text: &str) -> Result<TimeBudget, String> {
@@ -203,16 +244,13 @@ fn time_budget(text: &str) -> Result<TimeBudget, String> {
     budget.ok_or_else(|| "whole seconds are allowed".to_owned())
 }
 
-fn show(bar: &Bar, progress: Progress) {
-    let hits = format!("{} hits", progress.modules_with_hits);
+/// Shows the progress of a search. `before` is a text such as `3 of 20, `.
+fn show(bar: &Bar, progress: Progress, before: &str) {
+    let hits = format!("{before}{} hits", progress.modules_with_hits);
     bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
 }
 
-/// Prints the summary to standard error, and returns the exit code.
-fn conclude(record: &RunRecord) -> Exit {
-    let run = &record.summary;
-    // A closed standard error does not change the results.
-    let _ = writeln!(io::stderr(), "{}", summary(record));
+fn exit_of(run: &RunSummary) -> Exit {
     match (run.status, run.total_results) {
         (Status::Completed, 0) => Exit::NothingFound,
         (Status::Completed, _) => Exit::Done,

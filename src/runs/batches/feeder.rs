@@ -114,8 +114,10 @@ impl Feeder {
                 self.batches.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(Next::GoOn)
             }
-            // An account that is being deleted has no batches a moment later.
-            Ok(StartResult::UnknownAccount) | Err(StartError::ShuttingDown) => Ok(Next::Stop),
+            // An account that is being deleted has no batches a moment later. The others can be tried again then.
+            Ok(StartResult::UnknownAccount) | Err(StartError::ShuttingDown | StartError::Overloaded) => {
+                Ok(Next::Stop)
+            }
             Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
             Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
             Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),

@@ -136,6 +136,13 @@ impl FamilyService {
             let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.of);
             !is_own && lead.sources.iter().any(|source| source.run_id == family.of)
         });
+        for lead in leads.all.iter_mut().filter(|lead| lead.reason == Some(LeadReason::NotRequested)) {
+            if let Verdict::No(reason) = self.by_hand(family, lead)
+                && reason.is_final()
+            {
+                lead.reason = Some(reason);
+            }
+        }
         leads
     }
 

@@ -90,8 +90,7 @@ pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Player>) -> Ve
 }
 
 fn told(compiled: Result<Module, Vec<Mistake>>) -> Result<Module, String> {
-    compiled
-        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+    compiled.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// Returns an enabled copy of the module. It has no control check, which a trial does not need.

@@ -128,8 +128,11 @@ impl WatchStore for Sql {
             }
             let every = update.every.unwrap_or(watch.every);
             let is_postponed = every != watch.every && watch.next_at > now;
-            let next_at =
-                if is_postponed { every.next_after(id, watch.created_at, now) } else { watch.next_at };
+            let next_at = match is_postponed {
+                _ if update.is_due => watch.next_at.min(now),
+                true => every.next_after(id, watch.created_at, now),
+                false => watch.next_at,
+            };
             let notify_on = encode(update.notify_on.as_ref().unwrap_or(&watch.notify_on))?;
             let paused = match update.state {
                 None => watch.paused,

@@ -1,0 +1,177 @@
+//! `watch list`, `run`: the watches of all accounts.
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::database::{open_accounts, open_store};
+use super::exit::{Exit, Failure};
+use super::options::ListFormat;
+use super::table::write_table;
+use crate::account::audit::Origin;
+use crate::account::plan::PlanTable;
+use crate::base::clock::{millis, rfc3339_millis};
+use crate::base::ids::{RunId, WatchId};
+use crate::base::text::write_json;
+use crate::config::{StorageConfig, checked};
+use crate::modules::query::SearchType;
+use crate::watches::storage::WatchChanged;
+use crate::watches::watch::{MOST_WATCHES, PauseReason, Watch, WatchState, WatchUpdate};
+
+/// List watches, or start a run of one
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct WatchArgs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(ListArgs),
+    Run(RunArgs),
+}
+
+/// List watches, each with the time of its next run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  sightline watch list
+  sightline watch list --account me@example.org --format json")]
+struct ListArgs {
+    /// Only the watches of the account with this email address
+    #[arg(long, value_name = "EMAIL")]
+    account: Option<String>,
+    /// Format of the list
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    format: ListFormat,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+/// Make a watch due now; a running server starts its run within seconds and charges it
+///
+/// The later runs stay at their moments.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  sightline watch run 01980000-0000-7000-8000-000000000000")]
+struct RunArgs {
+    /// Id of the watch, as in `watch list`
+    #[arg(value_parser = checked(watch_id))]
+    id: WatchId,
+    #[command(flatten)]
+    storage: StorageConfig,
+}
+
+fn watch_id(text: &str) -> Result<WatchId, String> {
+    text.parse().map_err(|_| "the id (a UUID) that `watch list` shows is allowed".to_owned())
+}
+
+/// A watch in the form of `--format json`.
+#[derive(Serialize)]
+struct WatchLine<'a> {
+    id: WatchId,
+    account: &'a str,
+    #[serde(rename = "type")]
+    search_type: SearchType,
+    query: &'a str,
+    /// Text, such as `1d`.
+    every: String,
+    state: WatchState,
+    paused_reason: Option<PauseReason>,
+    #[serde(with = "millis")]
+    next_run_at: Timestamp,
+    last_run_id: Option<RunId>,
+    #[serde(with = "millis")]
+    created_at: Timestamp,
+}
+
+pub(crate) fn run(args: &WatchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match &args.action {
+        Action::List(args) => list(args, out)?,
+        Action::Run(args) => make_due(args, out)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn list(args: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let all = watches(&args.storage, args.account.as_deref())?;
+    let lines: Vec<WatchLine<'_>> = all.iter().map(|(account, watch)| line(account, watch)).collect();
+    match args.format {
+        ListFormat::Json => write_json(out, &lines)?,
+        ListFormat::Table => {
+            let head = ["ID", "ACCOUNT", "TYPE", "QUERY", "EVERY", "STATE", "NEXT RUN"];
+            write_table(out, &head, &lines.iter().map(row).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the watches of one account or of all, each with the address of its account, the newest first.
+fn watches(storage: &StorageConfig, only: Option<&str>) -> Result<Vec<(String, Watch)>, Failure> {
+    let accounts = open_accounts(storage, PlanTable::default())?;
+    let owners = match only {
+        Some(email) => vec![accounts.account_by_email(email)?],
+        None => accounts.accounts()?,
+    };
+    let store = open_store(storage)?;
+    let mut all = Vec::new();
+    for owner in owners {
+        let own = store.watches(owner.id, None, MOST_WATCHES)?;
+        all.extend(own.into_iter().map(|watch| (owner.email.clone(), watch)));
+    }
+    Ok(all)
+}
+
+fn line<'a>(account: &'a str, watch: &'a Watch) -> WatchLine<'a> {
+    WatchLine {
+        id: watch.id,
+        account,
+        search_type: watch.search.search_type,
+        query: &watch.search.query,
+        every: watch.every.to_string(),
+        state: if watch.paused.is_none() { WatchState::Active } else { WatchState::Paused },
+        paused_reason: watch.paused,
+        next_run_at: watch.next_at,
+        last_run_id: watch.last_run,
+        created_at: watch.created_at,
+    }
+}
+
+fn row(line: &WatchLine<'_>) -> Vec<String> {
+    let next = match line.state {
+        WatchState::Active => rfc3339_millis(line.next_run_at),
+        WatchState::Paused => "-".to_owned(),
+    };
+    let state = match line.paused_reason {
+        Some(reason) => format!("paused ({})", reason.as_str()),
+        None => line.state.as_str().to_owned(),
+    };
+    vec![
+        line.id.to_string(),
+        line.account.to_owned(),
+        line.search_type.to_string(),
+        line.query.to_owned(),
+        line.every.clone(),
+        state,
+        next,
+    ]
+}
+
+fn make_due(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let found = watches(&args.storage, None)?.into_iter().find(|(_, watch)| watch.id == args.id);
+    let unknown = || Failure::Failed("unknown watch; `sightline watch list` shows all".to_owned());
+    let (_, watch) = found.ok_or_else(unknown)?;
+    if watch.paused == Some(PauseReason::User) {
+        return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
+    }
+    let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
+    let store = open_store(&args.storage)?;
+    match store.change_watch(watch.account, watch.id, &update, Timestamp::now(), &Origin::CLI)? {
+        WatchChanged::Done(_) => Ok(writeln!(out, "due {}", watch.id)?),
+        WatchChanged::UnknownWatch | WatchChanged::UnknownWebhook => Err(unknown()),
+    }
+}
