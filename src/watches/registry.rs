@@ -1,11 +1,12 @@
 //! The use cases of the owners of watches.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use super::change::{ChangeKind, StoredChange};
 use super::storage::{WatchAdded, WatchChanged, WatchStore};
-use super::watch::{MOST_WATCHES, NewWatch, Watch, WatchUpdate, WatchedSearch};
+use super::watch::{MOST_WATCHES, NewWatch, Watch, WatchActivity, WatchUpdate, WatchedSearch};
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::clock::Clock;
@@ -136,6 +137,21 @@ impl Watches {
         limit: usize,
     ) -> Result<Vec<Watch>, WatchError> {
         Ok(self.store.watches(account, before, limit)?)
+    }
+
+    /// Returns what these watches of an account have done. They are those of one page of [`Watches::list`], or one watch.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn activity(
+        &self,
+        account: AccountId,
+        watches: &[Watch],
+    ) -> Result<BTreeMap<WatchId, WatchActivity>, WatchError> {
+        let (Some(newest), Some(oldest)) = (watches.first(), watches.last()) else {
+            return Ok(BTreeMap::new());
+        };
+        Ok(self.store.watch_activity(account, oldest.id..=newest.id)?)
     }
 
     /// Returns a watch of an account.

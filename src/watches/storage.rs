@@ -3,11 +3,14 @@
 //! Watches are dated only by the database's clock, because the clocks of two instances may differ. The transaction that
 //! starts a run of a watch is that of [`Journal::start`](crate::runs::journal::Journal::start).
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
 use jiff::Timestamp;
 
 use super::baseline::Baseline;
 use super::change::{FoundChange, StoredChange};
-use super::watch::{NewWatch, Watch, WatchUpdate};
+use super::watch::{NewWatch, Watch, WatchActivity, WatchUpdate};
 use crate::account::audit::Origin;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId};
 use crate::base::storage::StorageError;
@@ -72,6 +75,13 @@ pub trait WatchStore: Send + Sync {
         before: Option<WatchId>,
         limit: usize,
     ) -> Result<Vec<Watch>, StorageError>;
+
+    /// Returns what the watches of an account have done whose ids are in a range, which includes both ends.
+    fn watch_activity(
+        &self,
+        account: AccountId,
+        ids: RangeInclusive<WatchId>,
+    ) -> Result<BTreeMap<WatchId, WatchActivity>, StorageError>;
 
     /// Changes a watch and adds an audit entry. With another interval, the next run is due at the next moment of that
     /// interval unless it is due already.

@@ -83,6 +83,15 @@ pub struct Watch {
     pub created_at: Timestamp,
 }
 
+/// What a watch has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WatchActivity {
+    /// The number of changes that it has found and that are still stored.
+    pub changes: u64,
+    /// The time at which its last run was started, unless there was none or it was deleted.
+    pub last_run_at: Option<Timestamp>,
+}
+
 /// The state of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -12,6 +12,7 @@ use crate::account::sign_in::SignInError;
 use crate::base::ids::RequestId;
 use crate::base::storage::{StorageError, StorageErrorKind};
 use crate::http::{Refusal, Response, RouteError};
+use crate::watches::registry::WatchError;
 use crate::webhooks::registry::WebhookError;
 
 /// The time in seconds after which an unavailable store or an overload may be over.
@@ -176,6 +177,21 @@ impl From<WebhookError> for WebError {
             | WebhookError::InvalidUrl(_)
             | WebhookError::InvalidEvents
             | WebhookError::TooMany => Self::invalid(error.to_string()),
+        }
+    }
+}
+
+impl From<WatchError> for WebError {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::Storage(error) => error.into(),
+            WatchError::UnknownWatch => Self::no_such_page(),
+            WatchError::InvalidQuery => {
+                Self::new(409, "The watch cannot run", "Its query is no longer valid: delete the watch.")
+            }
+            WatchError::InvalidKinds | WatchError::TooMany | WatchError::UnknownWebhook => {
+                Self::invalid(error.to_string())
+            }
         }
     }
 }

@@ -19,6 +19,10 @@ pub enum Notice {
     MessageQueued,
     /// A webhook was deleted.
     WebhookDeleted,
+    /// A watch was created.
+    WatchCreated,
+    /// A watch was deleted.
+    WatchDeleted,
     /// A search was deleted.
     SearchDeleted,
     /// The account is deleted.
@@ -33,7 +37,7 @@ pub enum Notice {
 
 impl Notice {
     /// All notices, for look-ups by name.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
@@ -42,6 +46,8 @@ impl Notice {
         Self::KeyRevoked,
         Self::MessageQueued,
         Self::WebhookDeleted,
+        Self::WatchCreated,
+        Self::WatchDeleted,
         Self::SearchDeleted,
         Self::AccountDeleted,
         Self::CircuitsReset,
@@ -60,6 +66,8 @@ impl Notice {
             Self::KeyRevoked => "key-revoked",
             Self::MessageQueued => "message-queued",
             Self::WebhookDeleted => "webhook-deleted",
+            Self::WatchCreated => "watch-created",
+            Self::WatchDeleted => "watch-deleted",
             Self::SearchDeleted => "search-deleted",
             Self::AccountDeleted => "account-deleted",
             Self::CircuitsReset => "circuits-reset",
@@ -86,6 +94,8 @@ impl Notice {
             Self::KeyRevoked => "The key is revoked.",
             Self::MessageQueued => "The message is sent soon. Load the page again to see its answer.",
             Self::WebhookDeleted => "The webhook and its deliveries are deleted.",
+            Self::WatchCreated => "The watch is created. Its first run starts in a moment.",
+            Self::WatchDeleted => "The watch and its changes are deleted. Its runs are in the history.",
             Self::SearchDeleted => "The search and its results are deleted.",
             Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
             Self::CircuitsReset => "Searches ask all hosts again.",

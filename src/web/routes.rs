@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::WebError;
 use super::pages::run::{delete, diff, events, export, follow, graph, page, thumbnail};
 use super::pages::{
-    account, asset, data, history, keys, operator, search, security, set_up, sign_in, webhooks,
+    account, asset, data, history, keys, operator, search, security, set_up, sign_in, watches, webhooks,
 };
 use super::service::Web;
 use super::visit::Visit;
@@ -108,6 +108,18 @@ pub static ROUTES: &[Route] = &[
         webhooks::replay,
     )
     .counting(Policy::Read),
+    route("GET", "/app/watches", Access::SignedIn, watches::list::page).counting(Policy::Read),
+    route("POST", "/app/watches", Access::SignedIn, watches::list::create).counting(Policy::Read),
+    route("GET", "/app/watches/{watch_id}", Access::SignedIn, watches::page::page).counting(Policy::Read),
+    route("POST", "/app/watches/{watch_id}/run", Access::SignedIn, watches::change::run)
+        .counting(Policy::Search),
+    route("POST", "/app/watches/{watch_id}/pause", Access::SignedIn, watches::change::pause)
+        .counting(Policy::Read),
+    route("POST", "/app/watches/{watch_id}/resume", Access::SignedIn, watches::change::resume)
+        .counting(Policy::Read),
+    route("GET", "/app/watches/{watch_id}/delete", Access::SignedIn, watches::change::confirm_delete),
+    route("POST", "/app/watches/{watch_id}/delete", Access::SignedIn, watches::change::delete)
+        .counting(Policy::Read),
     route("GET", "/app/account", Access::SignedIn, account::page),
     route("POST", "/app/account/password", Access::SignedIn, security::change_password),
     route("POST", "/app/account/sessions/{id}/revoke", Access::SignedIn, security::end_session),

@@ -17,6 +17,7 @@ use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
 use crate::report::account::Archive;
 use crate::runs::service::Runs;
+use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
 
 /// The time for which a notice waits for its page.
@@ -45,6 +46,8 @@ pub struct Parts {
     pub limiter: Arc<RateLimiter>,
     /// The searches.
     pub runs: Arc<Runs>,
+    /// The watches.
+    pub watches: Arc<Watches>,
     /// The webhooks.
     pub webhooks: Arc<Webhooks>,
     /// The stored data of an account, for its export.

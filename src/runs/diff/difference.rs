@@ -1,7 +1,7 @@
 //! The diff as it is shown.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
@@ -84,7 +84,7 @@ pub struct DiffCounts {
 }
 
 /// A result that differs between the runs, or may differ.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Difference {
     /// Kind of entity, as in the result of the later of the runs that have it.
     #[serde(rename = "type")]
@@ -112,7 +112,7 @@ pub struct Difference {
 }
 
 /// A member of a result's metadata that differs, or its `type` or `value`.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FieldChange {
     /// Name of the member.
     #[schema(examples("display_name"))]
@@ -140,7 +140,7 @@ fn any_value(description: &str, example: &str) -> Schema {
 }
 
 /// A module of which nobody can say whether its site has changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Undecided {
     /// Module id: see `GET /v1/modules`.
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
@@ -158,7 +158,7 @@ pub struct Undecided {
 }
 
 /// One of the two runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DiffSide)]
 pub enum RunSide {
@@ -169,7 +169,7 @@ pub enum RunSide {
 }
 
 /// What keeps two runs from being compared. Further causes may be added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DiffCause)]
 pub enum Cause {

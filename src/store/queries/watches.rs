@@ -1,6 +1,9 @@
 //! Watches and their changes, as their owners see them. The transactions that start and close runs are in
 //! `watch_runs`.
 
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -19,7 +22,7 @@ use crate::store::value::{Row, values};
 use crate::watches::change::{ChangeKind, StoredChange};
 use crate::watches::storage::{Comparison, EndedRun, WatchAdded, WatchChanged, WatchStore};
 use crate::watches::watch::{
-    MOST_WATCHES, NewWatch, PauseReason, Watch, WatchState, WatchUpdate, WatchedSearch,
+    MOST_WATCHES, NewWatch, PauseReason, Watch, WatchActivity, WatchState, WatchUpdate, WatchedSearch,
 };
 
 /// Locks an account, so that two watches are not added at once.
@@ -39,6 +42,8 @@ const LIST: &str = concat!(
     watch_columns!(),
     " FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"
 );
+const ACTIVITY: &str = "SELECT w.id, (SELECT count(*) FROM watch_changes c WHERE c.watch = w.id), r.created_at \
+     FROM watches w LEFT JOIN runs r ON r.id = w.last_run WHERE w.account = ?1 AND w.id >= ?2 AND w.id <= ?3";
 /// Locks a watch, and reads the time by which it is dated.
 const LOCK: &str = concat!(
     "SELECT ",
@@ -108,6 +113,20 @@ impl WatchStore for Sql {
         let rows =
             self.rows(Operation::on_accounts("watches"), LIST, values![account, before, limit(count)])?;
         rows.iter().map(read_watch).collect()
+    }
+
+    fn watch_activity(
+        &self,
+        account: AccountId,
+        ids: RangeInclusive<WatchId>,
+    ) -> Result<BTreeMap<WatchId, WatchActivity>, StorageError> {
+        let values = values![account, *ids.start(), *ids.end()];
+        let rows = self.rows(Operation::on_accounts("watch_activity"), ACTIVITY, values)?;
+        let read = |row: &Row| {
+            let activity = WatchActivity { changes: number(row.get(1)?)?, last_run_at: row.get(2)? };
+            Ok((row.get(0)?, activity))
+        };
+        rows.iter().map(read).collect()
     }
 
     fn change_watch(

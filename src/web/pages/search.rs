@@ -7,7 +7,7 @@ use log::warn;
 
 use super::run_row::RunRow;
 use super::search_form::{Refusal, SearchForm};
-use crate::account::credits::{Balance, PREMIUM_COST, STANDARD_COST};
+use crate::account::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST};
 use crate::account::rate_limit::{Policy, RateLimitError};
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
@@ -197,19 +197,32 @@ fn place(
         idempotency: Some(idempotency),
         origin: visit.origin()?,
     };
-    Ok(match parts.runs.starter.start(request) {
+    started(visit, &charge, parts.runs.starter.start(request))
+}
+
+/// Returns the run that a request has started, or the refusal for its sender.
+///
+/// # Errors
+/// Returns 401 for an account that is being deleted, 404 for a watch that was deleted, 503 if the store is unavailable.
+pub(super) fn started(
+    visit: &Visit,
+    charge: &Charge,
+    started: Result<StartResult, StartError>,
+) -> Result<Result<RunId, Refusal>, WebError> {
+    Ok(match started {
         Ok(StartResult::Started(run)) => Ok(run.id()),
         Ok(StartResult::Queued(run)) => Ok(run.id),
         Ok(StartResult::Repeated(id)) => Ok(id),
         Ok(StartResult::Mismatch) => Err(Refusal::form_used()),
         Ok(StartResult::UnknownAccount) => return Err(WebError::not_signed_in()),
-        Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(&charge, used)),
+        Ok(StartResult::InsufficientCredits { used }) => Err(Refusal::insufficient_credits(charge, used)),
         Err(StartError::Suppressed) => Err(Refusal::suppressed()),
         Err(StartError::Overloaded) => Err(Refusal::overloaded()),
-        // Only a lead starts a run of a family, a watch one of its own, and a batch those of its rows.
-        Err(
-            StartError::FamilyGone | StartError::FamilyFull | StartError::WatchNotDue | StartError::RowGone,
-        ) => Err(Refusal::overloaded()),
+        Err(StartError::WatchNotDue) => return Err(WebError::no_such_page()),
+        // Only a lead starts a run of a family, and a batch those of its rows.
+        Err(StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone) => {
+            Err(Refusal::overloaded())
+        }
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

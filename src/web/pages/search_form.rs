@@ -12,6 +12,7 @@ use crate::modules::catalog::{Choice, ChoiceError};
 use crate::modules::query::{Query, QueryError, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH};
 use crate::runs::leads::class::Class;
+use crate::runs::run::RunSummary;
 use crate::runs::run_options::{RunOptions, TimeBudget};
 use crate::web::error::WebError;
 use crate::web::show::Moment;
@@ -55,6 +56,25 @@ impl SearchForm {
     /// Returns 500 if the system gives no random numbers.
     pub(super) fn fresh() -> Result<Self, WebError> {
         Ok(Self { avatars: true, once: new_once()?, ..Self::default() })
+    }
+
+    /// Returns the form that asks for the search of a run.
+    ///
+    /// # Errors
+    /// Returns 500 if the system gives no random numbers.
+    pub(super) fn of_run(run: &RunSummary) -> Result<Self, WebError> {
+        let RunOptions { patient, time_budget, nsfw, passive, avatars, .. } = run.options;
+        Ok(Self {
+            query: run.query.clone(),
+            search_type: Some(run.search_type),
+            premium: run.premium,
+            nsfw,
+            passive,
+            patient,
+            avatars,
+            time_budget,
+            ..Self::fresh()?
+        })
     }
 
     /// Reads the form that was sent.
@@ -224,7 +244,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
+    pub(super) fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         let tone = if status >= 429 { "warn" } else { "bad" };
         Self {
             status,

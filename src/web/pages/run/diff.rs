@@ -3,23 +3,19 @@
 use std::sync::Arc;
 
 use askama::Template;
-use serde_json::Value;
 
 use super::lookup::{find, find_in};
-use crate::base::text::plain;
 use crate::http::Reply;
-use crate::report::html::web_address;
-use crate::runs::diff::difference::{Diff, DiffCounts, Difference, RunSide, Undecided};
+use crate::runs::diff::difference::{Diff, DiffCounts, Difference};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
+use crate::web::pages::difference_row::DifferenceRow;
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
-/// The most results of one kind on a page, the most members and modules of one, and the most characters of a value.
+/// The most results of one kind on a page.
 const MOST_ROWS: usize = 60;
-const MOST_DETAILS: usize = 8;
-const MOST_CHARS: usize = 200;
 
 #[derive(Template)]
 #[template(path = "diff.html", config = "src/web/askama.toml")]
@@ -39,24 +35,9 @@ struct Part {
     title: &'static str,
     meaning: &'static str,
     has_details: bool,
-    rows: Vec<Row>,
+    rows: Vec<DifferenceRow>,
     /// The number of results that the page leaves out.
     more: usize,
-}
-
-struct Row {
-    kind: String,
-    platform: String,
-    value: String,
-    href: Option<String>,
-    fields: Vec<Field>,
-    reasons: Vec<String>,
-}
-
-struct Field {
-    name: String,
-    before: String,
-    after: String,
 }
 
 /// Handles `GET /app/searches/{run_id}/diff/{other}`: shows what changed from the first run to the other one.
@@ -92,7 +73,7 @@ fn parts(diff: &Diff) -> Vec<Part> {
         title,
         meaning,
         has_details: matches!(name, "changed" | "unknown"),
-        rows: list.iter().take(MOST_ROWS).map(row).collect(),
+        rows: list.iter().take(MOST_ROWS).map(DifferenceRow::new).collect(),
         more: list.len().saturating_sub(MOST_ROWS),
     };
     let all = [
@@ -107,46 +88,4 @@ fn parts(diff: &Diff) -> Vec<Part> {
         part("unknown", "Unknown", "The searches do not prove whether these have changed.", &diff.unknown),
     ];
     all.into_iter().filter(|part| !part.rows.is_empty()).collect()
-}
-
-fn row(difference: &Difference) -> Row {
-    let text = |text: &Option<String>| text.as_deref().map(shown).unwrap_or_default();
-    let value = difference.value.as_deref();
-    Row {
-        kind: difference.result_type.replace('_', " "),
-        platform: text(&difference.platform),
-        value: text(&difference.value),
-        href: difference.profile_url.as_deref().or(value).and_then(web_address).map(String::from),
-        fields: difference
-            .fields
-            .iter()
-            .take(MOST_DETAILS)
-            .map(|field| Field {
-                name: plain(&field.name).replace('_', " "),
-                before: of_json(&field.before),
-                after: of_json(&field.after),
-            })
-            .collect(),
-        reasons: difference.undecided.iter().take(MOST_DETAILS).map(reason).collect(),
-    }
-}
-
-fn reason(undecided: &Undecided) -> String {
-    let run = if undecided.run == RunSide::Before { "earlier" } else { "later" };
-    let why = undecided.reason.map(|reason| format!(" ({})", reason.as_phrase())).unwrap_or_default();
-    format!("{} {} in the {run} search{why}", plain(&undecided.module), undecided.cause.as_phrase())
-}
-
-fn of_json(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => shown(text),
-        other => shown(&other.to_string()),
-    }
-}
-
-fn shown(text: &str) -> String {
-    let start: String = text.chars().take(MOST_CHARS).collect();
-    let more = if start.len() < text.len() { "…" } else { "" };
-    format!("{}{more}", plain(&start))
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::cards::{self, Group};
 use super::coverage::{self, Part};
 use super::lookup::find;
-use crate::base::ids::RunId;
+use crate::base::ids::{RunId, WatchId};
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -19,6 +19,7 @@ use crate::report::Format;
 use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
 use crate::runs::run::RunSummary;
+use crate::watches::registry::WatchError;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::pages::run_row::RunRow;
@@ -33,6 +34,8 @@ struct Page {
     run: RunRow,
     /// The last search before this one for the same query, if both have ended.
     earlier: Option<RunId>,
+    /// The watch that has started the run, unless it was deleted.
+    watch: Option<WatchId>,
     /// The number of modules that have ended, the number of all modules, and the latter but at least 1, as a divisor.
     completed: u32,
     total: u32,
@@ -64,7 +67,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let found = find(web, &visit)?;
     let record = web.parts.runs.reader.record(&found)?;
     let earlier = web.parts.runs.reader.earlier(&record.summary)?.map(|run| run.id);
-    Ok(Reply::Now(render(&Page { earlier, ..make(web, visit.frame, &record) })))
+    let watch = watch(web, &record.summary)?;
+    Ok(Reply::Now(render(&Page { earlier, watch, ..make(web, visit.frame, &record) })))
 }
 
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
@@ -76,6 +80,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     Page {
         run: RunRow::new(summary, web.parts.clock.now()),
         earlier: None,
+        watch: None,
         completed: summary.progress.modules_completed,
         total: summary.progress.modules_total,
         most: summary.progress.modules_total.max(1),
@@ -94,6 +99,16 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, summary.id),
         exports: EXPORTS,
         frame,
+    }
+}
+
+/// Returns the watch that has started the run, unless it was deleted.
+fn watch(web: &Web, run: &RunSummary) -> Result<Option<WatchId>, WebError> {
+    let Some(id) = run.watch else { return Ok(None) };
+    match web.parts.watches.find(run.account, id) {
+        Ok(watch) => Ok(Some(watch.id)),
+        Err(WatchError::UnknownWatch) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

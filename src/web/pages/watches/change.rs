@@ -1,0 +1,94 @@
+//! Pauses, resumes, runs and deletes a watch.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use super::page::{address, find, show, watch_id};
+use super::row::WatchRow;
+use crate::http::Reply;
+use crate::watches::registry::Watches;
+use crate::watches::watch::{WatchActivity, WatchState, WatchUpdate};
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render_as};
+use crate::web::notice::Notice;
+use crate::web::pages::search::started;
+use crate::web::pages::search_form::Refusal;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+#[derive(Template)]
+#[template(path = "watch-delete.html", config = "src/web/askama.toml")]
+struct DeletePage {
+    frame: Frame,
+    watch: WatchRow,
+}
+
+/// Handles `POST /app/watches/{watch_id}/run`: starts a run, and redirects to its page. The last run, if it has not ended,
+/// is shown instead.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable. The page of the watch shows why else no run starts.
+pub(in crate::web) fn run(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (caller, watch) = (visit.caller()?, find(web, &visit)?);
+    let run = if watch.search.premium && !caller.plan.premium {
+        let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
+        Err(Refusal::plan_required(&caller.plan.name, &plans))
+    } else {
+        let charge = web.parts.accounts.charge(caller, watch.search.cost());
+        let run = Watches::run_now(&web.parts.runs, &watch, charge, visit.origin()?)?;
+        started(&visit, &charge, run)?
+    };
+    match run {
+        Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
+        Err(refusal) => {
+            let wait = refusal.retry_after;
+            let response = show(web, visit, &watch, Some(refusal))?;
+            Ok(Reply::Now(match wait {
+                Some(wait) => response.with_header("Retry-After", wait.to_string()),
+                None => response,
+            }))
+        }
+    }
+}
+
+/// Handles `POST /app/watches/{watch_id}/pause`: starts no further runs.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable.
+pub(in crate::web) fn pause(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    switch(web, &visit, WatchState::Paused)
+}
+
+/// Handles `POST /app/watches/{watch_id}/resume`: starts runs again.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable.
+pub(in crate::web) fn resume(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    switch(web, &visit, WatchState::Active)
+}
+
+fn switch(web: &Web, visit: &Visit, state: WatchState) -> Result<Reply, WebError> {
+    let id = watch_id(visit)?;
+    let update = WatchUpdate { state: Some(state), ..WatchUpdate::default() };
+    web.parts.watches.change(visit.caller()?.account.id, id, &update, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect(&address(id))))
+}
+
+/// Handles `GET /app/watches/{watch_id}/delete`: asks for confirmation.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable.
+pub(in crate::web) fn confirm_delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let watch = WatchRow::new(&find(web, &visit)?, WatchActivity::default(), web.parts.clock.now());
+    Ok(Reply::Now(render_as(200, &DeletePage { frame: visit.frame, watch })))
+}
+
+/// Handles `POST /app/watches/{watch_id}/delete`: deletes the watch with its changes.
+///
+/// # Errors
+/// Returns the same errors as [`confirm_delete`].
+pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    web.parts.watches.delete(visit.caller()?.account.id, watch_id(&visit)?, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect_with_notice("/app/watches", Notice::WatchDeleted)))
+}

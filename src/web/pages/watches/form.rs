@@ -1,0 +1,153 @@
+//! The form of a new watch.
+
+use crate::account::service::Caller;
+use crate::base::ids::WebhookId;
+use crate::modules::catalog::Choice;
+use crate::runs::service::Found;
+use crate::watches::change::ChangeKind;
+use crate::watches::interval::Interval;
+use crate::watches::registry::{WatchError, WatchRequest, Watches};
+use crate::watches::watch::WatchedSearch;
+use crate::web::error::WebError;
+use crate::web::pages::option::FormOption;
+use crate::web::pages::search_form::{Refusal, SearchForm};
+use crate::web::service::Web;
+use crate::web::visit::Form;
+
+/// The intervals that can be chosen. Programs can choose any other one.
+const INTERVALS: [(&str, &str); 6] = [
+    ("1h", "every hour"),
+    ("6h", "every 6 hours"),
+    ("12h", "every 12 hours"),
+    ("1d", "every day"),
+    ("7d", "every 7 days"),
+    ("30d", "every 30 days"),
+];
+const USUAL_INTERVAL: &str = "1d";
+
+/// The fields of the form.
+#[derive(Debug, Clone)]
+pub(super) struct WatchForm {
+    /// The search that is repeated, and the refusal.
+    pub(super) search: SearchForm,
+    /// The ids of the only modules to use. An empty list means all. The form takes them from a run.
+    pub(super) modules: Vec<String>,
+    every: String,
+    kinds: Vec<String>,
+    webhook: String,
+}
+
+impl WatchForm {
+    /// Returns a form that watches this search.
+    pub(super) fn of_search(search: SearchForm) -> Self {
+        Self {
+            search,
+            modules: Vec::new(),
+            every: USUAL_INTERVAL.to_owned(),
+            kinds: ChangeKind::ALL.map(|kind| kind.as_str().to_owned()).into(),
+            webhook: String::new(),
+        }
+    }
+
+    /// Returns a form that watches the search of a run. If the caller had named its modules, the watch asks only them.
+    ///
+    /// # Errors
+    /// Returns 409 if they are not known yet, 503 if the store is unavailable.
+    pub(super) fn of_run(web: &Web, found: &Found) -> Result<Self, WebError> {
+        let summary = match found {
+            Found::Live(run) => run.summary(),
+            Found::Stored(summary) => (**summary).clone(),
+        };
+        let form = Self::of_search(SearchForm::of_run(&summary)?);
+        if !summary.options.named {
+            return Ok(form);
+        }
+        if !summary.status.is_terminal() {
+            let text = "This search asks only some sites. They are known when it has ended: try again then.";
+            return Err(WebError::new(409, "The search has not ended", text));
+        }
+        let modules = web.parts.runs.reader.reports(found)?.into_iter().map(|report| report.module);
+        Ok(Self { modules: modules.collect(), ..form })
+    }
+
+    /// Reads the form that was sent.
+    pub(super) fn read(form: &Form) -> Self {
+        let all = |name| form.all(name).map(str::to_owned).collect();
+        Self {
+            search: SearchForm::read(form),
+            modules: all("module"),
+            every: form.get("every").trim().to_owned(),
+            kinds: all("notify_on"),
+            webhook: form.get("webhook").to_owned(),
+        }
+    }
+
+    /// Returns the form with the refusal.
+    ///
+    /// # Errors
+    /// Returns 500 if the system gives no random numbers.
+    pub(super) fn with(self, refusal: Refusal) -> Result<Self, WebError> {
+        Ok(Self { search: self.search.with(refusal)?, ..self })
+    }
+
+    /// Returns the watch that the form asks for. It is checked in the same order as by the API.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the form, or why this search is never made for this account.
+    pub(super) fn request(&self, web: &Web, caller: &Caller) -> Result<WatchRequest, Refusal> {
+        let query = self.search.query().map_err(|error| Refusal::query(&error))?;
+        let every = self.every.parse::<Interval>().map_err(|error| {
+            wrong(format!("{error}. Allowed: {} to {}.", Interval::SHORTEST, Interval::LONGEST))
+        })?;
+        let notify_on =
+            Watches::kinds(self.kinds.iter().map(String::as_str)).map_err(|error| refused(&error))?;
+        let webhook = match self.webhook.as_str() {
+            "" => None,
+            id => Some(id.parse::<WebhookId>().map_err(|_| refused(&WatchError::UnknownWebhook))?),
+        };
+        let starter = &web.parts.runs.starter;
+        if starter.is_suppressed(&query) {
+            return Err(Refusal::suppressed());
+        }
+        let premium = self.search.asks_premium(&query);
+        let choice = Choice { modules: self.modules.clone(), ..self.search.choice() };
+        starter.modules_for(&query, premium, &choice).map_err(|error| Refusal::choice(&error))?;
+        if premium && !caller.plan.premium {
+            let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);
+            return Err(Refusal::plan_required(&caller.plan.name, &plans));
+        }
+        let (search_type, query) = (query.search_type(), query.raw().to_owned());
+        let search = WatchedSearch { search_type, query, premium, choice, options: self.search.options() };
+        Ok(WatchRequest { search, every, notify_on, webhook })
+    }
+
+    /// Returns the intervals that can be chosen.
+    pub(super) fn intervals(&self) -> Vec<FormOption> {
+        INTERVALS.map(|(value, label)| FormOption::new(value, label, self.every == value)).into()
+    }
+
+    /// Returns the kinds of changes that can be chosen.
+    pub(super) fn notify_on(&self) -> Vec<FormOption> {
+        let chosen = |kind: ChangeKind| self.kinds.iter().any(|name| name == kind.as_str());
+        ChangeKind::ALL.map(|kind| FormOption::new(kind.as_str(), kind.as_str(), chosen(kind))).into()
+    }
+
+    /// Returns whether this webhook is chosen.
+    pub(super) fn sends_to(&self, webhook: WebhookId) -> bool {
+        self.webhook == webhook.to_string()
+    }
+}
+
+/// Returns the refusal for a watch that cannot be created. The store must not have failed.
+pub(super) fn refused(error: &WatchError) -> Refusal {
+    match error {
+        WatchError::UnknownWebhook => {
+            wrong(format!("{error}: a webhook of this account is allowed, or all webhooks"))
+        }
+        _ => wrong(error.to_string()),
+    }
+}
+
+fn wrong(text: String) -> Refusal {
+    Refusal::new(422, "Not created:", text)
+}

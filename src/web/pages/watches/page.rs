@@ -1,0 +1,129 @@
+//! The page of a watch: its facts, its changes and its runs.
+
+use std::slice;
+use std::sync::Arc;
+
+use askama::Template;
+
+use super::row::WatchRow;
+use super::timeline::{ChangedRun, by_run};
+use crate::base::ids::{AccountId, WatchChangeId, WatchId};
+use crate::http::{Reply, Response};
+use crate::runs::journal::ListFilter;
+use crate::runs::page::Cursor;
+use crate::watches::watch::Watch;
+use crate::web::error::WebError;
+use crate::web::frame::{Frame, render_as};
+use crate::web::pages::run_row::RunRow;
+use crate::web::pages::search_form::Refusal;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+use crate::webhooks::registry::WebhookError;
+
+/// The number of changes and of runs on a page.
+const CHANGES: usize = 50;
+const RUNS: usize = 10;
+
+#[derive(Template)]
+#[template(path = "watch.html", config = "src/web/askama.toml")]
+struct Page {
+    frame: Frame,
+    watch: WatchRow,
+    /// Why no run was started.
+    refusal: Option<Refusal>,
+    /// The price of a run in credits.
+    cost: u64,
+    /// The ids of the only modules that are asked, if the watch names them.
+    modules: String,
+    notify_on: String,
+    /// The webhook that gets the events, with its address unless it was deleted. If it is `None`, all get them that have
+    /// subscribed.
+    webhook: Option<(String, Option<String>)>,
+    changed_runs: Vec<ChangedRun>,
+    are_later_changes: bool,
+    older_changes: Option<WatchChangeId>,
+    runs: Vec<RunRow>,
+    are_later_runs: bool,
+    older_runs: Option<Cursor>,
+}
+
+/// Handles `GET /app/watches/{watch_id}`: shows the watch.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable.
+pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let watch = find(web, &visit)?;
+    show(web, visit, &watch, None).map(Reply::Now)
+}
+
+/// Shows the watch, and why no run was started.
+///
+/// # Errors
+/// Returns 503 if the store is unavailable.
+pub(super) fn show(
+    web: &Web,
+    visit: Visit,
+    watch: &Watch,
+    refusal: Option<Refusal>,
+) -> Result<Response, WebError> {
+    let account = watch.account;
+    let (query, now) = (visit.query(), web.parts.clock.now());
+    let before: Option<WatchChangeId> = query.get("before").parse().ok();
+    let mut changes = web.parts.watches.changes(account, watch.id, before, CHANGES + 1)?;
+    let has_older = changes.len() > CHANGES;
+    changes.truncate(CHANGES);
+    let runs_before: Option<Cursor> = query.get("runs_before").parse().ok();
+    let place = runs_before.map(Cursor::place);
+    let filter = ListFilter { watch: Some(watch.id), before: place, ..ListFilter::default() };
+    let runs = web.parts.runs.reader.page(account, &filter, RUNS)?;
+    let activity = web.parts.watches.activity(account, slice::from_ref(watch))?;
+    let kinds: Vec<&str> = watch.notify_on.iter().map(|kind| kind.as_str()).collect();
+    let status = refusal.as_ref().map_or(200, |refusal| refusal.status);
+    let page = Page {
+        watch: WatchRow::new(watch, activity.get(&watch.id).copied().unwrap_or_default(), now),
+        refusal,
+        cost: watch.search.cost(),
+        modules: watch.search.choice.modules.join(", "),
+        notify_on: kinds.join(", "),
+        webhook: webhook(web, account, watch)?,
+        are_later_changes: before.is_some(),
+        older_changes: changes.last().filter(|_| has_older).map(|last| last.id),
+        changed_runs: by_run(changes)?,
+        runs: runs.runs.iter().map(|run| RunRow::new(run, now)).collect(),
+        are_later_runs: runs_before.is_some(),
+        older_runs: runs.next,
+        frame: visit.frame,
+    };
+    Ok(render_as(status, &page))
+}
+
+/// Returns the webhook that gets the events of a watch: its id, and its address unless it was deleted.
+fn webhook(
+    web: &Web,
+    account: AccountId,
+    watch: &Watch,
+) -> Result<Option<(String, Option<String>)>, WebError> {
+    let Some(id) = watch.webhook else { return Ok(None) };
+    let url = match web.parts.webhooks.find(account, id) {
+        Ok(webhook) => Some(webhook.url),
+        Err(WebhookError::UnknownWebhook) => None,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Some((id.to_string(), url)))
+}
+
+/// Returns the watch of the address.
+///
+/// # Errors
+/// Returns 404 for an unknown watch, 503 if the store is unavailable.
+pub(super) fn find(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
+    Ok(web.parts.watches.find(visit.caller()?.account.id, watch_id(visit)?)?)
+}
+
+pub(super) fn watch_id(visit: &Visit) -> Result<WatchId, WebError> {
+    visit.segment("watch_id").and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
+}
+
+pub(super) fn address(id: WatchId) -> String {
+    format!("/app/watches/{id}")
+}
