@@ -2,18 +2,12 @@
 
 use serde_json::Value;
 
-use super::person::{PASSWORD, Person, text};
+use super::person::{PASSWORD, Person, between, text};
 use crate::support::databases::databases;
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
 
 const EMAIL: &str = "person@example.org";
-
-/// Returns the text between two texts.
-fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
-    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
-    rest.split_once(after).unwrap().0
-}
 
 fn status(server: &Server, key: &str) -> u16 {
     server.request("GET", "/v1/me").key(key).send().status

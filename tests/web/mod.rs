@@ -9,4 +9,5 @@ mod docs;
 mod operator;
 pub(crate) mod person;
 mod searches;
+mod watches;
 mod webhooks;

@@ -118,3 +118,9 @@ pub(crate) fn field_of(page: &Answer, name: &str) -> String {
 pub(crate) fn text(answer: &Answer) -> String {
     String::from_utf8(answer.body.clone()).unwrap()
 }
+
+/// Returns the text between two texts.
+pub(crate) fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
+    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
+    rest.split_once(after).unwrap().0
+}

@@ -1,18 +1,12 @@
 //! The pages for webhooks over HTTP.
 
-use super::person::{Person, text};
+use super::person::{Person, between, text};
 use crate::net::site::{Site, with_headers};
 use crate::support::awaited;
 use crate::support::databases::databases;
 use crate::support::server::Setup;
 
 const PAGE: &str = "/app/webhooks";
-
-/// Returns the text between two texts.
-fn between<'a>(page: &'a str, before: &str, after: &str) -> &'a str {
-    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("no {before:?} in {page}"));
-    rest.split_once(after).unwrap().0
-}
 
 #[test]
 fn a_webhook_is_created_tested_replayed_rotated_and_deleted() {

@@ -53,6 +53,19 @@ fn pictures() {
     for query in ["robert@example.com", "example.com", "carol77"] {
         desk.search(query);
     }
+    desk.open("/app/watches");
+    take("watches-empty");
+    desk.open(&run);
+    desk.browser.click("a[href*='/app/watches?run=']");
+    desk.arrives_at("/app/watches");
+    take("watch-this");
+    let watch = desk.watch_with_changes();
+    desk.open(&watch);
+    take("watch");
+    desk.open(&format!("{watch}/delete"));
+    take("watch-delete");
+    desk.open("/app/watches");
+    take("watches");
     desk.open("/app/webhooks");
     take("webhooks-empty");
     desk.browser.type_into("input[name=url]", "https://hooks.example.com/sightline");

@@ -10,6 +10,7 @@ mod interruptions;
 mod journey;
 mod line;
 mod pages;
+mod watches;
 
 use std::net::SocketAddr;
 

@@ -38,12 +38,16 @@ fn every_page_is_small_and_accessible() {
     let again = desk.search_here("alice");
     desk.has_state("Completed");
     let diff = format!("{run}/diff/{}", again.rsplit('/').next().unwrap());
+    let watch = desk.watch_with_changes();
     for path in [
         &run,
         &diff,
         &format!("{run}/graph"),
         &format!("{run}/delete"),
         "/app/searches",
+        "/app/watches",
+        &watch,
+        &format!("{watch}/delete"),
         "/app/keys",
         "/app/account",
         "/app/operator",
