@@ -14,7 +14,11 @@ fn compared(person: &Person<'_>, database: &TestDatabase, own: &str, count: i64)
     awaited("the runs were compared", || {
         let runs = database.number("SELECT count(*) FROM runs WHERE watch IS NOT NULL");
         let open = database.number("SELECT count(*) FROM watches WHERE is_open");
-        if (runs, open) == (count, 0) { Ok(text(&person.get(own))) } else { Err((runs, open)) }
+        if (runs, open) == (count, 0) {
+            Ok(text(&person.get(own)))
+        } else {
+            Err(format!("{runs} runs, {open} open"))
+        }
     })
 }
 
