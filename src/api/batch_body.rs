@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::Api;
@@ -14,7 +13,7 @@ use super::members::object;
 use crate::http::Request;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::batches::batch::{MAX_NAME, MAX_SEARCHES};
+use crate::runs::batches::batch::{MAX_SEARCHES, batch_name};
 use crate::runs::batches::draft::{Draft, InvalidRow};
 use crate::runs::batches::search::BatchSearch;
 use crate::runs::batches::table::{self, TableError};
@@ -100,10 +99,7 @@ impl BatchOrder {
 
     /// Returns the SHA-256 of the meaning of the request.
     pub(super) fn fingerprint(&self) -> [u8; 32] {
-        // No fingerprint of a search begins so.
-        let mut hash = Sha256::new().chain_update("batch ");
-        hash.update(serde_json::to_string(&(&self.name, &self.draft.rows)).unwrap_or_default());
-        hash.finalize().into()
+        self.draft.fingerprint(self.name.as_deref())
     }
 }
 
@@ -114,11 +110,8 @@ fn is_csv(request: &Request) -> bool {
 
 fn checked_name(name: Option<String>) -> Result<Option<String>, ApiError> {
     let Some(name) = name else { return Ok(None) };
-    if name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control) {
-        return Ok(Some(name.trim().to_owned()).filter(|name| !name.is_empty()));
-    }
-    let allowed = format!("a text of at most {MAX_NAME} characters without control characters");
-    Err(ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
+    batch_name(&name)
+        .map_err(|allowed| ApiError::invalid_request("name", format!("name is not {allowed}"), allowed))
 }
 
 fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError> {

@@ -10,14 +10,12 @@ use utoipa::{IntoParams, ToSchema};
 use super::context::{Api, Call, json_response};
 use super::decode;
 use super::error::ApiError;
-use crate::base::ids::{AccountId, BatchId};
-use crate::base::storage::StorageError;
+use crate::base::ids::BatchId;
 use crate::http::{Reply, Request, Response, StreamEnd};
-use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, BatchWriter, file_name};
-use crate::runs::batches::batch::Batch;
+use crate::report::account::ExportError;
+use crate::report::batch::{BatchFormat, BatchMatrix, BatchReport, file_name};
+use crate::report::batch_export::write_batch;
 
-/// The number of searches that are read from the store at once.
-const PAGE: usize = 50;
 /// The number of bytes that are sent at once.
 const PIECE_BYTES: usize = 32 * 1024;
 
@@ -69,59 +67,20 @@ pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
         head,
         Box::new(move |out| {
             let mut out = io::BufWriter::with_capacity(PIECE_BYTES, out);
-            let written = write(&api, &batch, format, &mut out);
+            let written = write_batch(&api.batches, &api.runs, &batch, format, &mut out);
             let written = written.and_then(|()| out.flush().map_err(ExportError::from));
             // The stream is dropped without sending the rest of an incomplete document.
             drop(out.into_parts());
             match written {
                 Ok(()) => StreamEnd::Complete,
-                Err(ExportError::ReaderGone) => StreamEnd::ReaderGone,
-                Err(ExportError::Storage(error)) => {
+                Err(ExportError::Io(_)) => StreamEnd::ReaderGone,
+                Err(error) => {
                     warn!(request_id = request_id.as_str(); "the export of a batch failed: {error}");
                     StreamEnd::ReaderGone
                 }
             }
         }),
     ))
-}
-
-/// An error that leaves the file incomplete.
-enum ExportError {
-    /// The reader is gone.
-    ReaderGone,
-    /// The store has failed.
-    Storage(StorageError),
-}
-
-impl From<io::Error> for ExportError {
-    fn from(_: io::Error) -> Self {
-        Self::ReaderGone
-    }
-}
-
-impl From<StorageError> for ExportError {
-    fn from(error: StorageError) -> Self {
-        Self::Storage(error)
-    }
-}
-
-fn write(api: &Api, batch: &Batch, format: BatchFormat, out: &mut dyn Write) -> Result<(), ExportError> {
-    let mut file = BatchWriter::begin(out, format, batch)?;
-    let (mut after, account): (u32, AccountId) = (0, batch.account);
-    loop {
-        let rows = api.batches.rows(batch.id, after, PAGE)?;
-        let Some(last) = rows.last() else { break };
-        after = last.position;
-        for row in &rows {
-            let found = match row.run() {
-                Some(run) => api.runs.reader.find(run.id, account)?,
-                None => None,
-            };
-            let record = found.map(|found| api.runs.reader.record(&found)).transpose()?;
-            file.search(row, record.as_ref())?;
-        }
-    }
-    Ok(file.end()?)
 }
 
 /// A format of the matrix: `json` or `csv`.

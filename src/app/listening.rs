@@ -9,7 +9,9 @@ use crate::config::ServerConfig;
 use crate::http::{self, Server};
 
 /// The paths to which lists of searches are sent, with the maximum size of a list.
-const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", 2 * 1024 * 1024)];
+const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", MAX_LIST_BYTES), ("/app/batches", MAX_LIST_BYTES)];
+/// The maximum size of a list of searches in bytes.
+const MAX_LIST_BYTES: usize = 2 * 1024 * 1024;
 
 /// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
 ///

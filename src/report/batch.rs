@@ -255,24 +255,33 @@ impl<'a> BatchMatrix<'a> {
             run_id: row.run().map(|run| run.id),
             outcomes,
         });
-        let named = columns.iter().map(|Column { module, platform }| MatrixColumn { module, platform });
+        let named = columns.iter().map(|Column { module, platform, .. }| MatrixColumn { module, platform });
         Self { columns: named.collect(), rows: rows.collect() }
     }
 
-    /// Writes the matrix as CSV. A platform with several modules has a column for each, with the id of the module in
-    /// its name.
+    /// Returns the names of the columns. A platform with several modules has a column for each, with the id of the
+    /// module in its name.
+    pub fn titles(&self) -> Vec<String> {
+        let mut modules: HashMap<&str, usize> = HashMap::new();
+        self.columns.iter().for_each(|column| *modules.entry(column.platform).or_default() += 1);
+        let title = |MatrixColumn { module, platform }: &MatrixColumn<'_>| match modules[platform] {
+            1 => (*platform).to_owned(),
+            _ => format!("{platform} ({module})"),
+        };
+        self.columns.iter().map(title).collect()
+    }
+
+    /// Writes the matrix as CSV.
     ///
     /// # Errors
     /// Returns the errors of `out`.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut modules: HashMap<&str, usize> = HashMap::new();
-        self.columns.iter().for_each(|column| *modules.entry(column.platform).or_default() += 1);
-        let titles = self.columns.iter().map(|MatrixColumn { module, platform }| match modules[platform] {
-            1 => cell(platform),
-            _ => cell(&format!("{platform} ({module})")),
-        });
-        let head: Vec<String> =
-            ["row", "type", "query", "status"].map(str::to_owned).into_iter().chain(titles).collect();
+        let titles = self.titles();
+        let head: Vec<String> = ["row", "type", "query", "status"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(titles.iter().map(|title| cell(title)))
+            .collect();
         write_csv(out, &head)?;
         self.rows.iter().try_for_each(|row| {
             let mut cells = vec![

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`body`] | the JSON form of a run |
 //! | [`csv`] | one row for each result, for spreadsheets |
-//! | [`batch`] | the results of a batch of searches, and its matrix |
+//! | [`batch`], [`batch_export`] | the results of a batch of searches, and its matrix |
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`html`] | one page to read, print or keep |
 //! | [`file_name`] | names of report files |
@@ -28,6 +28,7 @@
 pub mod account;
 pub mod audit;
 pub mod batch;
+pub mod batch_export;
 pub mod body;
 pub mod csv;
 pub mod file_name;

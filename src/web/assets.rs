@@ -38,6 +38,8 @@ const APP: &str = concat!(
     include_str!("assets/operator.js"),
     "}\n{\n",
     include_str!("assets/graph.js"),
+    "}\n{\n",
+    include_str!("assets/batch.js"),
     "}\n",
 );
 

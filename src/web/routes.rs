@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::error::WebError;
 use super::pages::run::{delete, diff, events, export, follow, graph, page, thumbnail};
 use super::pages::{
-    account, asset, data, history, keys, operator, search, security, set_up, sign_in, watches, webhooks,
+    account, asset, batches, data, history, keys, operator, search, security, set_up, sign_in, watches,
+    webhooks,
 };
 use super::service::Web;
 use super::visit::Visit;
@@ -79,6 +80,17 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/diff/{other}", Access::SignedIn, diff::page).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
+    route("GET", "/app/batches", Access::SignedIn, batches::list::page).counting(Policy::Read),
+    route("POST", "/app/batches", Access::SignedIn, batches::create::create).counting(Policy::Search),
+    route("GET", "/app/batches/{batch_id}", Access::SignedIn, batches::page::page).counting(Policy::Read),
+    route("GET", "/app/batches/{batch_id}/state", Access::SignedIn, batches::page::state).unattended(),
+    route("GET", "/app/batches/{batch_id}/matrix", Access::SignedIn, batches::matrix::page)
+        .counting(Policy::Read),
+    route("GET", "/app/batches/{batch_id}/export", Access::SignedIn, batches::export::export)
+        .counting(Policy::Read),
+    route("GET", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::stop::confirm),
+    route("POST", "/app/batches/{batch_id}/stop", Access::SignedIn, batches::stop::stop)
+        .counting(Policy::Read),
     route("GET", "/app/sign-in", Access::Anyone, sign_in::page),
     route("POST", "/app/sign-in", Access::Anyone, sign_in::sign_in),
     route("POST", "/app/sign-out", Access::SignedIn, sign_in::sign_out),

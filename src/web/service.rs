@@ -16,6 +16,7 @@ use crate::base::address::path_prefix;
 use crate::base::clock::Clock;
 use crate::http::{LoadReader, Reply, Response};
 use crate::report::account::Archive;
+use crate::runs::batches::service::Batches;
 use crate::runs::service::Runs;
 use crate::watches::registry::Watches;
 use crate::webhooks::registry::Webhooks;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub runs: Arc<Runs>,
     /// The watches.
     pub watches: Arc<Watches>,
+    /// The batches of searches.
+    pub batches: Arc<Batches>,
     /// The webhooks.
     pub webhooks: Arc<Webhooks>,
     /// The stored data of an account, for its export.

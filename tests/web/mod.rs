@@ -2,6 +2,7 @@
 
 mod accounts;
 mod app;
+mod batches;
 mod browser;
 mod chromium;
 mod diff;

@@ -14,6 +14,17 @@ pub const MAX_SEARCHES: usize = 1000;
 /// The maximum number of characters in the name of a batch.
 pub const MAX_NAME: usize = 100;
 
+/// Returns the name that a caller gives a batch, or `None` if it is empty.
+///
+/// # Errors
+/// Returns what is allowed if the name is not.
+pub fn batch_name(text: &str) -> Result<Option<String>, String> {
+    if text.chars().count() > MAX_NAME || text.chars().any(char::is_control) {
+        return Err(format!("a text of at most {MAX_NAME} characters without control characters"));
+    }
+    Ok(Some(text.trim().to_owned()).filter(|name| !name.is_empty()))
+}
+
 /// A batch to be created.
 #[derive(Debug, Clone)]
 pub struct NewBatch {

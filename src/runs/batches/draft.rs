@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use sha2::{Digest, Sha256};
+
 use super::search::BatchSearch;
 use crate::modules::query::Query;
 
@@ -60,6 +62,14 @@ impl Draft {
     /// Returns the cost of all searches in credits, without the searches that leads start.
     pub fn cost(&self) -> u64 {
         self.rows.iter().map(|(_, search)| search.cost()).sum()
+    }
+
+    /// Returns the SHA-256 of the batch that the list becomes with that name.
+    pub fn fingerprint(&self, name: Option<&str>) -> [u8; 32] {
+        // No fingerprint of a search begins so.
+        let mut hash = Sha256::new().chain_update("batch ");
+        hash.update(serde_json::to_string(&(name, &self.rows)).unwrap_or_default());
+        hash.finalize().into()
     }
 }
 

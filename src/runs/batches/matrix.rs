@@ -22,6 +22,8 @@ pub struct Column<'a> {
     pub module: &'a str,
     /// The name of its platform.
     pub platform: &'a str,
+    /// The number of searches with a hit.
+    pub hits: usize,
 }
 
 impl Matrix {
@@ -48,12 +50,13 @@ impl Matrix {
         for (module, outcome) in self.rows.iter().flat_map(|(_, outcomes)| outcomes) {
             *hits.entry(module).or_default() += usize::from(*outcome == Outcome::Hit);
         }
-        let columns = self.platforms.iter();
-        let mut columns: Vec<Column<'_>> =
-            columns.map(|(module, platform)| Column { module, platform }).collect();
+        let columns = self.platforms.iter().map(|(module, platform)| {
+            let hits = hits.get(module.as_str()).copied().unwrap_or_default();
+            Column { module, platform, hits }
+        });
+        let mut columns: Vec<Column<'_>> = columns.collect();
         columns.sort_by_cached_key(|column| {
-            let hits = hits.get(column.module).copied().unwrap_or_default();
-            (std::cmp::Reverse(hits), column.platform.to_lowercase(), column.module.to_owned())
+            (std::cmp::Reverse(column.hits), column.platform.to_lowercase(), column.module.to_owned())
         });
         columns
     }

@@ -97,13 +97,35 @@ impl Batches {
     pub fn matrix(&self, id: BatchId) -> Result<Matrix, StorageError> {
         let mut matrix = Matrix::default();
         let mut after = 0;
-        loop {
-            let rows = self.store.batch_rows(id, after, REPORT_ROWS)?;
-            let reports = self.store.batch_reports(id, after, REPORT_ROWS)?;
-            let Some(last) = rows.last() else { return Ok(matrix) };
-            after = last.position;
-            matrix.add(rows, &reports);
+        while let Some(last) = self.add_rows(&mut matrix, id, after, REPORT_ROWS)? {
+            after = last;
         }
+        Ok(matrix)
+    }
+
+    /// Returns the outcomes of at most `limit` searches of a batch with positions above `after`.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn part_of_matrix(&self, id: BatchId, after: u32, limit: usize) -> Result<Matrix, StorageError> {
+        let mut matrix = Matrix::default();
+        self.add_rows(&mut matrix, id, after, limit)?;
+        Ok(matrix)
+    }
+
+    /// Adds at most `limit` rows to a matrix. Returns the position of the last one.
+    fn add_rows(
+        &self,
+        matrix: &mut Matrix,
+        id: BatchId,
+        after: u32,
+        limit: usize,
+    ) -> Result<Option<u32>, StorageError> {
+        let rows = self.store.batch_rows(id, after, limit)?;
+        let reports = self.store.batch_reports(id, after, limit)?;
+        let last = rows.last().map(|row| row.position);
+        matrix.add(rows, &reports);
+        Ok(last)
     }
 
     /// Stops a batch: what has not begun is not searched. Returns `false` if the account has no such batch.

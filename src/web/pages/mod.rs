@@ -2,11 +2,13 @@
 
 pub(super) mod account;
 pub(super) mod asset;
+pub(super) mod batches;
 pub(super) mod chart;
 pub(super) mod data;
 mod difference_row;
 pub(super) mod history;
 pub(super) mod keys;
+mod once;
 pub(super) mod operator;
 mod option;
 pub(super) mod run;

@@ -79,7 +79,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
         premium: premium(web, caller),
         standard_cost: STANDARD_COST,
         premium_cost: PREMIUM_COST,
-        credits: credits(&balance),
+        credits: credits_left(&balance),
         runs: recent.runs.iter().map(|run| RunRow::new(run, now)).collect(),
         frame: visit.frame,
     };
@@ -98,7 +98,7 @@ fn premium(web: &Web, caller: &Caller) -> Premium {
 }
 
 /// Returns a sentence about the remaining credits.
-fn credits(balance: &Balance) -> String {
+pub(super) fn credits_left(balance: &Balance) -> String {
     let (used, end) = (balance.used, Moment(balance.cycle.end).day());
     match (balance.allowed, balance.remaining()) {
         (Some(allowed), Some(1)) => format!("1 of {allowed} credits is left until {end}."),
@@ -251,7 +251,7 @@ mod tests {
             (40, Some(30), "0 of 30 credits are left until 1 December 2026."),
             (3, None, "Your plan has no cap on credits; 3 used in the cycle that ends on 1 December 2026."),
         ] {
-            assert_eq!(credits(&Balance { used, allowed, cycle }), want);
+            assert_eq!(credits_left(&Balance { used, allowed, cycle }), want);
         }
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
+use super::once::{new_once, once_key};
 use super::option::FormOption;
 use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::modules::catalog::{Choice, ChoiceError};
@@ -18,9 +18,6 @@ use crate::web::error::WebError;
 use crate::web::show::Moment;
 use crate::web::visit::Form;
 
-/// The prefix of the form's token as an idempotency key, so that it never equals a key that a program of the account
-/// uses.
-const ONCE_PREFIX: &str = "web-form:";
 /// The time in seconds after which a refused search can be tried again.
 const OVERLOADED_RETRY_SECS: u64 = 5;
 /// The longest purpose of a search in characters.
@@ -112,8 +109,7 @@ impl SearchForm {
 
     /// Returns the token as an idempotency key, or `None` if the app did not create it.
     pub(super) fn once(&self) -> Option<String> {
-        let is_ours = self.once.len() == 32 && self.once.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_ours.then(|| format!("{ONCE_PREFIX}{}", self.once))
+        once_key(&self.once)
     }
 
     /// Returns the query.
@@ -220,12 +216,6 @@ impl SearchForm {
     }
 }
 
-fn new_once() -> Result<String, WebError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(WebError::internal)?;
-    Ok(Uuid::from_bytes(bytes).simple().to_string())
-}
-
 /// The refusal of a search. Nothing was charged, unless the start could not be confirmed.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
@@ -328,7 +318,7 @@ impl Refusal {
 }
 
 /// Returns the text with a capital letter at its beginning.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }

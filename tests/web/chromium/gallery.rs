@@ -72,6 +72,7 @@ fn pictures() {
     desk.browser.click("form:has(input[name=url]) button");
     desk.reads("whsec_");
     take("webhook-made");
+    batches(&desk, &take);
     desk.open("/app");
     desk.browser.run(details, &[]);
     take("search-choices");
@@ -94,6 +95,35 @@ fn pictures() {
     take("key-made");
     desk.open("/app/keys");
     take("keys");
+}
+
+/// Takes pictures of a batch from its list to its matrix.
+fn batches(desk: &Desk, take: &impl Fn(&str)) {
+    desk.open("/app/batches");
+    take("batches-empty");
+    let check = |list: &str| {
+        desk.browser.run("document.querySelector('textarea').value = arguments[0]", &[json!(list)]);
+        desk.browser.click("main form button:not([name])");
+        desk.reads("Nothing was charged");
+    };
+    desk.browser.type_into("input[name=name]", "applicants of May");
+    check("type,query\ndomain,example.com\ndomain,example.com\nemail,nobody\nusername,a b\n");
+    take("batch-mistakes");
+    check("type,query\ndomain,example.com\nusername,alice\nusername,bob\nemail,carol@example.com\n");
+    take("batch-check");
+    desk.browser.click("button[name=start]");
+    desk.browser.wait_until("location.pathname.startsWith('/app/batches/')");
+    take("batch-running");
+    let batch = desk.place();
+    desk.open(&format!("{batch}/stop"));
+    take("batch-stop");
+    desk.open(&batch);
+    desk.browser.wait_until("document.querySelector('[data-part=state]:not([data-open])') !== null");
+    take("batch");
+    desk.open(&format!("{batch}/matrix"));
+    take("batch-matrix");
+    desk.open("/app/batches");
+    take("batches");
 }
 
 /// Photographs the whole page in all sizes, light and dark.

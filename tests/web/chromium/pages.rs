@@ -39,8 +39,13 @@ fn every_page_is_small_and_accessible() {
     desk.has_state("Completed");
     let diff = format!("{run}/diff/{}", again.rsplit('/').next().unwrap());
     let watch = desk.watch_with_changes();
+    look("/app/batches");
+    let batch = a_batch(&desk, &axe);
     for path in [
         &run,
+        &batch,
+        &format!("{batch}/matrix?all=yes"),
+        &format!("{batch}/stop"),
         &diff,
         &format!("{run}/graph"),
         &format!("{run}/delete"),
@@ -63,6 +68,23 @@ fn every_page_is_small_and_accessible() {
     desk.reads("sl_live_");
     axe.approves(&desk.browser, "a new key");
     eprintln!("{told}");
+}
+
+/// Starts a batch of one search in two steps, and follows it to its end without loading its page again.
+fn a_batch(desk: &Desk, axe: &Axe) -> String {
+    desk.open("/app/batches");
+    desk.browser.type_into("textarea", "example.com");
+    desk.browser.run("document.querySelector('select[name=type]').value = 'domain'", &[]);
+    desk.browser.click("main form button");
+    desk.reads("Nothing was charged");
+    axe.approves(&desk.browser, "the check of a batch");
+    desk.browser.click("button[name=start]");
+    desk.browser.wait_until("location.pathname.startsWith('/app/batches/')");
+    desk.browser.run("window.before = true", &[]);
+    desk.browser.wait_until("document.querySelector('[data-part=state]:not([data-open])') !== null");
+    let is_same = desk.browser.run("return window.before === true", &[]);
+    assert_eq!(is_same, true, "the page was loaded again");
+    desk.place()
 }
 
 /// The graph works with the keyboard: an entity with the focus shows what is joined to it, and leads to its entry.

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::cards::{self, Group};
 use super::coverage::{self, Part};
 use super::lookup::find;
-use crate::base::ids::{RunId, WatchId};
+use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -36,6 +36,8 @@ struct Page {
     earlier: Option<RunId>,
     /// The watch that has started the run, unless it was deleted.
     watch: Option<WatchId>,
+    /// The batch of the run, if it is of one.
+    batch: Option<BatchId>,
     /// The number of modules that have ended, the number of all modules, and the latter but at least 1, as a divisor.
     completed: u32,
     total: u32,
@@ -81,6 +83,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         run: RunRow::new(summary, web.parts.clock.now()),
         earlier: None,
         watch: None,
+        batch: summary.batch,
         completed: summary.progress.modules_completed,
         total: summary.progress.modules_total,
         most: summary.progress.modules_total.max(1),

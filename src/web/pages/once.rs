@@ -1,0 +1,24 @@
+//! The token of a form that does its work only once, even if it is sent several times.
+
+use uuid::Uuid;
+
+use crate::web::error::WebError;
+
+/// The prefix of the token as an idempotency key, so that it never equals a key that a program of the account uses.
+const ONCE_PREFIX: &str = "web-form:";
+
+/// Returns a new token.
+///
+/// # Errors
+/// Returns 500 if the system gives no random numbers.
+pub(super) fn new_once() -> Result<String, WebError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(WebError::internal)?;
+    Ok(Uuid::from_bytes(bytes).simple().to_string())
+}
+
+/// Returns the token as an idempotency key, or `None` if the app did not create it.
+pub(super) fn once_key(once: &str) -> Option<String> {
+    let is_ours = once.len() == 32 && once.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_ours.then(|| format!("{ONCE_PREFIX}{once}"))
+}
