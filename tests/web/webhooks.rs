@@ -71,7 +71,7 @@ fn a_wrong_form_is_shown_again_with_the_reason() {
     let person = Person::signed_in(&server, "person@example.org", "pro");
     for (fields, want) in [
         (vec![("url", "http://hooks.example.com/"), ("event", "run.failed")], "an https:// address"),
-        (vec![("url", "https://hooks.example.com/")], "run.completed, run.failed are allowed"),
+        (vec![("url", "https://hooks.example.com/")], "events: run.completed, run.failed"),
         (vec![("url", "https://hooks.example.com/"), ("event", "run.started")], "are allowed"),
     ] {
         let answer = person.post(PAGE, PAGE, &fields);
