@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 use utoipa::openapi::schema::{
-    ArrayBuilder, Discriminator, KnownFormat, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat, SchemaType,
-    Type,
+    ArrayBuilder, Discriminator, KnownFormat, Object, ObjectBuilder, OneOfBuilder, Schema, SchemaFormat,
+    SchemaType, Type,
 };
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
@@ -24,7 +24,7 @@ use crate::watches::registry::{WatchRequest, Watches};
 use crate::watches::watch::{WatchState, WatchUpdate, WatchedSearch};
 
 /// What an interval looks like. The range is checked, too.
-const EVERY: &str = "^[0-9]{1,5}[mhd]$";
+const EVERY: &str = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$";
 
 /// The validated body of `POST /v1/watches`.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl WatchBody {
 #[derive(Debug, ToSchema)]
 pub struct WatchChangeBody {
     /// New time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.
-    #[schema(pattern = "^[0-9]{1,5}[mhd]$", examples("12h"))]
+    #[schema(schema_with = new_interval)]
     pub every: Option<String>,
     /// New kinds of changes that webhooks get.
     #[schema(min_items = 1)]
@@ -162,14 +162,24 @@ fn schema_name(search_type: SearchType) -> &'static str {
     }
 }
 
-fn of_type(search_type: SearchType) -> RefOr<Schema> {
-    let every = ObjectBuilder::new()
+/// Returns the schema of the member `every`. Its description begins with `begin`.
+fn interval(begin: &str) -> ObjectBuilder {
+    let range = "a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days";
+    ObjectBuilder::new()
         .schema_type(Type::String)
-        .description(Some(
-            "Time between two runs: a number of minutes (`m`), hours (`h`) or days (`d`), from 1 hour to 30 days.",
-        ))
+        .description(Some(format!("{begin} between two runs: {range}.")))
         .pattern(Some(EVERY))
-        .examples([json!("1d")]);
+}
+
+fn new_interval() -> Object {
+    interval("New time")
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .examples([json!("12h")])
+        .build()
+}
+
+fn of_type(search_type: SearchType) -> RefOr<Schema> {
+    let every = interval("Time").examples([json!("1d")]);
     let kind = ObjectBuilder::new()
         .schema_type(Type::String)
         .enum_values(Some(ChangeKind::ALL.map(ChangeKind::as_str)));

@@ -40,6 +40,8 @@ fn the_help_of_every_command_has_an_example() {
             "diff",
             "people",
             "variants",
+            "watch list",
+            "watch run",
             "account create",
             "account list",
             "account set-plan",

@@ -57,7 +57,7 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
 #[test]
 fn the_searches_of_a_list_are_made_in_its_order() {
     let folder = Folder::new();
-    let list = |text: &str| folder.file("names.csv", text);
+    let list = |text: &str| folder.file(&format!("{}.csv", text.len()), text);
     let of = |file: &str, more: &[&str]| {
         let fixed = ["search", "username", "--from", file, "--sandbox=perfect", "--module=github,gitlab"];
         ran(&[&fixed[..], more].concat(), &[])

@@ -41,8 +41,8 @@ const LAYERS: [(&str, &[&str]); 19] = [
     (
         "cli",
         &[
-            "base", "manual", "modules", "account", "http", "runs", "store", "net", "report", "api", "web",
-            "config", "sandbox", "app",
+            "base", "manual", "modules", "account", "http", "runs", "watches", "store", "net", "report",
+            "api", "web", "config", "sandbox", "app",
         ],
     ),
     // `lib.rs` and the binary are above all layers.

@@ -86,7 +86,7 @@ impl Setup {
     /// some seconds.
     pub(crate) fn few_modules(self) -> Self {
         let sites = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
-        let files = ["domain-dns", "email-coding", "username-coding-hosting"];
+        let files = ["domain-dns", "domain-reference", "email-coding", "username-coding-hosting"];
         let files =
             files.map(|name| format!("--catalog={}", sites.join(name).with_extension("json").display()));
         self.flag("--no-builtin").flags(&files)

@@ -3,8 +3,8 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use super::outcome::{exit_of, go_on, show, summary};
 use super::view::{Format, View};
-use super::{exit_of, go_on, show, summary};
 use crate::app::{self, ListEvent, SearchRequest};
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::text::plain;

@@ -1,10 +1,10 @@
 //! `search TYPE QUERY`: runs in this process, with the same engine as the server's.
 
 mod list;
+mod outcome;
 mod view;
 
 use std::io::{self, Write};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,13 +19,11 @@ use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::modules::catalog::Choice;
-use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::runs::leads::class::Class;
-use crate::runs::record::RunRecord;
-use crate::runs::run::{Progress, RunSummary, Status};
 use crate::runs::run_options::{RunOptions, TimeBudget};
+use outcome::{exit_of, go_on, show, summary};
 use view::{Format, View};
 
 /// Run one search or those of a list, without a server, an account or a database
@@ -227,63 +225,8 @@ fn search_one(
     Ok(exit_of(&run.summary))
 }
 
-/// Breaks a search off if writing has failed, and keeps the failure.
-fn go_on(shown: Result<(), Failure>, broken: &mut Option<Failure>) -> ControlFlow<()> {
-    match shown {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(failure) => {
-            *broken = Some(failure);
-            ControlFlow::Break(())
-        }
-    }
-}
-
 fn time_budget(text: &str) -> Result<TimeBudget, String> {
     let time = duration("1s", "2m")(text)?;
     let budget = TimeBudget::from_secs(time.as_secs()).filter(|budget| Duration::from(*budget) == time);
     budget.ok_or_else(|| "whole seconds are allowed".to_owned())
-}
-
-/// Shows the progress of a search. `before` is a text such as `3 of 20, `.
-fn show(bar: &Bar, progress: Progress, before: &str) {
-    let hits = format!("{before}{} hits", progress.modules_with_hits);
-    bar.show(progress.modules_completed.into(), progress.modules_total.into(), hits);
-}
-
-fn exit_of(run: &RunSummary) -> Exit {
-    match (run.status, run.total_results) {
-        (Status::Completed, 0) => Exit::NothingFound,
-        (Status::Completed, _) => Exit::Done,
-        (Status::Running | Status::Failed, _) => Exit::Failed,
-    }
-}
-
-fn summary(record: &RunRecord) -> String {
-    let run = &record.summary;
-    let coverage = &run.coverage;
-    let mut text = format!(
-        "{} results; {} of {} modules gave an answer",
-        run.total_results,
-        coverage.conclusive(),
-        coverage.asked()
-    );
-    let others: Vec<String> = Outcome::ALL
-        .into_iter()
-        .map(|outcome| (outcome, coverage.count_of(outcome)))
-        .filter(|(outcome, count)| !outcome.is_conclusive() && *count > 0)
-        .map(|(outcome, count)| match outcome {
-            Outcome::Skipped => format!("{count} skipped"),
-            _ => format!("{count} {}", outcome.title().to_lowercase()),
-        })
-        .collect();
-    if !others.is_empty() {
-        text = format!("{text} ({})", others.join(", "));
-    }
-    if let Some(cuts) = coverage.cuts_text() {
-        text = format!("{text}; {cuts}");
-    }
-    if let Some(error) = &run.error {
-        text = format!("error: the search failed: {}: {text}", plain(&error.message));
-    }
-    if run.simulated { format!("{text}; SIMULATED: nothing here is real") } else { text }
 }
