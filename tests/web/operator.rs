@@ -1,5 +1,7 @@
 //! The operator's pages over HTTP.
 
+use serde_json::json;
+
 use super::person::{Person, text};
 use crate::support::eventually;
 use crate::support::server::Setup;
@@ -25,7 +27,8 @@ fn only_operators_see_the_operator_pages() {
     let set_role = |role: &str| server.cli(&["account", "set-role", "--email", EMAIL, "--role", role]);
     set_role("operator");
     for _ in 0..3 {
-        server.finished(&server.search("username", "everybody"));
+        let begun = server.post(&json!({"type": "username", "query": "everybody"})).json();
+        server.finished(begun["run_id"].as_str().unwrap());
     }
 
     let page = text(&ann.get("/app/operator"));
