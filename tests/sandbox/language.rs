@@ -342,6 +342,19 @@ fn indistinguishable_rules_are_reported() {
 }
 
 #[test]
+fn answers_that_work_for_one_query_only_are_reported() {
+    let rules = |word: &str| {
+        json!({
+            "accepts": "zedekiah|bobbybob", "known": ["zedekiah"],
+            "hit": [{"words": [word], "no_word": ["{query}"]}], "miss": [{"status": [404]}],
+        })
+    };
+    let told = problems(module("single", &rules("not bobbybob")));
+    assert!(told.len() == 1 && told[0].contains("work for one query do not for another"), "{told:?}");
+    assert_eq!(problems(module("both", &rules("somebody else"))), [] as [String; 0]);
+}
+
+#[test]
 fn a_module_without_a_miss_rule_is_reported() {
     let told = problems(module("one_sided", &json!({"hit": [{"status": [200]}]})));
     assert!(told.len() == 1 && told[0].contains("no `miss` rule"), "{told:?}");

@@ -32,7 +32,8 @@ const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
 /// Returns the site with a plan for an aim that works for one query. The error is a text for the module's author. `hit`
 /// is the site for a query that exists. It makes the feeds, because they are the same for every query.
 ///
-/// A search finds the sites of all its modules, so only [`other_query`] tries a second query.
+/// The first search finds the sites of all its modules while it waits for them. So that it does not wait twice as long,
+/// only [`other_query`] tries a second query, when the catalogue is checked.
 pub(super) fn find(module: &Module, seed: u64, aim: Aim, hit: Option<&Player>) -> Result<Player, String> {
     let module = Arc::new(bare(module)?);
     let names = feed::names(&module);
@@ -81,7 +82,8 @@ pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Player>) -> Ve
                 Aim::Hit => ("hit", Entry { hit: vec![rule], ..entry.clone() }, None),
                 Aim::Miss => ("miss", Entry { miss: vec![rule], ..entry.clone() }, hit),
             };
-            let what = told(Module::compile(entry)).and_then(|module| find(&module, seed, aim, hit)).err()?;
+            let found = told(Module::compile(entry)).and_then(|module| find(&module, seed, aim, hit));
+            let what = found.map_or_else(Some, |player| other_query(&player, aim))?;
             Some(format!("{field}[{index}] never decides: {what}"))
         });
         dead.collect::<Vec<_>>()
@@ -89,6 +91,7 @@ pub(super) fn dead_rules(module: &Module, seed: u64, hit: Option<&Player>) -> Ve
     [alone(&entry.hit, Aim::Hit), alone(&entry.miss, Aim::Miss)].concat()
 }
 
+/// Returns the module, or its mistakes as a text for its author.
 fn told(compiled: Result<Module, Vec<Mistake>>) -> Result<Module, String> {
     compiled.map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
