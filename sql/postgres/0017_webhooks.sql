@@ -14,6 +14,8 @@ CREATE TABLE webhooks (
     disabled       text        CHECK (disabled IN ('owner', 'gone', 'failing')),
     -- The first attempt that failed since the last success.
     failing_since  timestamptz,
+    -- Whether the last attempt took long.
+    is_slow        boolean     NOT NULL DEFAULT false,
     created_at     timestamptz NOT NULL
 );
 

@@ -14,6 +14,8 @@ CREATE TABLE webhooks (
     disabled       TEXT    CHECK (disabled IN ('owner', 'gone', 'failing')),
     -- The first attempt that failed since the last success.
     failing_since  INTEGER,
+    -- Whether the last attempt took long.
+    is_slow        INTEGER NOT NULL DEFAULT 0 CHECK (is_slow IN (0, 1)),
     created_at     INTEGER NOT NULL
 ) STRICT;
 

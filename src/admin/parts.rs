@@ -10,6 +10,7 @@ use crate::modules::module::Module;
 use crate::runs::health::verdict::ModuleHealth;
 use crate::runs::service::Runs;
 use crate::store::Store;
+use crate::webhooks::dispatcher::Dispatcher;
 
 /// The sources of the metrics. They exist once the server is built.
 pub struct Parts {
@@ -19,6 +20,8 @@ pub struct Parts {
     pub traffic: [Arc<Traffic>; 2],
     /// The runs.
     pub runs: Arc<Runs>,
+    /// The deliveries to webhooks, unless the server has no key for their secrets.
+    pub deliveries: Option<Arc<Dispatcher>>,
     /// The store.
     pub store: Arc<Store>,
     /// The load of the public listener.

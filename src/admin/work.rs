@@ -1,4 +1,4 @@
-//! Metric families of searches: runs, checks, modules, credits.
+//! Metric families of searches: runs, checks, modules, deliveries to webhooks, credits.
 
 use super::exposition::{Exposition, Kind};
 use super::parts::Parts;
@@ -32,6 +32,7 @@ pub(super) fn write(page: &mut Exposition, parts: &Parts) {
     write_runs(page, figures);
     write_checks(page, figures);
     write_modules(page, parts);
+    write_deliveries(page, parts);
     write_credits(page, figures);
 }
 
@@ -107,6 +108,20 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
         let count = all.iter().filter(|(_, health)| health.status == verdict).count();
         modules.sample(&[("health", verdict.as_str())], count as f64);
     }
+}
+
+fn write_deliveries(page: &mut Exposition, parts: &Parts) {
+    let Some(deliveries) = &parts.deliveries else { return };
+    let help = "Messages to webhooks that this instance is sending.";
+    page.gauge("sightline_deliveries_busy", help, deliveries.busy() as f64);
+    let figures = deliveries.figures();
+    let help = "Attempts of this instance to send a message to a webhook, by success.";
+    let mut attempts = page.family(Kind::Counter, "sightline_delivery_attempts_total", help);
+    for (result, count) in [("delivered", &figures.delivered), ("failed", &figures.failed)] {
+        attempts.sample(&[("result", result)], count.get() as f64);
+    }
+    let help = "Webhooks that this instance disabled because their receivers failed or wanted no more.";
+    page.counter("sightline_webhooks_disabled_total", help, figures.disabled.get());
 }
 
 /// Writes the bookings of this process since its start. The ledger in the database is authoritative.

@@ -140,6 +140,7 @@ impl Instance {
             api: Arc::clone(&self.api),
             traffic: [self.public_handler.api.traffic(), self.public_handler.web.traffic()].map(Arc::clone),
             runs: Arc::clone(&self.engine.runs),
+            deliveries: self.webhooks.dispatcher.clone(),
             store: self.store.clone(),
             load_reader: self.load_reader.clone(),
             clock: Arc::clone(&self.clock),

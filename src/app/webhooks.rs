@@ -24,7 +24,7 @@ const KEY_FILE_BYTES: u64 = 4096;
 pub(super) struct WebhookParts {
     pub(super) webhooks: Arc<Webhooks>,
     /// The threads that send deliveries, unless the server has no key.
-    pub(super) dispatcher: Option<Dispatcher>,
+    pub(super) dispatcher: Option<Arc<Dispatcher>>,
 }
 
 impl WebhookParts {
@@ -41,7 +41,7 @@ impl WebhookParts {
         let allows_http = config.engine.allow_private_targets;
         let webhooks = Webhooks::new(store.clone(), key.clone(), Arc::clone(clock), allows_http);
         let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
-        Ok(Self { webhooks: Arc::new(webhooks), dispatcher })
+        Ok(Self { webhooks: Arc::new(webhooks), dispatcher: dispatcher.map(Arc::new) })
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::secret::SealedSecret;
-use crate::base::ids::{AccountId, DeliveryId, WebhookId};
+use crate::base::ids::{DeliveryId, WebhookId};
 
 /// The pauses after failed attempts. After the attempt that follows the last pause, the delivery has failed.
 const PAUSES: [Duration; 9] = [
@@ -27,6 +27,9 @@ const JITTER: f64 = 0.2;
 
 /// The time after which a webhook whose attempts have all failed is disabled.
 pub const DISABLED_AFTER: Duration = Duration::from_secs(5 * 24 * 3600);
+/// The duration of an attempt from which the receiver is slow. Slow receivers share a part of the workers, so that they
+/// delay no others.
+pub const SLOW: Duration = Duration::from_secs(1);
 /// The time for which deliveries are kept.
 pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The most bytes of the head of an answer that are kept.
@@ -130,10 +133,8 @@ pub struct Due {
     pub id: DeliveryId,
     /// The webhook.
     pub webhook: WebhookId,
-    /// The account of the webhook.
-    pub account: AccountId,
-    /// Whether the last attempt of the webhook has failed.
-    pub is_failing: bool,
+    /// Whether the last attempt of the webhook has failed or took longer than [`SLOW`].
+    pub is_slow: bool,
 }
 
 /// The consequence of an attempt.

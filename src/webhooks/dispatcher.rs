@@ -1,13 +1,11 @@
 //! The threads that send deliveries.
 //!
-//! One thread looks for deliveries that are due, claims them and passes them to a bounded number of workers. A claim
-//! is longer than an attempt, so at most one instance sends a delivery at a time. If an instance is killed, another one
+//! One thread looks for deliveries that are due, claims them and passes them to a pool of workers. A claim is longer than an attempt, so at most one instance sends a delivery at a time. If an instance is killed, another one
 //! claims the delivery after that time.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,9 +17,11 @@ use super::delivery::{Claimed, Consequence, Due, KEPT_FOR};
 use super::lanes::{Lanes, MOST};
 use super::secret::SealingKey;
 use super::storage::{DueFilter, WebhookStore};
+use crate::base::count::Counter;
 use crate::base::ids::DeliveryId;
 use crate::base::storage::StorageError;
 use crate::modules::probe::Prober;
+use crate::runs::pool::CheckPool;
 
 /// The time between two looks for deliveries that are due.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -35,8 +35,6 @@ const RECORD_PAUSE: Duration = Duration::from_millis(500);
 const REMOVAL_INTERVAL: Duration = Duration::from_secs(60);
 /// The most deliveries that are removed in one transaction.
 const REMOVAL_BATCH: usize = 500;
-/// The stack size of a thread. TLS needs some tens of KiB.
-const STACK_BYTES: usize = 512 * 1024;
 
 const _: () = assert!(CLAIM.as_secs() > TIME_LIMIT.as_secs() + RECORD_PATIENCE.as_secs());
 
@@ -58,8 +56,21 @@ pub struct Dispatcher {
 
 struct Shared {
     parts: Parts,
+    pool: CheckPool,
     state: Mutex<State>,
     changed: Condvar,
+    figures: Figures,
+}
+
+/// Figures since the start of the process.
+#[derive(Debug, Default)]
+pub struct Figures {
+    /// Attempts that the receiver took.
+    pub delivered: Counter,
+    /// Attempts that failed.
+    pub failed: Counter,
+    /// Webhooks that were disabled because their receivers failed or wanted no more.
+    pub disabled: Counter,
 }
 
 #[derive(Default)]
@@ -70,24 +81,32 @@ struct State {
     has_freed: bool,
 }
 
-type Job = (Due, Claimed);
-
 impl Dispatcher {
     /// Starts the threads.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.
     pub fn start(parts: Parts) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { parts, state: Mutex::default(), changed: Condvar::new() });
-        let (jobs, queue) = channel();
-        let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..MOST {
-            let (shared, queue) = (Arc::clone(&shared), Arc::clone(&queue));
-            spawn("webhook", move || shared.work(&queue))?;
-        }
+        let shared = Arc::new(Shared {
+            parts,
+            pool: CheckPool::of("webhook", MOST),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            figures: Figures::default(),
+        });
         let own = Arc::clone(&shared);
-        let thread = spawn("webhooks", move || own.dispatch(&jobs))?;
+        let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || own.dispatch())?;
         Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Returns the number of deliveries that are being sent.
+    pub fn busy(&self) -> usize {
+        self.shared.state.lock().lanes.busy()
+    }
+
+    /// Returns the figures since the start of the process.
+    pub fn figures(&self) -> &Figures {
+        &self.shared.figures
     }
 
     /// Claims no more deliveries, and waits until `until` for those that are being sent. A delivery that is not finished
@@ -109,23 +128,20 @@ impl Drop for Dispatcher {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
-    thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)
-}
-
 impl Shared {
     /// Passes due deliveries to the workers until the dispatcher is stopped.
-    fn dispatch(&self, jobs: &Sender<Job>) {
+    fn dispatch(self: &Arc<Self>) {
         let mut removal_due = Instant::now() + REMOVAL_INTERVAL;
         loop {
             let looked_at = Instant::now();
-            let has_more = self.pass_on(jobs).unwrap_or_else(|error| {
+            let has_more = self.pass_on().unwrap_or_else(|error| {
                 log!(error.log_level(), "cannot look for deliveries to webhooks: {error}");
                 false
             });
             if looked_at >= removal_due {
                 removal_due = looked_at + REMOVAL_INTERVAL;
                 self.remove_old();
+                self.pool.shrink();
             }
             if !self.wait(if has_more { looked_at } else { looked_at + POLL_INTERVAL }) {
                 return;
@@ -135,7 +151,7 @@ impl Shared {
 
     /// Claims due deliveries and passes them to the workers. Returns whether there may be more for which a worker is
     /// free.
-    fn pass_on(&self, jobs: &Sender<Job>) -> Result<bool, StorageError> {
+    fn pass_on(self: &Arc<Self>) -> Result<bool, StorageError> {
         let due = self.due()?;
         let mut entered: HashMap<DeliveryId, Due> = HashMap::new();
         {
@@ -152,9 +168,8 @@ impl Shared {
         let result = claimed.map(|claimed| {
             for delivery in claimed {
                 let Some(due) = entered.remove(&delivery.id) else { continue };
-                if let Err(unsent) = jobs.send((due, delivery)) {
-                    self.leave(&unsent.0.0, false);
-                }
+                let shared = Arc::clone(self);
+                self.pool.execute(move || shared.work(&due, &delivery));
             }
         });
         // Another instance has claimed these, or the claim failed.
@@ -163,16 +178,16 @@ impl Shared {
     }
 
     fn due(&self) -> Result<Vec<Due>, StorageError> {
-        let (webhooks, accounts, failing, limit) = {
+        let (webhooks, slow, limit) = {
             let state = &mut *self.state.lock();
             state.has_freed = false;
             let lanes = &state.lanes;
-            (lanes.full_webhooks(), lanes.full_accounts(), !lanes.is_full_of_failing(), lanes.free())
+            (lanes.full_webhooks(), !lanes.is_full_of_slow(), lanes.free())
         };
         if limit == 0 {
             return Ok(Vec::new());
         }
-        let filter = DueFilter { except_webhooks: &webhooks, except_accounts: &accounts, failing, limit };
+        let filter = DueFilter { except_webhooks: &webhooks, slow, limit };
         self.parts.store.due_deliveries(&filter)
     }
 
@@ -196,26 +211,25 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Sends deliveries until the dispatcher has ended.
-    fn work(&self, queue: &Mutex<Receiver<Job>>) {
-        loop {
-            let job = queue.lock().recv();
-            let Ok((due, claimed)) = job else { return };
-            if catch_unwind(AssertUnwindSafe(|| self.send(&claimed))).is_err() {
-                error!("the attempt of delivery {} panicked", claimed.id);
-            }
-            self.leave(&due, true);
+    /// Sends a delivery, and frees its place.
+    fn work(&self, due: &Due, claimed: &Claimed) {
+        if catch_unwind(AssertUnwindSafe(|| self.send(claimed))).is_err() {
+            error!("the attempt of delivery {} panicked", claimed.id);
         }
+        self.leave(due, true);
     }
 
     fn send(&self, claimed: &Claimed) {
         let answer = attempt(&*self.parts.prober, &self.parts.key, claimed);
         let consequence = Consequence::of(&answer, claimed.attempts, random());
+        let Figures { delivered, failed, disabled } = &self.figures;
+        if consequence == Consequence::Delivered { delivered } else { failed }.one();
         let until = Instant::now() + RECORD_PATIENCE;
         loop {
             match self.parts.store.record_attempt(claimed, &answer, consequence) {
                 Ok(None) => return,
                 Ok(Some(reason)) => {
+                    disabled.one();
                     info!("webhook {} is disabled: {}", claimed.webhook, reason.as_str());
                     return;
                 }

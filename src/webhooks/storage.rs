@@ -31,10 +31,8 @@ pub enum Added {
 pub struct DueFilter<'a> {
     /// Excludes these webhooks.
     pub except_webhooks: &'a [WebhookId],
-    /// Excludes the webhooks of these accounts.
-    pub except_accounts: &'a [AccountId],
-    /// Whether to include webhooks whose last attempt has failed.
-    pub failing: bool,
+    /// Whether to include webhooks whose last attempt has failed or took long.
+    pub slow: bool,
     /// The maximum number of deliveries.
     pub limit: usize,
 }

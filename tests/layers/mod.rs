@@ -28,7 +28,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("report", &["base", "modules", "account", "runs", "watches", "webhooks"]),
     ("api", &["base", "manual", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
     ("web", &["base", "modules", "account", "runs", "watches", "webhooks", "http", "report"]),
-    ("admin", &["base", "modules", "account", "runs", "store", "http", "api"]),
+    ("admin", &["base", "modules", "account", "runs", "webhooks", "store", "http", "api"]),
     ("config", &["base", "account", "http"]),
     ("sandbox", &["base", "modules", "account", "runs", "http", "store", "net", "api", "web"]),
     (

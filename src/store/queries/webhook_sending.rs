@@ -12,7 +12,7 @@ use crate::store::backend::Statements;
 use crate::store::document::plain;
 use crate::store::number::{bigint, limit, millis, number};
 use crate::store::value::{Row, values};
-use crate::webhooks::delivery::{Answer, Claimed, Consequence, DISABLED_AFTER, Due};
+use crate::webhooks::delivery::{Answer, Claimed, Consequence, DISABLED_AFTER, Due, SLOW};
 use crate::webhooks::secret::{SEALED_BYTES, SealedSecret};
 use crate::webhooks::storage::DueFilter;
 use crate::webhooks::webhook::DisabledReason;
@@ -27,16 +27,14 @@ macro_rules! is_due {
 /// Selects the first due delivery of each enabled webhook. Each look-up reads few rows of `webhook_deliveries_due`,
 /// however many deliveries wait.
 const DUE: &str = concat!(
-    "SELECT d.id, d.webhook, first.account, first.failing FROM \
-     (SELECT w.account, w.failing_since IS NOT NULL AS failing, \
+    "SELECT d.id, d.webhook, first.slow FROM \
+     (SELECT w.is_slow OR w.failing_since IS NOT NULL AS slow, \
      (SELECT d.id FROM webhook_deliveries d WHERE d.webhook = w.id AND ",
     is_due!(),
     " ORDER BY d.due_at, d.id LIMIT 1) AS delivery \
-     FROM webhooks w WHERE w.disabled IS NULL AND (?3 OR w.failing_since IS NULL) AND w.id NOT IN ",
+     FROM webhooks w WHERE w.disabled IS NULL AND (?2 OR NOT (w.is_slow OR w.failing_since IS NOT NULL)) AND w.id NOT IN ",
     ids!("?1"),
-    " AND w.account NOT IN ",
-    ids!("?2"),
-    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?4"
+    ") AS first JOIN webhook_deliveries d ON d.id = first.delivery ORDER BY d.due_at, d.id LIMIT ?3"
 );
 const CLAIM: &str = concat!(
     "UPDATE webhook_deliveries SET epoch = epoch + 1, held_until = now() + ms(?2) WHERE id IN \
@@ -59,8 +57,9 @@ const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
      due_at = CASE WHEN ?3 = 'pending' THEN now() + ms(?4) END, held_until = NULL, attempts = attempts + 1, \
      last_attempt_at = date_trunc('milliseconds', now()), http_status = ?5, error = ?6, latency_ms = ?7, head = ?8 \
      WHERE id = ?1 AND epoch = ?2";
-const SUCCEEDED: &str =
-    "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
+/// Records a success. `?2` tells whether it took long.
+const SUCCEEDED: &str = "UPDATE webhooks SET failing_since = NULL, is_slow = ?2 \
+     WHERE id = ?1 AND (failing_since IS NOT NULL OR is_slow <> ?2)";
 /// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
 /// disabled. A webhook that is disabled already keeps its reason.
 const FAILED: &str = "UPDATE webhooks SET \
@@ -74,11 +73,8 @@ const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM
 /// Returns deliveries that are due and that no instance sends.
 pub(super) fn due(statements: &mut dyn Statements, filter: &DueFilter<'_>) -> Result<Vec<Due>, StorageError> {
     let webhooks = encode_ids(filter.except_webhooks.iter().map(|id| id.0))?;
-    let accounts = encode_ids(filter.except_accounts.iter().map(|id| id.0))?;
-    let rows = statements.rows(DUE, values![webhooks, accounts, filter.failing, limit(filter.limit)])?;
-    let due = rows.iter().map(|row| {
-        Ok(Due { id: row.get(0)?, webhook: row.get(1)?, account: row.get(2)?, is_failing: row.get(3)? })
-    });
+    let rows = statements.rows(DUE, values![webhooks, filter.slow, limit(filter.limit)])?;
+    let due = rows.iter().map(|row| Ok(Due { id: row.get(0)?, webhook: row.get(1)?, is_slow: row.get(2)? }));
     due.collect()
 }
 
@@ -144,7 +140,7 @@ pub(super) fn record(
         return Ok(None);
     }
     if consequence == Consequence::Delivered {
-        statements.execute(SUCCEEDED, values![claimed.webhook])?;
+        statements.execute(SUCCEEDED, values![claimed.webhook, answer.latency > SLOW])?;
         return Ok(None);
     }
     let is_gone = consequence == Consequence::Gone;
