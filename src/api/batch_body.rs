@@ -13,10 +13,12 @@ use super::members::object;
 use crate::http::Request;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
+use crate::modules::variants::username::of_username;
 use crate::runs::batches::batch::{MAX_SEARCHES, batch_name};
 use crate::runs::batches::draft::{Draft, InvalidRow};
 use crate::runs::batches::search::BatchSearch;
 use crate::runs::batches::table::{self, TableError};
+use crate::runs::run::count;
 
 /// A batch of searches.
 #[derive(Debug, ToSchema)]
@@ -26,9 +28,9 @@ use crate::runs::batches::table::{self, TableError};
     reason = "only its schema is used: the searches are read one by one, so that each mistake is told"
 )]
 pub struct BatchBody {
-    /// The searches, each as in `POST /v1/searches`. `wait` and `stream` have no effect. The same search is made once.
+    /// The searches. `wait` and `stream` have no effect. The same search is made once.
     #[schema(min_items = 1, max_items = 1000)]
-    searches: Vec<SearchBody>,
+    searches: Vec<SearchOfBatch>,
     /// A name for people.
     #[schema(value_type = Option<String>, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
     name: Option<String>,
@@ -36,6 +38,28 @@ pub struct BatchBody {
     #[schema(value_type = Option<bool>, examples(true))]
     dry_run: Option<bool>,
 }
+
+/// A search as in `POST /v1/searches`, of which a batch may also make variants.
+#[derive(Debug, ToSchema)]
+#[schema(as = BatchSearchRequest)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub struct SearchOfBatch {
+    #[serde(flatten)]
+    search: SearchBody,
+    /// Whether to search the best ten variants of a username: the username itself and nine others. The others follow the
+    /// last search of the list. All of them count towards the 1,000 searches.
+    #[schema(value_type = Option<bool>, examples(true))]
+    variants: Option<bool>,
+}
+
+/// A file of searches. Generated clients send it as it is only if the schema says that it is a file.
+#[derive(Debug, ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub struct CsvFile(String);
+
+/// The number of variants of a search, with the search itself.
+const VARIANTS: usize = 10;
 
 /// The query parameters of a new batch.
 #[derive(Debug, IntoParams)]
@@ -123,20 +147,34 @@ fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError>
     if !(1..=MAX_SEARCHES).contains(&searches.len()) {
         return Err(TableError::number(searches.len()).into());
     }
-    let mut draft = Draft::default();
+    let (mut draft, mut variants) = (Draft::default(), Vec::new());
     for (row, search) in (1..).zip(searches) {
         match read_search(api, search) {
-            Ok((query, search)) => draft.add(row, &query, search),
+            Ok((query, search, own_variants)) => {
+                draft.add(row, &query, search);
+                variants.extend(own_variants);
+            }
             Err(error) => {
                 let (field, message, allowed) = error.told();
                 draft.invalid.push(InvalidRow { row, line: None, field, message, allowed });
             }
         }
     }
+    let number = searches.len() + variants.len();
+    if number > MAX_SEARCHES {
+        return Err(TableError::number(number).into());
+    }
+    for (row, (query, search)) in (count(searches.len()) + 1..).zip(variants) {
+        draft.add_variant(row, &query, search);
+    }
     Ok(draft)
 }
 
-fn read_search(api: &Api, search: &Value) -> Result<(Query, BatchSearch), ApiError> {
+/// Reads a search and makes its variants, if they are wanted.
+fn read_search(
+    api: &Api,
+    search: &Value,
+) -> Result<(Query, BatchSearch, Vec<(Query, BatchSearch)>), ApiError> {
     let Value::Object(members) = search else {
         return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
     };
@@ -149,7 +187,26 @@ fn read_search(api: &Api, search: &Value) -> Result<(Query, BatchSearch), ApiErr
     let SearchBody { query, options, choice, follow, purpose, .. } = body;
     let (search_type, text) = (query.search_type(), query.raw().to_owned());
     let search = BatchSearch { search_type, query: text, premium, options, choice, follow, purpose };
-    Ok((query, search))
+    let variants =
+        if decode::flag(&members, "variants")? { variants(api, &query, &search)? } else { Vec::new() };
+    Ok((query, search, variants))
+}
+
+/// Returns the searches for the variants of a username without itself.
+fn variants(api: &Api, query: &Query, search: &BatchSearch) -> Result<Vec<(Query, BatchSearch)>, ApiError> {
+    if query.search_type() != SearchType::Username {
+        let message =
+            format!("variants are not made of queries of the type {}", query.search_type().as_str());
+        return Err(ApiError::invalid_request("variants", message, "true for usernames only"));
+    }
+    let own = query.normal();
+    let others = of_username(own, &api.runs.starter.catalog()).into_iter().map(|variant| variant.username);
+    let others = others.filter(|name| !name.eq_ignore_ascii_case(own)).take(VARIANTS - 1);
+    let parsed = others.filter_map(|name| {
+        let query = Query::parse(SearchType::Username, &name).ok()?;
+        Some((query, BatchSearch { query: name, ..search.clone() }))
+    });
+    Ok(parsed.collect())
 }
 
 /// Reads a request and checks that the plan of the account includes its searches.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::batch_body::{BatchBody, BatchOrder, BatchParameters, read_order};
+use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile, read_order};
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
@@ -169,7 +169,7 @@ pub struct BatchPreview {
                 others)."),
     ),
     request_body(
-        content((BatchBody = "application/json"), (String = "text/csv")),
+        content((BatchBody = "application/json"), (CsvFile = "text/csv")),
         description = "1 to 1,000 searches, at most 2 MiB.",
     ),
     responses(

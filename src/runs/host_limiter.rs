@@ -4,7 +4,8 @@
 //! asked.
 //!
 //! A check that is not admitted yet uses no worker: its driver requests a [`Permit`] before it submits the check to
-//! the pool. Checks that find a host busy wait in a queue of the host, and the first ones are woken when it is free.
+//! the pool. Checks that find a host busy wait in a queue of the host, and the first ones are woken when it is free. Checks
+//! of batches come last.
 
 mod host;
 
@@ -26,7 +27,7 @@ use crate::modules::outcome::{Evidence, Pause};
 use crate::modules::query::Query;
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 use host::Host;
-pub use host::Waker;
+pub use host::{Requester, Waker};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
@@ -183,7 +184,7 @@ impl HostLimiter {
         module: &Module,
         query: &Query,
         on_open_circuit: OnOpenCircuit,
-        waker: &Waker,
+        requester: Requester<'_>,
     ) -> Admission {
         if on_open_circuit == OnOpenCircuit::Skip
             && let Some(denial) = self.quarantines.denial(module)
@@ -197,7 +198,7 @@ impl HostLimiter {
             false => Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day },
         };
         let hosts = checker.hosts(module, query);
-        let mut admission = self.admit(module.id(), pace, hosts, on_open_circuit, waker, Instant::now());
+        let mut admission = self.admit(module.id(), pace, hosts, on_open_circuit, requester, Instant::now());
         if let (Admission::Granted(permit), OnOpenCircuit::Skip) = (&mut admission, on_open_circuit) {
             match self.quarantines.access(module) {
                 ModuleAccess::Granted => {}
@@ -220,7 +221,7 @@ impl HostLimiter {
         pace: Pace,
         sources: Vec<Vec<String>>,
         on_open_circuit: OnOpenCircuit,
-        waker: &Waker,
+        requester: Requester<'_>,
         now: Instant,
     ) -> Admission {
         let mut table = self.hosts.lock();
@@ -238,8 +239,9 @@ impl HostLimiter {
             },
         };
         for name in &hosts {
-            if let Some(host) = table.get_mut(name).filter(|host| host.busy >= host.limit.get()) {
-                host.wait(waker);
+            let Some(host) = table.get_mut(name) else { continue };
+            if !host.has_place(requester) {
+                host.wait(requester);
                 return Admission::HostBusy;
             }
         }
@@ -249,7 +251,7 @@ impl HostLimiter {
             Err(Refusal::DailyLimit) => return Admission::DailyLimit,
         }
         for name in &hosts {
-            table.entry(name.clone()).or_insert_with(|| Host::new(self.most, now)).begin(waker);
+            table.entry(name.clone()).or_insert_with(|| Host::new(self.most, now)).begin(requester.waker);
         }
         let trials = match on_open_circuit {
             OnOpenCircuit::Skip => self.begin_trials(&hosts),

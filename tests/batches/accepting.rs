@@ -37,6 +37,51 @@ fn a_dry_run_tells_price_duplicates_and_invalid_searches_and_stores_nothing() {
 }
 
 #[test]
+fn a_search_with_variants_takes_the_best_ten() {
+    let server = Setup::new().start();
+    let search = |query: &str, more: &Value| {
+        let mut search = json!({"type": "username", "query": query});
+        search.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        search
+    };
+    let wanted =
+        server.request("POST", "/v1/variants").key(&server.key).json(&json!({"username": "ada.lovelace"}));
+    let wanted = wanted.send().json()["variants"].as_array().unwrap()[..10].to_vec();
+    let wanted: Vec<&str> = wanted.iter().map(|variant| variant["username"].as_str().unwrap()).collect();
+    let searches = [
+        search("ada.lovelace", &json!({"variants": true, "modules": ["github"]})),
+        // The list has this search already: it is one of the variants.
+        search(wanted[1], &json!({"modules": ["github"]})),
+        search("hubot", &json!({"variants": null})),
+    ];
+    let preview = post(&server, &server.key, &json!({"searches": searches, "dry_run": true})).json();
+    assert_eq!((&preview["credits"], &preview["duplicate_count"]), (&json!(11), &json!(0)), "{preview}");
+    let batch = ended(&server, &accepted(&server, &json!({"searches": searches})));
+    let rows = batch["searches"].as_array().unwrap();
+    let rows: Vec<(u64, &str)> =
+        rows.iter().map(|row| (row["row"].as_u64().unwrap(), row["query"].as_str().unwrap())).collect();
+    assert_eq!(rows[..3], [(1, "ada.lovelace"), (2, wanted[1]), (3, "hubot")]);
+    let others: Vec<(u64, &str)> = (5..).zip(wanted[2..].iter().copied()).collect();
+    assert_eq!(rows[3..], others);
+    assert_eq!(batch["total"], 11);
+    for (more, message) in
+        [(json!({"type": "domain", "query": "example.com"}), "usernames only"), (json!({}), "true or false")]
+    {
+        let flag = if more == json!({}) { json!("yes") } else { json!(true) };
+        let mut search = search("octocat", &json!({"variants": flag}));
+        search.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = post(&server, &server.key, &json!({"searches": [search]}));
+        answer.is_error(400, "invalid_request");
+        let row = &answer.json()["detail"]["rows"][0];
+        assert_eq!(row["field"], "variants", "{answer}");
+        assert!(row["allowed"].as_str().unwrap().contains(message), "{answer}");
+    }
+    let many: Vec<Value> =
+        (0..101).map(|n| search(&format!("name.of{n}"), &json!({"variants": true}))).collect();
+    post(&server, &server.key, &json!({"searches": many})).is_error(400, "invalid_request");
+}
+
+#[test]
 fn csv_is_accepted_as_spreadsheets_write_it() {
     let server = Setup::new().start();
     let csv = b"\xef\xbb\xbftype;query\r\nusername;octocat\r\nusername;@octocat\r\nemail;nobody\r\n";

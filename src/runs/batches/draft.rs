@@ -47,16 +47,28 @@ pub struct Draft {
 impl Draft {
     /// Adds a search. Two searches are the same if their queries have the same normal form, and all options are equal.
     pub fn add(&mut self, row: u32, query: &Query, search: BatchSearch) {
+        if let Some(first) = self.insert(row, query, search) {
+            self.duplicates.push(Duplicate { row, first });
+        }
+    }
+
+    /// Adds a variant of an earlier search. If the list has that search already, nothing is told: the caller has not sent
+    /// it twice.
+    pub fn add_variant(&mut self, row: u32, query: &Query, search: BatchSearch) {
+        self.insert(row, query, search);
+    }
+
+    /// Adds a search unless the list has the same one. Returns the place of that one.
+    fn insert(&mut self, row: u32, query: &Query, search: BatchSearch) -> Option<u32> {
         let normal = BatchSearch { query: query.normal().to_owned(), ..search.clone() };
         // Numbers and texts only, so this does not fail; a search without a text would be a duplicate of no other.
         let text = serde_json::to_string(&normal).unwrap_or_else(|_| format!("row {row}"));
         match self.known.entry(text) {
-            Entry::Occupied(first) => self.duplicates.push(Duplicate { row, first: *first.get() }),
-            Entry::Vacant(place) => {
-                place.insert(row);
-                self.rows.push((row, search));
-            }
-        }
+            Entry::Occupied(first) => return Some(*first.get()),
+            Entry::Vacant(place) => place.insert(row),
+        };
+        self.rows.push((row, search));
+        None
     }
 
     /// Returns the cost of all searches in credits, without the searches that leads start.

@@ -10,7 +10,7 @@ use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::runs::adaptive_limit::Feedback;
 use crate::runs::checking::{bare_report, check_guarded, control_guarded, denied_report};
-use crate::runs::host_limiter::{Admission, Permit, Waker};
+use crate::runs::host_limiter::{Admission, Permit, Requester, Waker};
 use crate::runs::lanes::Lane;
 use crate::runs::shared_answers::Checked;
 
@@ -132,7 +132,8 @@ impl Driver<'_> {
 
     fn admit(&self, module: &Module, query: &Query, waker: &Waker) -> Admission {
         let Self { context, on_open_circuit, .. } = self;
-        context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, waker)
+        let requester = Requester { waker, is_of_batch: self.run.batch().is_some() };
+        context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, requester)
     }
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {

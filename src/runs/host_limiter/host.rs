@@ -12,6 +12,16 @@ pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
 /// A function that wakes the driver of a check that waits for a host. The check waits as long as the driver keeps it.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 
+/// A check that asks for a host.
+#[derive(Clone, Copy)]
+pub struct Requester<'a> {
+    /// Wakes the driver of the check when it is the check's turn.
+    pub waker: &'a Waker,
+    /// Whether the check is of a batch. Such a check lets all others go first, and leaves one place of a host free for
+    /// them, so that a search never waits for a batch at a slow host.
+    pub is_of_batch: bool,
+}
+
 /// What is known about a host, and the checks that wait for it.
 pub(super) struct Host {
     pub(super) limit: AdaptiveLimit,
@@ -26,6 +36,7 @@ pub(super) struct Host {
 /// A check that waits for a host.
 struct Waiter {
     waker: Waker,
+    is_of_batch: bool,
     /// Whether it was woken and has not asked again since.
     is_woken: bool,
 }
@@ -37,11 +48,27 @@ impl Host {
         Self { limit, busy: 0, waiting: VecDeque::new(), paused_until: None, used: now }
     }
 
+    /// Returns whether the check can start now.
+    pub(super) fn has_place(&mut self, requester: Requester<'_>) -> bool {
+        if !requester.is_of_batch {
+            return self.busy < self.limit.get();
+        }
+        self.remove_ended();
+        self.busy < self.limit_of_batches() && self.waiting.iter().all(|waiter| waiter.is_of_batch)
+    }
+
+    fn limit_of_batches(&self) -> usize {
+        self.limit.get().saturating_sub(1).max(1)
+    }
+
     /// Puts a check into the queue, or keeps its place there.
-    pub(super) fn wait(&mut self, waker: &Waker) {
+    pub(super) fn wait(&mut self, requester: Requester<'_>) {
+        let Requester { waker, is_of_batch } = requester;
         match self.waiting.iter_mut().find(|waiter| Arc::ptr_eq(&waiter.waker, waker)) {
             Some(waiter) => waiter.is_woken = false,
-            None => self.waiting.push_back(Waiter { waker: Arc::clone(waker), is_woken: false }),
+            None => {
+                self.waiting.push_back(Waiter { waker: Arc::clone(waker), is_of_batch, is_woken: false });
+            }
         }
     }
 
@@ -59,13 +86,18 @@ impl Host {
     /// Returns the wakers of as many waiting checks as the host can take.
     pub(super) fn next_turns(&mut self) -> Vec<Waker> {
         self.remove_ended();
-        let free = self.limit.get().saturating_sub(self.busy);
-        let next = self.waiting.iter_mut().filter(|waiter| !waiter.is_woken).take(free);
-        next.map(|waiter| {
-            waiter.is_woken = true;
-            Arc::clone(&waiter.waker)
-        })
-        .collect()
+        let mut wakers = Vec::new();
+        for (is_of_batch, limit) in [(false, self.limit.get()), (true, self.limit_of_batches())] {
+            let free = limit.saturating_sub(self.busy + wakers.len());
+            let waiting = self.waiting.iter_mut();
+            let next =
+                waiting.filter(|waiter| waiter.is_of_batch == is_of_batch && !waiter.is_woken).take(free);
+            wakers.extend(next.map(|waiter| {
+                waiter.is_woken = true;
+                Arc::clone(&waiter.waker)
+            }));
+        }
+        wakers
     }
 
     /// Returns whether the host asked for a pause that has not ended.

@@ -14,9 +14,20 @@ fn counting() -> (Waker, Arc<AtomicUsize>) {
     (Arc::new(waker), count)
 }
 
+fn single(waker: &Waker) -> Requester<'_> {
+    Requester { waker, is_of_batch: false }
+}
+
 fn ask(host_limiter: &HostLimiter, hosts: &[&str], waker: &Waker) -> Option<Permit> {
     let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-    match host_limiter.admit("m", Pace::default(), vec![hosts], OnOpenCircuit::Skip, waker, Instant::now()) {
+    match host_limiter.admit(
+        "m",
+        Pace::default(),
+        vec![hosts],
+        OnOpenCircuit::Skip,
+        single(waker),
+        Instant::now(),
+    ) {
         Admission::Granted(permit) => Some(permit),
         _ => None,
     }
@@ -62,6 +73,32 @@ fn checks_that_wait_for_a_host_are_admitted_in_the_order_in_which_they_came() {
     }
     assert_eq!(admitted, Vec::from_iter(0..30));
     assert!((0..30).all(|at| woken(at) <= 2), "nobody is woken without a turn");
+}
+
+#[test]
+fn checks_of_batches_leave_a_place_free_and_let_others_go_first() {
+    let host_limiter = HostLimiter::new(2, Arc::default(), Arc::default());
+    let ask_for = |waker: &Waker, is_of_batch| {
+        let (pace, hosts) = (Pace::default(), vec![vec!["a".to_owned()]]);
+        let requester = Requester { waker, is_of_batch };
+        match host_limiter.admit("m", pace, hosts, OnOpenCircuit::Skip, requester, Instant::now()) {
+            Admission::Granted(permit) => Some(permit),
+            _ => None,
+        }
+    };
+    let ((of_batch, batch_woken), (one, _), (other, other_woken)) = (counting(), counting(), counting());
+    let first = ask_for(&counting().0, true).unwrap();
+    assert!(ask_for(&of_batch, true).is_none(), "the second place is left free");
+    let second = ask_for(&one, false).unwrap();
+    assert!(ask_for(&other, false).is_none());
+    let woken = || (batch_woken.load(Ordering::SeqCst), other_woken.load(Ordering::SeqCst));
+    drop(first);
+    assert_eq!(woken(), (0, 1), "the check of the batch came first and waits longer");
+    assert!(ask_for(&of_batch, true).is_none());
+    let third = ask_for(&other, false).unwrap();
+    drop((second, third));
+    assert_eq!(woken(), (1, 1));
+    assert!(ask_for(&of_batch, true).is_some());
 }
 
 #[test]
@@ -117,7 +154,7 @@ fn the_pace_of_a_module_holds_whatever_its_host_may_take() {
     let pace = Pace { every: Some(Duration::from_secs(2)), per_day: Some(2) };
     let admit = |secs| {
         let at = start + Duration::from_secs(secs);
-        host_limiter.admit("paced", pace, vec![vec!["a".to_owned()]], OnOpenCircuit::Skip, &waker, at)
+        host_limiter.admit("paced", pace, vec![vec!["a".to_owned()]], OnOpenCircuit::Skip, single(&waker), at)
     };
     let Admission::Granted(_first) = admit(0) else { panic!("refused") };
     assert!(matches!(admit(1), Admission::NotBefore(_)));
@@ -149,7 +186,14 @@ fn a_host_that_asked_for_a_pause_gets_one() {
     drop(running);
     let admit = |host: &str, secs| {
         let at = start + Duration::from_secs(secs);
-        host_limiter.admit("m", Pace::default(), vec![vec![host.to_owned()]], OnOpenCircuit::Skip, &waker, at)
+        host_limiter.admit(
+            "m",
+            Pace::default(),
+            vec![vec![host.to_owned()]],
+            OnOpenCircuit::Skip,
+            single(&waker),
+            at,
+        )
     };
     assert!(matches!(admit("a", 59), Admission::Denied(Denial::Pause)));
     assert!(matches!(admit("a", 60), Admission::Granted(_)));
@@ -168,7 +212,7 @@ fn a_check_uses_the_first_source_without_a_paused_host() {
     let admit = |sources: &[&[&str]]| {
         let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
         let sources = sources.iter().map(owned).collect();
-        host_limiter.admit("m", Pace::default(), sources, OnOpenCircuit::Skip, &waker, now)
+        host_limiter.admit("m", Pace::default(), sources, OnOpenCircuit::Skip, single(&waker), now)
     };
     let Admission::Granted(permit) = admit(&[&["b", "a"], &["c"], &["d"]]) else { panic!("refused") };
     assert_eq!(permit.hosts, ["c"]);

@@ -19,7 +19,7 @@ use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
 use crate::runs::adaptive_limit::Feedback;
 use crate::runs::checking::bare_report;
 use crate::runs::health::circuits::OnOpenCircuit;
-use crate::runs::host_limiter::{Admission, HostLimiter, Permit, Waker};
+use crate::runs::host_limiter::{Admission, HostLimiter, Permit, Requester, Waker};
 use crate::runs::pool::CheckPool;
 
 /// The time by which a check may exceed its deadline before it is abandoned.
@@ -181,7 +181,8 @@ impl<'a> Prover<'a> {
             true => Admission::Granted(Permit::default()),
             false => {
                 let (checker, query) = (&self.options.checker, &question.query);
-                self.host_limiter.admit_check(checker, module, query, OnOpenCircuit::Skip, &self.waker)
+                let requester = Requester { waker: &self.waker, is_of_batch: false };
+                self.host_limiter.admit_check(checker, module, query, OnOpenCircuit::Skip, requester)
             }
         }
     }
