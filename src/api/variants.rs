@@ -28,6 +28,7 @@ const YEARS: [u16; 2] = [1900, 2099];
 
 /// The usernames that a person may have chosen.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = VariantList)]
 pub struct Variants {
     /// Number of variants.
     #[schema(maximum = 100, examples(1))]

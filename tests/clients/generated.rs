@@ -79,15 +79,16 @@ fn python_client(venv: &Venv, folder: &Folder, document: &str) {
     let mut generate = venv.command("openapi-python-client");
     generate.args(["generate", "--fail-on-warning", "--meta", "none", "--path", document]);
     let config = folder.path("config.yml");
-    // Without the first setting it runs formatters that are not installed. It knows no pictures, only bytes.
-    let settings = "post_hooks: []\ncontent_type_overrides:\n  image/png: application/octet-stream\n";
+    // Without the first setting it runs formatters that are not installed. It knows no pictures and no tables, only bytes.
+    let settings = "post_hooks: []\ncontent_type_overrides:\n  image/png: application/octet-stream\n  \
+        text/csv: application/octet-stream\n";
     std::fs::write(&config, settings).unwrap();
     said(generate.args(["--output-path", &package, "--config", &config]));
 }
 
 #[test]
 fn a_generated_python_client_completes_searches() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let (folder, venv) = (Folder::new(), venv(&OF_PYTHON));
     python_client(&venv, &folder, &document(&server, &folder));
     let mut check = venv.command("mypy");
@@ -103,7 +104,7 @@ fn a_generated_python_client_completes_searches() {
 
 #[test]
 fn a_generated_typescript_client_completes_searches() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let folder = Folder::new();
     let packages = npm::packages("generated", &OF_NODE);
     let project = packages.project(&[&source("search.ts"), &source("tsconfig.json")]);

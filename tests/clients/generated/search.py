@@ -3,15 +3,18 @@
 Prints the id of the run as soon as it has begun, then the run as the client's types hold it.
 """
 
+import io
 import json
 import sys
 import time
 
 from sightline_client.api.account import get_credits
+from sightline_client.api.batches import create_batch
 from sightline_client.api.searches import get_search, start_search
 from sightline_client.client import AuthenticatedClient
 from sightline_client.models import (
     ApiError,
+    BatchPreview,
     DomainSearch,
     DomainSearchType,
     EmailSearch,
@@ -20,9 +23,11 @@ from sightline_client.models import (
     Run,
     RunStatus,
     SearchAnswer,
+    SearchType,
     UsernameSearch,
     UsernameSearchType,
 )
+from sightline_client.types import File
 
 url, key, kind, query = sys.argv[1:]
 
@@ -40,6 +45,9 @@ refused = get_credits.sync(client=stranger)
 assert isinstance(refused, ApiError) and refused.error == ErrorCode.INVALID_API_KEY, refused
 
 client = AuthenticatedClient(base_url=url, token=key, raise_on_unexpected_status=True)
+table = File(payload=io.BytesIO(b"octocat\nhubot\n"))
+preview = create_batch.sync(client=client, body=table, type_=SearchType.USERNAME, dry_run=True)
+assert isinstance(preview, BatchPreview) and preview.searches == 2, preview
 begun = start_search.sync(client=client, body=body())
 assert isinstance(begun, SearchAnswer), begun
 print(begun.run_id, flush=True)
