@@ -146,7 +146,7 @@ fn every_wrong_search_body_is_refused_with_its_field_and_costs_nothing() {
 
 #[test]
 fn international_domains_and_other_scripts_are_searched() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     // The first has a Cyrillic а: it is another domain than the Latin one, and is returned as it was sent.
     for (search_type, query) in [
         ("domain", "\u{430}pple.com"),

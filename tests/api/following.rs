@@ -79,7 +79,7 @@ fn a_search_follows_its_leads() {
 
 #[test]
 fn a_lead_is_followed_on_request_and_charged_once() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let root = start(&server, &Value::Null);
     server.finished(&root);
     let all = leads(&server, &root);

@@ -25,7 +25,8 @@ fn written(database: &TestDatabase) -> i64 {
 #[test]
 fn module_health_survives_a_restart_and_a_kill() {
     for database in databases() {
-        let mut server = Setup::new().database(&database.url).realistic().flag("--check-timeout=1s").start();
+        let mut server =
+            Setup::new().all_modules().database(&database.url).realistic().flag("--check-timeout=1s").start();
         for name in ["alice", "bob", "carol"] {
             server.finished(&server.search("username", name));
         }

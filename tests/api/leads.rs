@@ -24,7 +24,7 @@ fn graph(server: &Server, run: &str) -> Value {
 #[test]
 fn leads_and_graphs_are_the_same_after_a_restart() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).start();
+        let server = Setup::new().all_modules().database(&database.url).start();
         let run = server.search("username", "everybody");
         server.finished(&run);
         let (leads_before, graph_before) = (leads(&server, &run), graph(&server, &run));

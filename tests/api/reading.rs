@@ -127,7 +127,7 @@ fn head_is_get_without_a_body() {
 
 #[test]
 fn every_module_of_a_run_has_an_outcome() {
-    let server = Setup::new().realistic().flag("--check-timeout=3s").start();
+    let server = Setup::new().all_modules().realistic().flag("--check-timeout=3s").start();
     let run = server.search("username", "alice");
     let run = server.finished(&run);
     let modules = server.get(&format!("/v1/searches/{}/modules", run["run_id"].as_str().unwrap())).json();
@@ -159,7 +159,7 @@ fn documented(server: &Server, path: &str) -> Value {
 #[test]
 fn health_and_capabilities_are_public_and_have_the_documented_form() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).start();
+        let server = Setup::new().all_modules().database(&database.url).start();
         let health = documented(&server, "/v1/health");
         for (field, want) in [
             ("status", json!("ok")),
@@ -177,6 +177,7 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
         assert!(health["time"].as_str().is_some_and(|time| time.ends_with('Z') && time.len() == 24));
     }
     let server = Setup::new()
+        .all_modules()
         .flag("--rate-limit-search=30")
         .flag("--rate-limit-read=120")
         .flag("--base-url=https://api.example.org/")

@@ -43,7 +43,7 @@ fn set(ids: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn a_choice_decides_which_modules_are_asked() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let standard = |kind: &'static str| {
         move |module: &Value| {
             module["type"] == kind
@@ -78,7 +78,7 @@ fn a_choice_decides_which_modules_are_asked() {
 
 #[test]
 fn a_disabled_module_has_a_reason_and_is_refused() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let list = server.get("/v1/modules").json();
     let module = |id: &str| {
         let mut modules = list["modules"].as_array().unwrap().iter();
@@ -98,7 +98,7 @@ fn a_disabled_module_has_a_reason_and_is_refused() {
 
 #[test]
 fn an_empty_choice_is_refused_and_costs_nothing() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let enabled =
         |of: &'static str| catalogued(&server, move |module| module[of] == true && module["enabled"] == true);
     let (discovery, premium) = (enabled("discovery"), enabled("premium"));

@@ -70,7 +70,8 @@ fn all_have_been_cut(server: &Server, clients: &[Client]) {
 /// Starts a server that can restart at the same address.
 fn start(database: &TestDatabase) -> (Server, Vec<String>) {
     let flags = vec![format!("--listen=127.0.0.1:{}", lasting_port()), "--sandbox=realistic".to_owned()];
-    let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
+    let setup =
+        flags.iter().fold(Setup::new().all_modules().database(&database.url), |setup, flag| setup.flag(flag));
     (setup.start(), flags)
 }
 
@@ -90,7 +91,7 @@ fn restart(server: Server, flags: &[String]) -> Server {
 
 #[test]
 fn cut_connections_and_reconnect_frames_cost_no_result() {
-    let server = Setup::new().realistic().flag("--stream-timeout=1s").start();
+    let server = Setup::new().all_modules().realistic().flag("--stream-timeout=1s").start();
     for ended in search_with_all(server, (10, 1), &["domain", "example.org"], |server| server) {
         assert!(
             ended.said.contains("reconnect; again in 1"),

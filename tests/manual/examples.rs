@@ -110,7 +110,7 @@ fn run(is_chosen: impl Fn(&str) -> bool) {
     documents.retain(|(_, text)| blocks(text).iter().any(|block| block.info == "sh"));
     assert!(!documents.is_empty(), "no document has an example");
     for (path, text) in documents {
-        let server = Setup::new().start();
+        let server = Setup::new().all_modules().start();
         let folder = Folder::new();
         let work = folder.path("work");
         prepare(Path::new(&work), &text);

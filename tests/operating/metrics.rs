@@ -64,7 +64,7 @@ fn the_metrics_pages_are_valid_for_prometheus() {
 
 #[test]
 fn counters_follow_the_events() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let admin = admin_of(&server);
     let before = scrape(admin);
     let found = server.finished(&server.search("username", "everybody"));
@@ -187,7 +187,7 @@ fn send_marked(server: &Server, mark: &str) -> String {
 #[test]
 fn no_label_contains_text_of_a_client() {
     let mark = "zqxjkvwb";
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let run = send_marked(&server, mark);
     let admin = admin_of(&server);
     for path in ["/metrics", "/metrics/modules"] {

@@ -64,7 +64,7 @@ fn greedy(server: &Server) -> TcpStream {
 
 #[test]
 fn a_draining_server_is_alive_and_not_ready() {
-    let mut server = Setup::new().flag("--drain-timeout=50s").start();
+    let mut server = Setup::new().all_modules().flag("--drain-timeout=50s").start();
     let admin = admin_of(&server);
     let client = greedy(&server);
     eventually("an answer is not taken", || scrape(admin).get("sightline_http_long_threads") >= 1.0);

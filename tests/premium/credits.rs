@@ -52,7 +52,7 @@ fn is_asked_by_premium_searches(module: &Value) -> bool {
 #[test]
 fn a_premium_search_uses_browser_modules_and_costs_two_credits() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).start();
+        let server = Setup::new().all_modules().database(&database.url).start();
         let key = server.new_key("pro");
         let modules = server.get("/v1/modules").json();
         let modules = modules["modules"].as_array().unwrap();

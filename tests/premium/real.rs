@@ -40,8 +40,8 @@ fn results(server: &Server, query: &str, modules: &[String]) -> Vec<Value> {
 
 #[test]
 fn real_pages_have_the_outcomes_of_the_simulated_web() {
-    let played = Setup::new().start();
-    let real = Setup::new().flag("--webdriver=auto").flag("--check-timeout=2m").start();
+    let played = Setup::new().all_modules().start();
+    let real = Setup::new().all_modules().flag("--webdriver=auto").flag("--check-timeout=2m").start();
     let list = played.get("/v1/modules").json();
     let premium: Vec<String> = list["modules"]
         .as_array()

@@ -55,7 +55,7 @@ fn names(truth: &SeededPeople, depth: usize) -> BTreeSet<String> {
 
 #[test]
 fn each_further_search_finds_more_of_a_person() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let mut pairs = Pairs::default();
     for (number, depth) in [(8, 1), (8, 2), (8, 3), (18, 3), (28, 3)] {
         let truth = SeededPeople::of(number);
@@ -78,7 +78,7 @@ fn each_further_search_finds_more_of_a_person() {
 
 #[test]
 fn following_keeps_simulated_people_apart() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let mut pairs = Pairs::default();
     for number in (1..=20).filter(|number| ![7, 8].contains(&(number % 10))) {
         let truth = SeededPeople::of(number);
@@ -93,7 +93,7 @@ fn following_keeps_simulated_people_apart() {
 
 #[test]
 fn circles_end_and_link_farms_are_bounded() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let root = followed(&server, 6, &json!({"depth": 3}));
     assert_eq!((&root["follow"]["searches_started"], &root["follow"]["lookups"]), (&json!(0), &json!(0)));
     let root = followed(&server, 7, &json!({"depth": 3, "max_searches": 2}));
@@ -113,7 +113,7 @@ fn circles_end_and_link_farms_are_bounded() {
 
 #[test]
 fn only_verified_links_are_followed_if_asked() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     for (follow, lookups) in
         [(json!({"links": "verified", "depth": 3}), 0), (json!({"depth": 1, "max_searches": 0}), 1)]
     {

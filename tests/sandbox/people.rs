@@ -180,7 +180,7 @@ fn check_pages(truth: &SeededPeople, run: &Run, graph: &Value, number: u32) {
 
 #[test]
 fn simulated_people_are_found_as_they_are() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let mut pairs = Pairs::default();
     let mut kinds = BTreeSet::new();
     for number in 1..=GROUPS {
@@ -207,7 +207,7 @@ fn simulated_people_are_found_as_they_are() {
 /// Impostors copy pictures, and platforms give one picture to many accounts.
 #[test]
 fn pictures_join_the_accounts_of_one_person_only() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let (mut pairs, mut pictures) = (Pairs::default(), 0);
     for number in (1..=60).filter(|number| matches!(number % 10, 1 | 2 | 4 | 5)) {
         let run = Run::with_pictures(&server, &name(number));
@@ -222,7 +222,7 @@ fn pictures_join_the_accounts_of_one_person_only() {
 /// What searches for all names, addresses and sites of a group find together.
 #[test]
 fn searches_for_what_was_found_complete_simulated_people() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let mut pairs = Pairs::default();
     for number in (1..=100).filter(|number| number % 10 == 8 || number % 10 == 0 || number % 10 == 3) {
         let truth = SeededPeople::of(number);
@@ -288,7 +288,7 @@ fn addresses_and_sites_lead_to_the_accounts_that_use_them() {
 
 #[test]
 fn a_simulated_link_farm_is_bounded() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let run = Run::new(&server, SearchType::Username, "person7");
     let leads = run.get(&server, "leads");
     // Each account that is named is two leads: the account, and its name on all platforms.
@@ -303,7 +303,7 @@ fn a_simulated_link_farm_is_bounded() {
 
 #[test]
 fn names_that_resemble_simulated_people_are_ordinary() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     for query in ["person", "person0", "person07", "person1234567", "xperson7"] {
         let run = Run::new(&server, SearchType::Username, query);
         let shown = json!(run.results).to_string();

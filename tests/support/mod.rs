@@ -10,6 +10,7 @@ pub(crate) mod event_stream;
 pub(crate) mod folder;
 pub(crate) mod gated_site;
 pub(crate) mod manual;
+pub(crate) mod modules;
 pub(crate) mod nginx;
 pub(crate) mod npm;
 pub(crate) mod private_postgres;

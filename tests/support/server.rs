@@ -4,19 +4,17 @@
 use std::fmt;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::admin;
-use super::awaited;
 pub(crate) use super::event_stream::{Event, EventStream};
 use super::folder::Folder;
 use super::nginx::Nginx;
-use super::small_disk;
 use super::wire::{Transport, Wire, read_chunked, read_head};
+use super::{admin, awaited, modules, small_disk};
 
 /// The binary under test.
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_sightline");
@@ -34,8 +32,8 @@ pub(crate) struct Server {
     pub(crate) key: String,
     /// The plans, which account commands need too.
     plans: Option<String>,
-    /// Whether a flag adds modules to the catalogue or replaces it.
-    has_own_catalog: bool,
+    /// Whether it has all built-in modules.
+    has_all_modules: bool,
     /// The first arguments of other commands on its database.
     entrance: Vec<String>,
     log: PathBuf,
@@ -51,6 +49,7 @@ pub(crate) struct Setup {
     launcher: Vec<String>,
     has_own_mounts: bool,
     has_admin: bool,
+    has_all_modules: bool,
 }
 
 impl Setup {
@@ -64,6 +63,7 @@ impl Setup {
             launcher: Vec::new(),
             has_own_mounts: false,
             has_admin: true,
+            has_all_modules: false,
         }
     }
 
@@ -82,14 +82,10 @@ impl Setup {
         self
     }
 
-    /// With some of the built-in modules for each type, for tests that make many searches: all of them cost a debug build
-    /// some seconds.
-    pub(crate) fn few_modules(self) -> Self {
-        let sites = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/sites");
-        let files = ["domain-dns", "domain-reference", "email-coding", "username-coding-hosting"];
-        let files =
-            files.map(|name| format!("--catalog={}", sites.join(name).with_extension("json").display()));
-        self.flag("--no-builtin").flags(&files)
+    /// With all built-in modules. Other servers have some for each type, because all of them cost a debug build seconds for
+    /// each search.
+    pub(crate) fn all_modules(self) -> Self {
+        Self { has_all_modules: true, ..self }
     }
 
     /// Without the admin listener that every other server under test has.
@@ -154,7 +150,7 @@ impl Setup {
         std::thread::spawn(move || for _ in lines {});
         let entrance = if self.has_own_mounts { small_disk::entering(child.id()) } else { Vec::new() };
         let plans = self.flags.iter().find(|flag| flag.starts_with("--plans=")).cloned();
-        let has_own_catalog = self.flags.iter().any(|flag| flag.starts_with("--catalog"));
+        let has_all_modules = self.has_all_modules;
         let mut server = Server {
             child,
             address,
@@ -162,7 +158,7 @@ impl Setup {
             database,
             key: String::new(),
             plans,
-            has_own_catalog,
+            has_all_modules,
             entrance,
             log,
             _folder: Some(folder),
@@ -184,7 +180,10 @@ impl Setup {
         let is_realistic = self.sandbox == realistic || self.flags.iter().any(|flag| flag == realistic);
         let checks = (!is_realistic).then(|| "--check-timeout=60s".to_owned());
         let waits = "--wait-timeout=5m".to_owned();
-        let all = own.into_iter().chain(admin).chain(limits).chain(checks).chain([waits]);
+        let has_choice =
+            self.has_all_modules || own.iter().chain(&self.flags).any(|flag| modules::is_choice(flag));
+        let modules = if has_choice { Vec::new() } else { modules::few() };
+        let all = own.into_iter().chain(admin).chain(limits).chain(checks).chain([waits]).chain(modules);
         let names = |flag: &str| flag.split('=').next().map(str::to_owned);
         all.filter(move |flag| !self.flags.iter().any(|given| names(given) == names(flag)))
     }
@@ -248,9 +247,10 @@ impl Server {
     /// Starts the same database again on another port.
     pub(crate) fn restart(mut self, flags: &[&str]) -> Server {
         let folder = self._folder.take();
-        let (database, key) = (self.database.clone(), self.key.clone());
+        let (database, key, has_all_modules) =
+            (self.database.clone(), self.key.clone(), self.has_all_modules);
         drop(self);
-        let mut setup = Setup::new().database(&database);
+        let mut setup = Setup { has_all_modules, ..Setup::new() }.database(&database);
         for flag in flags {
             setup = setup.flag(flag);
         }
@@ -272,7 +272,7 @@ impl Server {
     /// Starts a search and returns its run id. Of the built-in modules for usernames, it takes one category: all 610
     /// cost a debug build some seconds.
     pub(crate) fn search(&self, search_type: &str, query: &str) -> String {
-        let is_large = search_type == "username" && !self.has_own_catalog;
+        let is_large = search_type == "username" && self.has_all_modules;
         let mut body = json!({"type": search_type, "query": query});
         if is_large {
             body["categories"] = json!(["coding"]);

@@ -35,7 +35,7 @@ fn shows(person: &Person<'_>, batch: &str, wanted: &str) -> String {
 #[test]
 fn a_list_is_checked_started_once_and_followed_to_its_end() {
     for database in databases() {
-        let server = Setup::new().database(&database.url).start();
+        let server = Setup::new().all_modules().database(&database.url).start();
         let person = Person::signed_in(&server, "person@example.org", "free");
         let empty = person.get(PAGE);
         assert!(text(&empty).contains("There is no batch yet."), "{empty}");

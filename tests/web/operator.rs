@@ -17,7 +17,7 @@ fn platforms(page: &str) -> Vec<&str> {
 
 #[test]
 fn only_operators_see_the_operator_pages() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let ann = Person::signed_in(&server, EMAIL, "pro");
     for path in PAGES {
         assert_eq!(ann.get(path).status, 403, "{path}");

@@ -260,7 +260,7 @@ fn a_refused_form_starts_the_same_search_when_it_is_sent_again() {
 
 #[test]
 fn the_leads_of_a_search_have_a_page_and_files() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
     let run = page_of(&search(&person, "everybody", &[("type", "username")]));
     awaited("the end of the search", || {

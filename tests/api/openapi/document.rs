@@ -104,7 +104,7 @@ fn the_document_is_cached_and_compressed() {
 /// Combines all examples of the members of a search into one valid search.
 #[test]
 fn the_examples_of_a_search_begin_one() {
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     for name in ["DomainSearch", "EmailSearch", "UsernameSearch"] {
         let properties = DOCUMENT["components"]["schemas"][name]["properties"].as_object().unwrap();
         let example =

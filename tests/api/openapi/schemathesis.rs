@@ -42,8 +42,7 @@ fn hold(server: &Server, document: &Value, arguments: &[&str]) -> Output {
 
 /// Runs all phases and all checks.
 fn finds_nothing(database: &TestDatabase, examples: &str) {
-    let mut server =
-        Setup::new().database(&database.url).few_modules().flag(&crate::webhooks::lab::key_flag()).start();
+    let mut server = Setup::new().database(&database.url).flag(&crate::webhooks::lab::key_flag()).start();
     let output = hold(&server, &DOCUMENT, &["--max-examples", examples]);
     let said = said(&output);
     assert!(output.status.success(), "{}: {said}", database.name);

@@ -366,7 +366,7 @@ fn overload(judge: &Judge) {
 #[test]
 fn every_event_is_as_documented() {
     let judge = Judge::new();
-    let server = Setup::new().start();
+    let server = Setup::new().all_modules().start();
     let mut seen = BTreeSet::new();
     for (kind, query) in [("username", "alice"), ("domain", "example.com"), ("username", "broken.smith")] {
         let body = json!({"type": kind, "query": query, "stream": true});
@@ -393,13 +393,13 @@ fn every_event_is_as_documented() {
         judge.event(&event);
         seen.insert(event.event);
     }
-    let server = Setup::new().realistic().flag("--stream-timeout=100ms").start();
+    let server = Setup::new().all_modules().realistic().flag("--stream-timeout=100ms").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
     for event in server.request("POST", SEARCHES).key(&server.key).json(&body).stream().all() {
         judge.event(&event);
         seen.insert(event.event);
     }
-    let mut server = Setup::new().realistic().start();
+    let mut server = Setup::new().all_modules().realistic().start();
     let mut stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
     assert_eq!(stream.next().unwrap().event, "run");
     assert!(server.terminate().success());

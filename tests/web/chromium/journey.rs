@@ -12,7 +12,7 @@ const EMAIL: &str = "ann@example.com";
 
 #[test]
 fn a_user_signs_in_creates_a_key_searches_and_signs_out() {
-    let desk = Desk::new(Setup::new());
+    let desk = Desk::new(Setup::new().all_modules());
     // From the start page, without an account.
     desk.open("/");
     desk.browser.click("a.enter");

@@ -64,7 +64,8 @@ CHOICES = {kind: Choice([m for m in MODULES if m["type"] == kind]) for kind in (
 @schemathesis.serializer("text/csv")
 def csv(context, value):
     """A file of searches for any text: no schema says what is CSV."""
-    return b"type,query\nusername,octocat\n" if isinstance(value, str) else b"\xff"
+    is_file = value is not None and not isinstance(value, (dict, list, int, float))
+    return b"type,query\nusername,octocat\n" if is_file else b"\xff"
 
 
 # The branch of a pattern that only text beyond ASCII takes: what is generated is ASCII (see schemathesis.toml), and a
