@@ -10,7 +10,7 @@ use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::{Server, Setup};
-use site::{GOOD, HOSTILE, PictureSite};
+use site::{GOOD, HEAVY, HOSTILE, PictureSite};
 
 /// Starts a search for `alice` with pictures, and returns its run when it has ended.
 fn search(server: &Server, options: &Value) -> Value {
@@ -81,6 +81,34 @@ fn good_pictures_are_kept_and_hostile_ones_change_nothing() {
         );
         assert_eq!(thumbnails(&database), 0);
     }
+}
+
+/// The most kilobytes that pictures take: a progressive JPEG takes three times the 64 MB of its pixels, and a GIF as much.
+const MOST_MEMORY_KB: usize = 256 * 1024;
+
+#[test]
+fn pictures_are_decoded_one_at_a_time_in_bounded_memory() {
+    assert!(HEAVY.iter().all(|kind| site::file(kind).len() <= 512 * 1024), "none is refused for its size");
+    let site = PictureSite::start();
+    let server = Setup::real().flags(&site.flags(&[HEAVY, &["png"]].concat())).start();
+    let before = server.of_process("VmHWM");
+    search(&server, &json!({}));
+    // Each alone, too, because a search gives up pictures that have not begun after a while.
+    for kind in HEAVY {
+        let asked = site.asked_pictures();
+        search(&server, &json!({"modules": [kind]}));
+        assert!(site.asked_pictures() > asked, "{kind}");
+    }
+    // Whatever was being decoded has ended when another picture can be.
+    eventually("a small picture is decoded", || {
+        let run = search(&server, &json!({"modules": ["png"]}));
+        result_of(&run, "png")["metadata"]["avatar"]["sha256"].is_string()
+    });
+    let grown = server.of_process("VmHWM").saturating_sub(before);
+    println!("{grown} kB for pictures");
+    assert!(grown < MOST_MEMORY_KB, "{grown} kB");
+    // The limit is worth something only if some pictures were decoded.
+    assert!(grown > 40 * 1024, "{grown} kB");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! A site over TLS with an account for each kind of picture.
 
-use std::io::Write as _;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use image::codecs::gif::GifEncoder;
-use image::{DynamicImage, Frame, ImageFormat, Rgb, RgbImage};
+use image::{DynamicImage, Frame, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 
@@ -30,6 +33,9 @@ pub(super) const HOSTILE: &[&str] = &[
     "data",
     "local-file",
 ];
+
+/// Kinds of pictures that take as much memory as is allowed, or would take more.
+pub(super) const HEAVY: &[&str] = &["many-pixels", "progressive", "wide-gif", "bomb", "profile", "stated"];
 
 /// A site whose pictures the test knows.
 pub(super) struct PictureSite {
@@ -150,11 +156,17 @@ fn answer(tls: &mut TlsStream, request: &Received, state: &State) {
     let _ = tls.write_all(&bytes);
 }
 
-/// Returns the file of a kind of picture.
+/// Returns the file of a kind of picture. Those that are slow to make are made once.
 pub(super) fn file(kind: &str) -> Vec<u8> {
+    static HEAVY_FILES: LazyLock<BTreeMap<&str, Vec<u8>>> =
+        LazyLock::new(|| HEAVY.iter().map(|kind| (*kind, new_file(kind))).collect());
+    if HEAVY.contains(&kind) { HEAVY_FILES[kind].clone() } else { new_file(kind) }
+}
+
+fn new_file(kind: &str) -> Vec<u8> {
     let picture = DynamicImage::from(scene());
     let written = |format| {
-        let mut file = std::io::Cursor::new(Vec::new());
+        let mut file = Cursor::new(Vec::new());
         picture.write_to(&mut file, format).unwrap();
         file.into_inner()
     };
@@ -168,13 +180,14 @@ pub(super) fn file(kind: &str) -> Vec<u8> {
         }
         "html" => b"<!DOCTYPE html><img src=x onerror=alert(1)>".to_vec(),
         "animated" => gif(3),
-        "bomb" => {
-            // The header states 20,000 by 20,000 pixels.
+        "bomb" => sized(written(ImageFormat::Png), 20_000, 20_000),
+        "stated" => sized(written(ImageFormat::Png), 4_000, 4_000),
+        "many-pixels" => in_one_colour(ImageFormat::Png),
+        "wide-gif" => in_one_colour(ImageFormat::Gif),
+        "progressive" => progressive(),
+        "profile" => {
             let mut png = written(ImageFormat::Png);
-            png[16..24].copy_from_slice(&[0, 0, 0x4e, 0x20, 0, 0, 0x4e, 0x20]);
-            let mut crc = flate2::Crc::new();
-            crc.update(&png[12..29]);
-            png[29..33].copy_from_slice(&crc.sum().to_be_bytes());
+            png.splice(33..33, profile());
             png
         }
         "large" => {
@@ -209,4 +222,51 @@ fn gif(frames: usize) -> Vec<u8> {
 
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns a PNG whose header states this size.
+fn sized(mut png: Vec<u8>, width: u32, height: u32) -> Vec<u8> {
+    png[16..20].copy_from_slice(&width.to_be_bytes());
+    png[20..24].copy_from_slice(&height.to_be_bytes());
+    let checksum = checksum(&png[12..29]);
+    png[29..33].copy_from_slice(&checksum);
+    png
+}
+
+fn checksum(bytes: &[u8]) -> [u8; 4] {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum().to_be_bytes()
+}
+
+/// Returns a picture of 4,000 by 4,000 pixels, the most that is allowed, whose file is small.
+fn in_one_colour(format: ImageFormat) -> Vec<u8> {
+    let picture = DynamicImage::from(RgbaImage::from_pixel(4_000, 4_000, Rgba([40, 90, 160, 255])));
+    let mut file = Cursor::new(Vec::new());
+    picture.write_to(&mut file, format).unwrap();
+    file.into_inner()
+}
+
+/// Returns a progressive JPEG of 4,000 by 4,000 grey pixels. Its decoder keeps all coefficients until the last scan.
+fn progressive() -> Vec<u8> {
+    let side = 4_000_u16.to_be_bytes();
+    let frame =
+        [&[0xff, 0xc2, 0, 17, 8][..], &side, &side, &[3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0]].concat();
+    let quantization = [&[0xff, 0xdb, 0, 67, 0][..], &[1; 64]].concat();
+    // One code, the bit 0: no difference to the block before.
+    let mut lengths = [0; 16];
+    lengths[0] = 1;
+    let table = [&[0xff, 0xc4, 0, 20, 0][..], &lengths, &[0]].concat();
+    let scan = [0xff, 0xda, 0, 12, 3, 1, 0, 2, 0, 3, 0, 0, 0, 0];
+    let blocks = vec![0; 500 * 500 * 3 / 8];
+    [&[0xff, 0xd8][..], &quantization, &frame, &table, &scan, &blocks, &[0xff, 0xd9]].concat()
+}
+
+/// Returns a chunk with a colour profile of 300 MB, compressed to a thousandth.
+fn profile() -> Vec<u8> {
+    let mut zipped = ZlibEncoder::new(Vec::new(), Compression::best());
+    (0..300).for_each(|_| zipped.write_all(&vec![0; 1024 * 1024]).unwrap());
+    let chunk = [&b"iCCPbomb\0\0"[..], &zipped.finish().unwrap()].concat();
+    let length = u32::try_from(chunk.len() - 4).unwrap();
+    [&length.to_be_bytes()[..], &chunk, &checksum(&chunk)].concat()
 }
