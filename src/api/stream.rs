@@ -85,10 +85,7 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn attach_to_family(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let run = match api.find(call)? {
-        Found::Live(run) => run.summary(),
-        Found::Stored(summary) => *summary,
-    };
+    let run = api.find(call)?.into_summary();
     Ok(reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id))
 }
 

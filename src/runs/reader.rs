@@ -37,6 +37,14 @@ impl Found {
         }
     }
 
+    /// Returns the current state of a live run, or the state of a stored run when it was read.
+    pub fn into_summary(self) -> RunSummary {
+        match self {
+            Self::Live(run) => run.summary(),
+            Self::Stored(summary) => *summary,
+        }
+    }
+
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
         match self {

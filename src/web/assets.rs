@@ -32,7 +32,9 @@ const APP: &str = concat!(
     include_str!("assets/live/build.js"),
     include_str!("assets/live/result.js"),
     include_str!("assets/live/results.js"),
+    include_str!("assets/live/loader.js"),
     include_str!("assets/live/coverage.js"),
+    include_str!("assets/live/leads.js"),
     include_str!("assets/live/page.js"),
     "}\n{\n",
     include_str!("assets/operator.js"),
@@ -40,6 +42,8 @@ const APP: &str = concat!(
     include_str!("assets/graph.js"),
     "}\n{\n",
     include_str!("assets/batch.js"),
+    "}\n{\n",
+    include_str!("assets/refresh.js"),
     "}\n",
 );
 

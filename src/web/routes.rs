@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::WebError;
-use super::pages::run::{delete, diff, events, export, follow, graph, page, thumbnail};
+use super::pages::run::{delete, diff, events, export, family, follow, graph, leads, page, thumbnail};
 use super::pages::{
     account, asset, batches, data, history, keys, operator, search, security, set_up, sign_in, watches,
     webhooks,
@@ -73,6 +73,10 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/modules", Access::SignedIn, events::modules).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/export", Access::SignedIn, export::export).counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/graph", Access::SignedIn, graph::page).counting(Policy::Read),
+    route("GET", "/app/searches/{run_id}/family", Access::SignedIn, family::family).unattended(),
+    route("GET", "/app/searches/{run_id}/leads", Access::SignedIn, leads::leads)
+        .counting(Policy::Read)
+        .unattended(),
     route("POST", "/app/searches/{run_id}/leads/{lead_id}/follow", Access::SignedIn, follow::follow)
         .counting(Policy::Search),
     route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, thumbnail::thumbnail)

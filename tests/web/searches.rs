@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::person::{PASSWORD, Person, field_of, text};
+use super::person::{PASSWORD, Person, between, field_of, text};
 use crate::support::awaited;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::{Answer, RequestBuilder, Server, Setup};
@@ -118,7 +118,7 @@ fn no_credits_no_search(person: &Person<'_>) {
 
 fn a_stranger_sees_nothing(server: &Server, page: &str) {
     let stranger = Person::signed_in(server, "stranger@example.com", "free");
-    for part in ["", "/events", "/modules", "/graph", "/export?format=json", "/delete"] {
+    for part in ["", "/events", "/modules", "/graph", "/family", "/leads", "/export?format=json", "/delete"] {
         assert_eq!(stranger.get(&format!("{page}{part}")).status, 404, "{part}");
     }
     assert_eq!(stranger.post("/app", &format!("{page}/delete"), &[]).status, 404);
@@ -169,7 +169,7 @@ fn it_is_found_again(person: &Person<'_>, page: &str) {
         !text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"),
         "{shown}"
     );
-    assert_eq!(text(&shown).matches("<li class=\"result\">").count(), FREE_SITES + GATED_SITES);
+    assert_eq!(text(&shown).matches("<li class=\"result\"").count(), FREE_SITES + GATED_SITES);
     let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
     assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
     assert!(!policy(&format!("{page}?pictures=on")).contains("https:"), "an address of an earlier version");
@@ -282,37 +282,94 @@ fn the_leads_of_a_search_have_a_page_and_files() {
     assert_eq!(person.get(&format!("{run}/graph?format=svg")).status, 400);
 }
 
+/// Waits until a page tells the end of all searches.
+fn ended(person: &Person<'_>, page: &str) -> String {
+    awaited("the end of all searches", || {
+        let shown = text(&person.get(page));
+        if shown.contains("data-open") || shown.contains(">Running<") { Err(shown) } else { Ok(shown) }
+    })
+}
+
+/// Returns the path that the first button of a lead posts to.
+fn action_of(page: &str) -> String {
+    let action = between(page, "formaction=\"", "\"");
+    action[action.find("/app/").unwrap()..].to_owned()
+}
+
 #[test]
 fn leads_are_followed_by_a_search_or_one_by_one() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, "person@example.org", "pro");
-    let fields = [("type", "username"), ("follow", "1"), ("purpose", "ticket 4711")];
-    let run = page_of(&search(&person, "person8", &fields));
-    let graph = format!("{run}/graph");
-    let page = awaited("the end of the family", || {
-        let page = text(&person.get(&graph));
-        let is_running = page.contains(">Running<") || page.contains("load this page again");
-        if page.contains("id=\"searches\"") && !is_running { Ok(page) } else { Err(page) }
-    });
-    let searches = page.split("id=\"searches\"").nth(1).unwrap().split("</section>").next().unwrap();
-    let started = searches.matches("/app/searches/").count();
-    assert!((1..=10).contains(&started) && searches.contains("class=\"depth-1\""), "{searches}");
+    let fields = [("type", "username"), ("follow", "3"), ("purpose", "ticket 4711")];
+    let root = page_of(&search(&person, "person8", &fields));
+    let page = ended(&person, &root);
+    let tree = between(&page, "id=\"searches\"", "</section>");
+    let started = tree.matches("/app/searches/").count();
+    assert!((3..=10).contains(&started), "{tree}");
+    // The third search was started for a lead of the first one, so its list is in that one's entry.
+    assert!(tree.matches("<ul").count() >= 2 && tree.matches("<ul").count() == tree.matches("</ul>").count());
+    assert_eq!(tree.matches("<li>").count(), tree.matches("</li>").count(), "{tree}");
     assert!(server.cli(&["audit"]).contains("ticket 4711"));
-    // A lead of a search that follows none has a button.
+    let part = text(&person.get(&format!("{root}/family")));
+    assert_eq!(part.matches("/app/searches/").count(), started, "{part}");
+    let child = text(&person.get(&first_of_tree(&page)));
+    assert!(child.contains(&format!("for a lead of <a href=\"{root}\">")), "{child}");
+    // A lead of a search that follows none has a button on the card of the result that names it.
     let run = page_of(&search(&person, "person8", &[("type", "username")]));
-    awaited("the end of the search", || {
-        let page = text(&person.get(&run));
-        if page.contains(">Completed<") { Ok(()) } else { Err(page) }
-    });
+    let page = ended(&person, &run);
+    assert!(!page.contains("id=\"searches\""), "{page}");
+    assert!(page.contains("<form id=\"follow\" method=\"post\" hidden>"), "{page}");
+    let button = between(&page, "<button class=\"button small\" form=\"follow\"", "</button>");
+    assert!(button.contains(", 1 credit<span"), "{button}");
+    let cards = person.get(&format!("{run}/leads")).json()["cards"].clone();
+    let action = action_of(&page);
+    assert!(cards.to_string().contains(&action), "{cards}");
+    let child = page_of(&person.post(&run, &action, &[]));
     let graph = format!("{run}/graph");
-    let page = text(&person.get(&graph));
-    let action = page.split("formaction=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
-    let action = &action[action.find("/app/").unwrap()..];
-    let child = page_of(&person.post(&graph, action, &[]));
-    assert_eq!(page_of(&person.post(&graph, action, &[])), child);
+    assert_eq!(page_of(&person.post(&graph, &action, &[])), child);
     let linked = text(&person.get(&graph));
     assert!(linked.contains(&format!("{child}\">searched</a>")), "{linked}");
+    let page = ended(&person, &run);
+    assert!(page.contains("id=\"searches\"") && !page.contains(&action), "{page}");
     has_left(&person, &format!("{} of 100 credits are", 100 - started - 3));
+    a_root_is_deleted_with_its_family(&person, &root, started);
+}
+
+fn a_root_is_deleted_with_its_family(person: &Person<'_>, root: &str, started: usize) {
+    let confirm = format!("{root}/delete");
+    let page = text(&person.get(&confirm));
+    assert!(page.contains(&format!("Also delete the {started} searches")), "{page}");
+    let child = first_of_tree(&text(&person.get(root)));
+    assert_eq!(person.post(&confirm, &confirm, &[("family", "yes")]).status, 303);
+    assert_eq!([root, &child].map(|path| person.get(path).status), [404, 404]);
+}
+
+/// Returns the path of the first search of a tree.
+fn first_of_tree(page: &str) -> String {
+    between(between(page, "id=\"searches\"", "</section>"), "<a href=\"", "\"").to_owned()
+}
+
+#[test]
+fn people_have_pictures() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "person@example.org", "pro");
+    for (avatars, has_pictures) in
+        [(&[("type", "username"), ("avatars", "yes")][..], true), (&[("type", "username")], false)]
+    {
+        let run = page_of(&search(&person, "person1", avatars));
+        ended(&person, &run);
+        let page = text(&person.get(&format!("{run}/graph")));
+        let people = between(&page, "id=\"people\"", "</section>");
+        let faces = people.matches("<span class=\"face\"").count();
+        assert!(faces >= 4, "one for the person and for each account: {people}");
+        let pictures: Vec<&str> =
+            people.split("src=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(!pictures.is_empty(), has_pictures, "{people}");
+        for picture in pictures {
+            let answer = person.get(picture);
+            assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/png")), "{picture}");
+        }
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ pub(super) static ICON: LazyLock<Arc<StaticFile>> =
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let plain = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::plain(kind, body)));
     let gzipped = |name, kind, body: &[u8]| Asset::new(name, Arc::new(StaticFile::gzipped(kind, body)));
+    let shot = |name, body: &[u8]| plain(name, SCREENSHOT, body);
     vec![
         gzipped("swagger-ui-bundle.js", SCRIPT, include_bytes!("assets/swagger-ui-bundle.js.gz")),
         gzipped("swagger-ui.css", STYLE, include_bytes!("assets/swagger-ui.css.gz")),
@@ -31,11 +32,9 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         plain("pages.css", STYLE, include_bytes!("assets/pages.css")),
         plain("manual.css", STYLE, include_bytes!("assets/manual.css")),
         Asset::new("icon.svg", Arc::clone(&ICON)),
-        plain(
-            "follow-the-leads.png",
-            SCREENSHOT,
-            include_bytes!("../../manual/follow-the-leads.png").as_slice(),
-        ),
+        shot("follow-the-leads.png", include_bytes!("../../manual/follow-the-leads.png")),
+        shot("follow-the-leads-card.png", include_bytes!("../../manual/follow-the-leads-card.png")),
+        shot("follow-the-leads-family.png", include_bytes!("../../manual/follow-the-leads-family.png")),
     ]
 });
 

@@ -13,6 +13,7 @@
 //! | [`frames`] | the frames of a stream about followed leads |
 //! | [`state`] | how far leads are followed |
 //! | [`reader`] | reading a family frame by frame |
+//! | [`tree`] | the runs below a run, as a tree |
 //! | [`service`] | families, as other layers use them |
 
 pub(super) mod advance;
@@ -25,4 +26,5 @@ pub mod service;
 mod start;
 pub mod state;
 pub mod stored;
+pub mod tree;
 mod view;

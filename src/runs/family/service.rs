@@ -12,6 +12,7 @@ use super::reader::FamilyReader;
 use super::start::Start;
 use super::state::FollowState;
 use super::stored::{StoredMember, read_members};
+use super::tree::FamilyTree;
 use super::view::{rules, settle};
 use crate::account::audit::Origin;
 use crate::account::credits::Charge;
@@ -50,20 +51,24 @@ impl Family {
         members.filter_map(|member| Findings::of(&member.summary, &member.results)).collect()
     }
 
-    /// Returns the runs below the run, in the order in which they were started.
-    pub fn below(&self) -> impl Iterator<Item = &RunSummary> {
-        let below: HashSet<RunId> = self.findings().iter().map(|findings| findings.run_id).collect();
-        self.runs().filter(move |run| run.id != self.of && below.contains(&run.id))
+    /// Returns the id of the run.
+    pub fn id(&self) -> RunId {
+        self.of
+    }
+
+    /// Returns whether the run itself has not ended, and may find further results.
+    pub fn is_running(&self) -> bool {
+        self.asked().is_some_and(|run| !run.status.is_terminal())
+    }
+
+    /// Returns the place of the run, and the runs below it.
+    pub fn tree(&self) -> FamilyTree {
+        FamilyTree::of(&self.stored, self.of)
     }
 
     /// Returns the run that was asked for.
     fn asked(&self) -> Option<&RunSummary> {
         self.runs().find(|run| run.id == self.of)
-    }
-
-    /// Returns whether leads of the family are still followed.
-    pub fn is_following(&self) -> bool {
-        self.stored.is_following
     }
 
     /// Returns all runs of the family, in the order in which they were started.
@@ -155,6 +160,16 @@ impl FamilyService {
         Ok(Some(FollowState::of(&family)))
     }
 
+    /// Returns the place of a run in its family, and the runs below it.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn tree(&self, run: &RunSummary) -> Result<FamilyTree, StorageError> {
+        let root = run.family.map_or(run.id, |place| place.root);
+        let family = self.context.journal.family(root, run.account)?;
+        Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
+    }
+
     /// Returns a reader that follows the family of a root to its end.
     pub fn reader(&self, root: RunSummary) -> FamilyReader {
         FamilyReader::new(Arc::clone(&self.context), root)
@@ -169,6 +184,11 @@ impl FamilyService {
         let rules = rules(&self.context, order, root.search_type, &catalog, &suppressed);
         let members: Vec<Member<'_>> = runs.iter().filter_map(member_of).collect();
         next_searches(&rules, &members, root.id, known, u8::MAX)
+    }
+
+    /// Returns whether [`follow`](Self::follow) would start a run for a lead of the run.
+    pub fn can_be_followed(&self, family: &Family, lead: &Lead) -> bool {
+        lead.status == LeadStatus::NotFollowed && !matches!(self.by_hand(family, lead), Verdict::No(_))
     }
 
     /// Starts a run for a lead of a run, even if it is further away or less sure than leads are followed otherwise. An

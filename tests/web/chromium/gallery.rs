@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Desk;
 use crate::support::server::Setup;
 
-const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 375)];
+const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 390)];
 
 #[test]
 #[ignore = "for people: scripts/screenshots"]
@@ -95,6 +95,41 @@ fn pictures() {
     take("key-made");
     desk.open("/app/keys");
     take("keys");
+}
+
+/// Takes pictures of leads on cards, and of a family and its people. Every site answers, so that all are found.
+#[test]
+#[ignore = "for people: scripts/screenshots"]
+fn pictures_of_families() {
+    let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
+    std::fs::create_dir_all(&folder).unwrap();
+    let desk = Desk::new(Setup::new());
+    let take = |name: &str| photograph(&desk, &folder, name);
+    desk.sign_up("ann@example.com", "pro");
+    desk.search("person8");
+    desk.draws_all();
+    desk.browser.wait_until("document.querySelector('[id^=result-] .result-leads button') !== null");
+    take("run-leads");
+    desk.open(&format!("{}/graph", desk.place()));
+    take("run-people");
+    desk.open("/app");
+    desk.browser.run("document.querySelector('select[name=follow]').value = '3'", &[]);
+    let root = desk.search_here("person8");
+    desk.browser.wait_until("document.querySelector('[data-open]') === null");
+    take("family");
+    let child = desk.browser.find(".tree a").attribute("href").unwrap();
+    desk.open(&child);
+    desk.draws_all();
+    take("family-child");
+    desk.open(&format!("{root}/graph"));
+    take("family-people");
+    desk.open(&format!("{root}/delete"));
+    take("family-delete");
+    desk.open("/app");
+    desk.search("person2");
+    desk.draws_all();
+    desk.open(&format!("{}/graph", desk.place()));
+    take("people-impostor");
 }
 
 /// Takes pictures of a batch from its list to its matrix.

@@ -2,6 +2,7 @@
 
 mod axe;
 mod cuts;
+mod families;
 mod gallery;
 mod hostile;
 mod hostile_site;

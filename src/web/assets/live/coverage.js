@@ -1,14 +1,9 @@
 // The outcomes of modules: counts from the events, names and reasons from the server when the reader opens a list.
 
-// The shortest pause between two requests, which count as reads of the account.
-const LOOK_EVERY = 5_000;
-
 class Coverage {
   constructor(root, address) {
     this.root = root;
-    this.address = address;
-    this.isLoading = false;
-    this.isStale = false;
+    this.loader = new Loader(address, ({ modules }) => this.list(modules));
     root.addEventListener("toggle", () => this.refresh(), true);
   }
 
@@ -28,25 +23,8 @@ class Coverage {
   }
 
   // Loads the lists again if one of them is open.
-  async refresh() {
-    if (!this.root.querySelector("details[open]")) return;
-    this.isStale = this.isLoading;
-    if (this.isLoading) return;
-    this.isLoading = true;
-    const pause = await this.load().catch(() => 0);
-    // A failed request is repeated: after the last progress event nothing else would cause one.
-    if (pause !== null) this.isStale = true;
-    await pauseFor(Math.max(LOOK_EVERY, pause));
-    this.isLoading = false;
-    if (this.isStale) this.refresh();
-  }
-
-  // Returns null, or the pause in milliseconds that a refusal asks for, or none if another request cannot succeed.
-  async load() {
-    const response = await fetch(this.address, { cache: "no-store", redirect: "manual" });
-    if (!response.ok) return refusal(response).pause ?? null;
-    this.list((await response.json()).modules);
-    return null;
+  refresh() {
+    if (this.root.querySelector("details[open]")) this.loader.refresh();
   }
 
   list(modules) {

@@ -10,6 +10,7 @@ class RunPage {
     this.query = document.title;
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.results = new Results(this.part("results"), categoriesOf(root), root.dataset.thumbnails);
+    this.leads = new Leads(this.results, root.dataset.leads);
     this.coverage = new Coverage(this.part("coverage"), root.dataset.modules);
     this.said = -SAY_EVERY;
     this.isDue = false;
@@ -38,6 +39,8 @@ class RunPage {
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
     walkByKeys(this.part("results"));
+    // The last search for a lead has ended, so it is known what became of each.
+    this.root.querySelector("[data-refresh]")?.addEventListener("over", () => this.leads.refresh());
     this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
   }
 
@@ -67,6 +70,7 @@ class RunPage {
 
   show() {
     const shown = this.results.show();
+    this.leads.place();
     const known = this.results.known.size;
     const isFiltered = shown < known;
     this.part("found").textContent = known;
@@ -132,6 +136,8 @@ class RunPage {
   done(data) {
     this.hasEnded = true;
     this.isRunning = false;
+    // A running search may still find by itself what its results name.
+    this.leads.refresh();
     this.progress(data);
     const state = this.part("state");
     const failed = data.status === "failed";

@@ -40,13 +40,15 @@ class Results {
     return true;
   }
 
-  // Keeps the focus and the open details of the card.
+  // Keeps the focus, the leads and the open details of the card.
   replace(old, card, record) {
     if (old.querySelector("details").open) openDetails(card, record);
-    const focused = [...old.querySelectorAll("a, summary")].indexOf(document.activeElement);
+    const focused = [...old.querySelectorAll("a, button, summary")].indexOf(document.activeElement);
+    const leads = old.querySelector(".result-leads");
+    if (leads) card.querySelector("details").before(leads);
     old.replaceWith(card);
     if (focused < 0) return;
-    (card.querySelectorAll("a, summary")[focused] ?? card.querySelector("summary")).focus();
+    (card.querySelectorAll("a, button, summary")[focused] ?? card.querySelector("summary")).focus();
   }
 
   kinds() {

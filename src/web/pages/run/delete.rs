@@ -6,7 +6,6 @@ use askama::Template;
 
 use super::lookup::{find, run_id};
 use crate::http::Reply;
-use crate::runs::service::Found;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::notice::Notice;
@@ -19,6 +18,8 @@ use crate::web::visit::Visit;
 struct Page {
     frame: Frame,
     run: RunRow,
+    /// The number of searches that its leads and theirs have started.
+    family: usize,
 }
 
 /// Handles `GET /app/searches/{run_id}/delete`: asks for confirmation.
@@ -26,21 +27,27 @@ struct Page {
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let summary = match find(web, &visit)? {
-        Found::Live(run) => run.summary(),
-        Found::Stored(summary) => *summary,
-    };
+    let summary = find(web, &visit)?.into_summary();
     let run = RunRow::new(&summary, web.parts.clock.now());
-    Ok(Reply::Now(render(&Page { frame: visit.frame, run })))
+    // Only a root is deleted with its family.
+    let family = match summary.family {
+        None => web.parts.runs.families.tree(&summary)?.below.len(),
+        Some(_) => 0,
+    };
+    Ok(Reply::Now(render(&Page { frame: visit.frame, run, family })))
 }
 
-/// Handles `POST /app/searches/{run_id}/delete`: deletes the run.
+/// Handles `POST /app/searches/{run_id}/delete`: deletes the run, with its family if `family` is `yes`.
 ///
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let account = visit.caller()?.account.id;
-    if !web.parts.runs.delete(run_id(&visit)?, account, &visit.origin()?)? {
+    let (id, account, by) = (run_id(&visit)?, visit.caller()?.account.id, visit.origin()?);
+    let is_deleted = match visit.form().is_checked("family") {
+        true => web.parts.runs.delete_family(id, account, &by)?,
+        false => web.parts.runs.delete(id, account, &by)?,
+    };
+    if !is_deleted {
         return Err(WebError::no_such_page());
     }
     Ok(Reply::Now(web.redirect_with_notice("/app/searches", Notice::SearchDeleted)))

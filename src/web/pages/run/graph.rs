@@ -7,16 +7,14 @@ use askama::Template;
 use uuid::Uuid;
 
 use super::drawing::Drawing;
+use super::family::TreeView;
+use super::leads::{LeadRow, Owners, label};
 use super::lookup::find;
 use super::people::PeopleView;
-use crate::base::ids::RunId;
 use crate::base::text::plain;
 use crate::http::{Reply, Response};
-use crate::modules::outcome::Outcome;
 use crate::report::graph::GraphFormat;
-use crate::report::html::web_address;
-use crate::runs::graph::{Edge, EdgeClass, Graph, Node};
-use crate::runs::leads::lead::{Lead, LeadReason, LeadSource, LeadStatus};
+use crate::runs::graph::{EdgeClass, Graph, Node};
 use crate::runs::people::people;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
@@ -26,8 +24,7 @@ use crate::web::visit::Visit;
 
 /// The most leads of a page. Files contain all.
 const MOST_LEADS: usize = 100;
-/// The most places where a lead is named that are shown, and the most entities that are joined to one.
-const MOST_PLACES: usize = 3;
+/// The most entities that are joined to one and are shown.
 const MOST_JOINED: usize = 20;
 
 #[derive(Template)]
@@ -36,31 +33,13 @@ struct Page {
     frame: Frame,
     run: RunRow,
     people: PeopleView,
-    /// The searches that leads have started, with the number of leads between the root and each.
-    searches: Vec<(u8, RunRow)>,
-    /// Whether the search still follows leads.
-    is_following: bool,
+    tree: TreeView,
     leads: Vec<LeadRow>,
     /// The number of leads that the page leaves out.
     more_leads: usize,
     drawing: Drawing,
     entities: Vec<Entity>,
     formats: [(GraphFormat, &'static str); 3],
-}
-
-struct LeadRow {
-    kind: String,
-    label: String,
-    href: Option<String>,
-    class: &'static str,
-    is_verified: bool,
-    /// Where it is named: `website of GitHub: octocat`.
-    named_in: Vec<String>,
-    /// The id by which the lead can be searched, if it can.
-    lead_id: Option<Uuid>,
-    /// The search for it.
-    run_id: Option<RunId>,
-    became: &'static str,
 }
 
 struct Entity {
@@ -99,8 +78,7 @@ const FORMATS: [(GraphFormat, &str); 3] = [
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let runs = &web.parts.runs;
     let record = runs.reader.record(&find(web, &visit)?)?;
-    let now = web.parts.clock.now();
-    let run = RunRow::new(&record.summary, now);
+    let summary = record.summary.clone();
     let family = runs.families.of(record)?;
     let findings = family.findings();
     let catalog = runs.starter.catalog();
@@ -112,20 +90,19 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
         return file(&graph, format).map(Reply::Now);
     }
     let found = runs.families.leads(&family).all;
-    let below = family.below().map(|run| (run.family.map_or(0, |place| place.depth), RunRow::new(run, now)));
     let owners = Owners::of(&graph);
+    let row = |lead| LeadRow::new(&runs.families, &family, lead, &owners);
     let drawing = Drawing::new(&graph);
     Ok(Reply::Now(render(&Page {
-        frame: visit.frame,
-        run,
-        people: PeopleView::new(&people(&findings, profiles)),
-        searches: below.collect(),
-        is_following: family.is_following(),
+        run: RunRow::new(&summary, web.parts.clock.now()),
+        people: PeopleView::new(&people(&findings, profiles), &findings, &visit.frame.root),
+        tree: TreeView::new(web, &summary, &family.tree()),
         more_leads: found.len().saturating_sub(MOST_LEADS),
-        leads: found.iter().take(MOST_LEADS).map(|lead| lead_row(lead, &owners)).collect(),
+        leads: found.iter().take(MOST_LEADS).map(row).collect(),
         entities: entities(&graph, &drawing),
         drawing,
         formats: FORMATS,
+        frame: visit.frame,
     })))
 }
 
@@ -138,97 +115,6 @@ fn file(graph: &Graph, format: &str) -> Result<Response, WebError> {
     let name = if format == GraphFormat::Graphml { "graph.graphml" } else { "graph.json" };
     Ok(Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", format!("attachment; filename=\"{name}\"")))
-}
-
-/// The labels of the entities whose pages name leads, by the run, the result and its field.
-struct Owners(HashMap<(RunId, u32, String), String>);
-
-impl Owners {
-    fn of(graph: &Graph) -> Self {
-        let labels: HashMap<Uuid, String> = graph.nodes.iter().map(|node| (node.id, label(node))).collect();
-        let owner = |edge: &Edge| {
-            let place = (edge.run_id, edge.result_id, edge.field.clone()?);
-            Some((place, labels.get(&edge.from)?.clone()))
-        };
-        Self(graph.edges.iter().filter_map(owner).collect())
-    }
-
-    /// Returns the place where a lead is named: `website of GitHub: octocat`.
-    fn place(&self, source: &LeadSource) -> String {
-        let place = (source.run_id, source.result_id, source.field.clone());
-        let owner = self.0.get(&place).map_or_else(|| format!("result {}", source.result_id), Clone::clone);
-        if source.field == "value" { owner } else { format!("{} of {owner}", source.field.replace('_', " ")) }
-    }
-}
-
-fn label(node: &Node) -> String {
-    labelled(node.platform.as_deref(), &node.value)
-}
-
-fn labelled(platform: Option<&str>, value: &str) -> String {
-    match platform {
-        Some(platform) => plain(&format!("{platform}: {value}")).into_owned(),
-        None => plain(value).into_owned(),
-    }
-}
-
-fn lead_row(lead: &Lead, owners: &Owners) -> LeadRow {
-    let mut named_in: Vec<String> = lead.sources.iter().map(|source| owners.place(source)).collect();
-    named_in.dedup();
-    let more = named_in.len().saturating_sub(MOST_PLACES);
-    named_in.truncate(MOST_PLACES);
-    if more > 0 {
-        named_in.push(format!("{more} more"));
-    }
-    LeadRow {
-        kind: lead.kind.as_str().replace('_', " "),
-        label: labelled(lead.platform.as_deref(), &lead.value),
-        href: web_address(&lead.value).map(String::from),
-        class: lead.class.as_str(),
-        is_verified: lead.class.as_str() == "verified",
-        named_in,
-        lead_id: can_be_searched(lead).then_some(lead.lead_id),
-        run_id: lead.run_id.filter(|_| lead.status == LeadStatus::Followed),
-        became: became(lead),
-    }
-}
-
-/// Returns whether a person can have the lead searched.
-fn can_be_searched(lead: &Lead) -> bool {
-    lead.status == LeadStatus::NotFollowed
-        && !matches!(
-            lead.reason,
-            Some(
-                LeadReason::MailProvider
-                    | LeadReason::Shortener
-                    | LeadReason::SharedHost
-                    | LeadReason::Unsupported
-                    | LeadReason::Suppressed
-            )
-        )
-}
-
-fn became(lead: &Lead) -> &'static str {
-    match (lead.status, lead.reason) {
-        (LeadStatus::Found, _) => "found by this search",
-        (LeadStatus::LookedUp, _) if lead.result_id.is_some() => "looked up and found",
-        (LeadStatus::LookedUp, _) if lead.outcome == Some(Outcome::Miss) => "looked up, not there",
-        (LeadStatus::LookedUp, _) => "looked up, without an answer",
-        (LeadStatus::Followed, _) => "searched",
-        (LeadStatus::Pending, _) => "will be searched",
-        (_, Some(LeadReason::NotVerified)) => "not searched, because it is not verified",
-        (_, Some(LeadReason::Depth)) => "not searched, because it is too far away",
-        (_, Some(LeadReason::Limit)) => "not searched, because the limit was reached",
-        (_, Some(LeadReason::InsufficientCredits)) => "not searched, because no credits were left",
-        (_, Some(LeadReason::Suppressed)) => "never searched here",
-        (_, Some(LeadReason::AlreadyAsked)) => "asked by this search already, and not found",
-        (_, Some(LeadReason::Conflict)) => "verified links contradict each other",
-        (_, Some(LeadReason::MailProvider)) => "a mail provider",
-        (_, Some(LeadReason::Shortener)) => "a link shortener",
-        (_, Some(LeadReason::SharedHost)) => "a page of a site that many people use",
-        (_, Some(LeadReason::Unsupported)) => "no module searches for it",
-        (_, Some(LeadReason::NotRequested) | None) => "not searched",
-    }
 }
 
 /// Returns the entities of the drawing, with what joins each of them to others.

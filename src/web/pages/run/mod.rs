@@ -9,8 +9,10 @@
 //! | [`export`] | the run as a file |
 //! | [`graph`] | what the results point to |
 //! | [`diff`] | what changed since another run |
+//! | [`family`] | the searches for leads, as a tree |
 //! | [`follow`] | follows one lead |
 //! | [`drawing`] | the graph as a drawing |
+//! | [`leads`] | leads in a table and on cards |
 //! | [`lookup`] | finds the run of an address |
 //! | [`people`] | the people of the run as cards |
 //! | [`thumbnail`] | the profile picture of a result |
@@ -23,8 +25,10 @@ pub(in crate::web) mod diff;
 mod drawing;
 pub(in crate::web) mod events;
 pub(in crate::web) mod export;
+pub(in crate::web) mod family;
 pub(in crate::web) mod follow;
 pub(in crate::web) mod graph;
+pub(in crate::web) mod leads;
 mod lookup;
 pub(in crate::web) mod page;
 mod people;

@@ -1,7 +1,7 @@
 //! The page as the server renders it. It is complete without scripts, and then reloads while the run is
 //! running. With scripts, it is updated from the events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use jiff::Timestamp;
 
 use super::cards::{self, Group};
 use super::coverage::{self, Part};
+use super::family::TreeView;
+use super::leads::CardLeads;
 use super::lookup::find;
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
@@ -51,6 +53,12 @@ struct Page {
     answered: String,
     parts: Vec<Part>,
     groups: Vec<Group>,
+    /// The leads on the cards.
+    leads: CardLeads,
+    /// The searches for leads. There is none if the run follows none and nobody has followed one by hand.
+    tree: Option<TreeView>,
+    /// The run whose lead has started this one.
+    parent: Option<(RunId, String)>,
     /// The number of results that the page leaves out.
     more: usize,
     /// The category of each module.
@@ -70,7 +78,15 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let record = web.parts.runs.reader.record(&found)?;
     let earlier = web.parts.runs.reader.earlier(&record.summary)?.map(|run| run.id);
     let watch = watch(web, &record.summary)?;
-    Ok(Reply::Now(render(&Page { earlier, watch, ..make(web, visit.frame, &record) })))
+    let mut page = Page { earlier, watch, ..make(web, visit.frame, &record) };
+    let summary = record.summary.clone();
+    let family = web.parts.runs.families.of(record)?;
+    let mut tree = TreeView::new(web, &summary, &family.tree());
+    page.parent = tree.parent.take();
+    page.tree = Some(tree).filter(|tree| !tree.is_empty());
+    let shown: HashSet<u32> = page.groups.iter().flat_map(|group| &group.cards).map(|card| card.id).collect();
+    page.leads = CardLeads::of_page(web, &page.frame.root, &family, |result| shown.contains(&result));
+    Ok(Reply::Now(render(&page)))
 }
 
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
@@ -96,6 +112,9 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         coverage,
         parts: coverage::parts(record),
         groups,
+        leads: CardLeads::default(),
+        tree: None,
+        parent: None,
         more,
         sites: sites(web, summary.search_type),
         silence_millis: silence(web.config.keep_alive).as_millis(),
@@ -148,6 +167,11 @@ fn sites(web: &Web, search_type: SearchType) -> String {
 }
 
 impl Page {
+    /// Returns whether the page will change by itself.
+    fn is_open(&self) -> bool {
+        self.run.is_running || self.tree.as_ref().is_some_and(|tree| tree.is_open)
+    }
+
     /// Returns the parts of the bar: outcome, start, width.
     fn bar(&self) -> Vec<(Outcome, u32, u32)> {
         let mut from = 0;

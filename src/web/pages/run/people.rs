@@ -1,8 +1,13 @@
 //! The people of a run as cards.
 
+use std::collections::HashSet;
+
 use crate::base::text::plain;
+use crate::report::html::initial;
 use crate::runs::people::evidence::Band;
 use crate::runs::people::person::{People, Person, PersonAccount};
+use crate::runs::pictures::avatar::Avatar;
+use crate::runs::record::{Findings, ResultRef};
 
 /// The most people of a page, and the most lines of evidence of each. Files contain all.
 const MOST_PEOPLE: usize = 30;
@@ -19,6 +24,7 @@ pub(super) struct PeopleView {
 
 /// A person as a card.
 pub(super) struct PersonCard {
+    pub(super) face: Face,
     pub(super) title: String,
     pub(super) band: &'static str,
     pub(super) tone: &'static str,
@@ -30,48 +36,88 @@ pub(super) struct PersonCard {
     pub(super) conflicts: Vec<String>,
 }
 
+/// A profile picture.
+pub(super) struct Face {
+    /// The address of the thumbnail, if there is one.
+    pub(super) thumbnail: Option<String>,
+    /// The letter that is shown otherwise.
+    pub(super) letter: String,
+}
+
 /// An account of a person.
 pub(super) struct AccountRow {
+    pub(super) face: Face,
     pub(super) label: String,
     pub(super) name: Option<String>,
     pub(super) band: &'static str,
 }
 
 impl PeopleView {
-    pub(super) fn new(people: &People) -> Self {
+    /// Creates the view. `root` is the path of the base URL.
+    pub(super) fn new(people: &People, findings: &[Findings<'_>], root: &str) -> Self {
+        let thumbnails = Thumbnails::of(findings, root);
         Self {
-            cards: people.people.iter().take(MOST_PEOPLE).map(card).collect(),
+            cards: people.people.iter().take(MOST_PEOPLE).map(|person| thumbnails.card(person)).collect(),
             more: people.people.len().saturating_sub(MOST_PEOPLE),
             alone: people.unattributed.len(),
         }
     }
 }
 
-fn card(person: &Person) -> PersonCard {
-    let shown = |text: &String| plain(text).into_owned();
-    let first = person.names.first().or(person.accounts.first().map(|account| &account.value));
-    let (band, tone) = words(person.band);
-    PersonCard {
-        title: first.map(shown).unwrap_or_default(),
-        band,
-        tone,
-        percent: format!("{:.0}%", person.score * 100.0),
-        accounts: person.accounts.iter().map(row).collect(),
-        emails: person.emails.iter().map(shown).collect(),
-        evidence: person.evidence.iter().take(MOST_LINES).map(|it| shown(&it.text)).collect(),
-        conflicts: person.conflicts.iter().take(MOST_LINES).map(|it| shown(&it.text)).collect(),
-    }
+/// The results that have thumbnails.
+struct Thumbnails<'a> {
+    results: HashSet<ResultRef>,
+    root: &'a str,
 }
 
-fn row(account: &PersonAccount) -> AccountRow {
-    let label = match &account.platform {
-        Some(platform) => format!("{platform}: {}", account.value),
-        None => account.value.clone(),
-    };
-    AccountRow {
-        label: plain(&label).into_owned(),
-        name: account.display_name.as_deref().map(|name| plain(name).into_owned()),
-        band: words(account.band).0,
+impl<'a> Thumbnails<'a> {
+    fn of(findings: &[Findings<'_>], root: &'a str) -> Self {
+        let of_run = |run: &Findings<'_>| {
+            let run_id = run.run_id;
+            let shown = run.results.iter().filter(|result| Avatar::of(&result.metadata).is_some());
+            shown.map(|result| ResultRef { run_id, result_id: result.id }).collect::<Vec<_>>()
+        };
+        Self { results: findings.iter().flat_map(of_run).collect(), root }
+    }
+
+    fn card(&self, person: &Person) -> PersonCard {
+        let shown = |text: &String| plain(text).into_owned();
+        let first = person.names.first().or(person.accounts.first().map(|account| &account.value));
+        let title = first.map(shown).unwrap_or_default();
+        let (band, tone) = words(person.band);
+        PersonCard {
+            face: self.face(person.accounts.iter().flat_map(|account| &account.results), &title),
+            title,
+            band,
+            tone,
+            percent: format!("{:.0}%", person.score * 100.0),
+            accounts: person.accounts.iter().map(|account| self.row(account)).collect(),
+            emails: person.emails.iter().map(shown).collect(),
+            evidence: person.evidence.iter().take(MOST_LINES).map(|it| shown(&it.text)).collect(),
+            conflicts: person.conflicts.iter().take(MOST_LINES).map(|it| shown(&it.text)).collect(),
+        }
+    }
+
+    fn row(&self, account: &PersonAccount) -> AccountRow {
+        let label = match &account.platform {
+            Some(platform) => format!("{platform}: {}", account.value),
+            None => account.value.clone(),
+        };
+        AccountRow {
+            face: self.face(&account.results, &label),
+            label: plain(&label).into_owned(),
+            name: account.display_name.as_deref().map(|name| plain(name).into_owned()),
+            band: words(account.band).0,
+        }
+    }
+
+    /// Returns the first thumbnail of these results, with a letter of the name beside it.
+    fn face<'r>(&self, results: impl IntoIterator<Item = &'r ResultRef>, name: &str) -> Face {
+        let result = results.into_iter().find(|result| self.results.contains(result));
+        let address = |ResultRef { run_id, result_id }: &ResultRef| {
+            format!("{}/app/searches/{run_id}/thumbnails/{result_id}", self.root)
+        };
+        Face { thumbnail: result.map(address), letter: initial(name) }
     }
 }
 

@@ -1,0 +1,77 @@
+//! Families in a browser: the tree of searches changes by itself, and leads are followed from the cards.
+
+use serde_json::json;
+
+use super::Desk;
+use super::axe::Axe;
+use crate::support::server::Setup;
+
+/// All searches of the tree have ended.
+const ALL_COMPLETED: &str = "(() => {
+    const state = [...document.querySelectorAll('.tree .badge:not(.good)')].length;
+    return document.querySelectorAll('.tree li').length >= 3 && state === 0 && !document.querySelector('[data-open]');
+})()";
+
+#[test]
+fn a_family_is_followed_and_a_lead_is_searched_from_its_card() {
+    let desk = Desk::new(Setup::new());
+    let axe = Axe::load();
+    desk.sign_up("ann@example.com", "unlimited");
+    desk.browser.run("document.querySelector('select[name=follow]').value = '3'", &[]);
+    let root = desk.search_here("person8");
+    desk.browser.run("window.before = true", &[]);
+    desk.browser.wait_until(ALL_COMPLETED);
+    assert_eq!(desk.browser.run("return window.before", &[]), json!(true), "the page was loaded again");
+    assert!(!desk.browser.find_all(".tree ul a").is_empty(), "a search below another one");
+    axe.approves(&desk.browser, "a family");
+    // The leads on the cards tell at the end what became of them.
+    desk.browser.wait_until("document.querySelector('.result-leads a[href*=\"/app/searches/\"]') !== null");
+    people_have_pictures(&desk, &axe, &root);
+    a_lead_is_searched_with_the_keyboard(&desk, &axe);
+    desk.is_clean();
+}
+
+fn people_have_pictures(desk: &Desk, axe: &Axe, run: &str) {
+    desk.open(&format!("{run}/graph"));
+    desk.browser.wait_until("document.querySelector('.people .face img')?.naturalWidth === 64");
+    axe.approves(&desk.browser, "people with pictures");
+}
+
+fn a_lead_is_searched_with_the_keyboard(desk: &Desk, axe: &Axe) {
+    desk.search("person8");
+    desk.draws_all();
+    let button = "[id^=result-] .result-leads button";
+    // What the search has found by itself is no lead.
+    let texts = "return [...document.querySelectorAll('.result-leads bdi')].map((at) => at.textContent)";
+    desk.browser.wait_until(&format!("document.querySelector('{button}') !== null"));
+    assert_eq!(desk.browser.run(texts, &[]), json!(["Manifold: faridmoreau8", "faridmoreau8"]));
+    axe.approves(&desk.browser, "leads on cards");
+    let button = desk.browser.find(button);
+    assert!(button.text().contains(", 1 credit"), "{}", button.text());
+    desk.browser.run("window.before = true; arguments[0].focus()", &[button.as_argument()]);
+    button.type_keys("\n");
+    desk.browser.wait_until("window.before === undefined && document.readyState === 'complete'");
+    desk.reads("for a lead of");
+    desk.has_state("Completed");
+}
+
+#[test]
+fn the_people_of_a_running_family_are_shown_at_its_end() {
+    let desk = Desk::new(Setup::new().realistic().flag("--run-timeout=20s"));
+    desk.sign_up("ann@example.com", "unlimited");
+    desk.browser.run("document.querySelector('select[name=follow]').value = '1'", &[]);
+    let root = desk.search_here("person8");
+    desk.open(&format!("{root}/graph"));
+    let before = desk
+        .browser
+        .run("window.before = true; return document.querySelectorAll('.people > li').length", &[]);
+    desk.browser.wait_until(
+        "document.querySelectorAll('.people > li').length > 0 && !document.querySelector('[data-open]')",
+    );
+    assert_eq!(desk.browser.run("return window.before", &[]), json!(true), "the page was loaded again");
+    assert_eq!(before, json!(0), "nobody was found before");
+    // The drawing is a new one, and still answers.
+    let script = "document.querySelector('[data-dot]').focus(); return document.querySelectorAll('[data-graph].chosen').length";
+    assert_eq!(desk.browser.run(script, &[]), json!(1));
+    desk.is_clean();
+}
