@@ -21,6 +21,8 @@
 //! | `catalog` | `catalog list`, `show`, `stats`, `schema`, `check`, `learn`, `record`, `check-syntax`, `format`, `convert`, `bundle`, `update`, `rollback` |
 //! | `openapi` | `openapi` |
 //! | `manual` | `manual` |
+//! | `completions` | `completions SHELL` |
+//! | `man` | `man` |
 //! | `database` | opens the database of a command |
 //! | `logging` | starts the log of a command |
 //! | `options` | value types that several commands share |
@@ -41,6 +43,7 @@ mod backup;
 mod bar;
 mod catalog;
 mod circuit;
+mod completions;
 mod database;
 mod deadline;
 mod diff;
@@ -48,6 +51,7 @@ mod exit;
 mod graph;
 mod key;
 mod logging;
+mod man;
 mod manual;
 mod migrate;
 mod openapi;
@@ -120,6 +124,8 @@ enum Action {
     #[command(name = "openapi")]
     OpenApi(openapi::OpenApiArgs),
     Manual(manual::ManualArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Returns the whole command line for clap. Help texts and the manual's table of options are made from it.
@@ -181,6 +187,8 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Catalog(args) => catalog::run(args, out),
         Action::OpenApi(args) => openapi::run(&args, out),
         Action::Manual(args) => manual::run(&args, out),
+        Action::Completions(args) => completions::run(&args, command(), out),
+        Action::Man(args) => man::run(&args, command(), out),
     }
 }
 

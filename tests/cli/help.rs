@@ -78,6 +78,8 @@ fn the_help_of_every_command_has_an_example() {
             "catalog rollback",
             "openapi",
             "manual",
+            "completions",
+            "man",
         ]
     );
     for mut words in commands {

@@ -2,7 +2,9 @@
 
 mod accounts;
 mod catalog;
+mod completions;
 mod help;
+mod man;
 mod real_web;
 mod record;
 mod refusals;

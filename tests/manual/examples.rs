@@ -18,8 +18,9 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 12] = [
+const NOT_RUN: [(&str, &str); 13] = [
     ("cargo build", "builds the project again"),
+    ("cargo install", "builds the project again"),
     ("cargo test", "runs the tests inside a test"),
     ("--repair", "asks real sites; `tests/catalog` runs it"),
     ("catalog learn", "asks real sites; `tests/catalog` runs it"),
