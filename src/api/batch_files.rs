@@ -133,14 +133,14 @@ pub fn matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let MatrixParameters { format } = MatrixParameters::read(call.request)?;
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "matrix", "csv");
-    let (api, request_id, as_problem) = (Arc::clone(api), call.request_id.clone(), call.as_problem);
+    let (api, request_id, errors) = (Arc::clone(api), call.request_id.clone(), call.errors.clone());
     Ok(Reply::Later(Box::new(move || {
         Reply::Now(match matrix_of(&api, batch.id, format) {
             Ok(response) if format == MatrixFormat::Csv => {
                 response.with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
             }
             Ok(response) => response,
-            Err(error) => error.into_response(&request_id, as_problem),
+            Err(error) => error.into_response(&request_id, &errors),
         })
     })))
 }

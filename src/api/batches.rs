@@ -287,7 +287,7 @@ impl BatchListParameters {
     operation_id = "listBatches",
     tag = "Batches",
     params(BatchListParameters),
-    responses((status = 200, description = "A page of batches.", body = BatchList<'_>))
+    responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let BatchListParameters { limit, cursor } = BatchListParameters::read(call.request)?;
@@ -296,7 +296,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let now = api.clock.now();
     let next_cursor = batches.last().filter(|_| has_more).map(|batch| batch.id);
     let batches: Vec<BatchHead<'_>> = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
-    Ok(ok_json(&BatchList { count: batches.len(), batches, limit, has_more, next_cursor }))
+    let page = BatchList { count: batches.len(), batches, limit, has_more, next_cursor };
+    Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 
 /// A search of a batch.
@@ -383,7 +384,7 @@ impl RowParameters {
     operation_id = "getBatch",
     tag = "Batches",
     params(RowParameters),
-    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>))
+    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String))))
 )]
 pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let RowParameters { limit, after } = RowParameters::read(call.request)?;
@@ -391,11 +392,14 @@ pub fn batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut rows = api.batches.rows(batch.id, after, limit as usize + 1)?;
     let has_more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
-    Ok(ok_json(&BatchWithSearches {
+    let next_after = rows.last().filter(|_| has_more).map(|row| row.position);
+    let page = BatchWithSearches {
         batch: BatchHead::new(&batch, api.clock.now()),
-        next_after: rows.last().filter(|_| has_more).map(|row| row.position),
+        next_after,
         searches: rows.iter().map(BatchSearchState::from).collect(),
-    }))
+    };
+    let links = api.links(call.request, next_after.map(|after| ("after", after.to_string())));
+    Ok(Reply::Now(json_response(200, &page).with_header("Link", links)))
 }
 
 /// Stops a batch.

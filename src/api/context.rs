@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cache::Snapshots;
 use super::error::ApiError;
+use super::error_body::ErrorFormat;
 use super::openapi::description::Description;
 use super::ping::PingCache;
 use crate::account::audit::Origin;
@@ -40,6 +41,9 @@ pub struct ApiConfig {
     pub cors_origins: Vec<String>,
 }
 
+/// A document that is built when it is first requested.
+pub(super) type LazyDescription = LazyLock<Description, Box<dyn FnOnce() -> Description + Send>>;
+
 /// The JSON API.
 pub struct Api {
     pub(super) config: ApiConfig,
@@ -54,8 +58,10 @@ pub struct Api {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) snapshots: Arc<Snapshots>,
     pub(super) ping: PingCache,
-    /// The document of `/openapi.json`, built when it is first requested.
-    pub(super) openapi: LazyLock<Description, Box<dyn FnOnce() -> Description + Send>>,
+    /// The document of `/openapi.json`.
+    pub(super) openapi: LazyDescription,
+    /// The document of `/openapi-3.2.json`.
+    pub(super) openapi_3_2: LazyDescription,
     /// The idempotency keys of requests in progress.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
 }
@@ -66,8 +72,8 @@ pub struct Call<'a> {
     pub request: &'a Request,
     /// The id of the request.
     pub request_id: &'a RequestId,
-    /// Whether errors are sent as `application/problem+json`.
-    pub as_problem: bool,
+    /// The format of errors.
+    pub errors: &'a ErrorFormat,
     /// The segments of the path for the route's `{…}`.
     pub segments: Segments,
     pub(super) caller: Option<Caller>,

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::context::{Api, Call, json_response, ok_json};
+use super::context::{Api, Call, json_response};
 use super::decode;
 use super::error::ApiError;
 use crate::base::clock::millis;
@@ -139,7 +139,7 @@ impl DeliveryParameters {
     operation_id = "listWebhookDeliveries",
     tag = "Webhooks",
     params(DeliveryParameters),
-    responses((status = 200, description = "A page of deliveries.", body = DeliveryList))
+    responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.webhook_id()?);
@@ -150,7 +150,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     found.truncate(limit);
     let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
     let deliveries: Vec<Delivery> = found.iter().map(Delivery::from).collect();
-    Ok(ok_json(&DeliveryList { count: deliveries.len(), deliveries, limit, has_more, next_cursor }))
+    let page = DeliveryList { count: deliveries.len(), deliveries, limit, has_more, next_cursor };
+    Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 
 /// Sends a message again.

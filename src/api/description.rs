@@ -1,4 +1,4 @@
-//! `/openapi.json`.
+//! `/openapi.json` and `/openapi-3.2.json`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::error::ApiError;
 use super::openapi::parameters::IfNoneMatch;
 use crate::http::Reply;
 
-/// The schema of `/openapi.json` itself: any object.
+/// The schema of the documents themselves: any object.
 pub struct AnyDocument;
 
 impl ToSchema for AnyDocument {}
@@ -20,7 +20,7 @@ impl ToSchema for AnyDocument {}
 impl PartialSchema for AnyDocument {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
-            .description(Some("An OpenAPI 3.1 document."))
+            .description(Some("An OpenAPI document."))
             .property("openapi", Object::with_type(Type::String))
             .required("openapi")
             .additional_properties(Some(AdditionalProperties::<Schema>::FreeForm(true)))
@@ -29,7 +29,7 @@ impl PartialSchema for AnyDocument {
     }
 }
 
-/// Gets the OpenAPI document.
+/// Gets the OpenAPI 3.1 document.
 ///
 /// Needs no key and is not counted. It changes with each release, so a copy can be used for some minutes.
 #[utoipa::path(
@@ -45,4 +45,23 @@ impl PartialSchema for AnyDocument {
 )]
 pub fn openapi(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     Ok(Reply::Now(api.openapi.answer(call.request)))
+}
+
+/// Gets the OpenAPI 3.2 document.
+///
+/// It says the same as the document in OpenAPI 3.1, and describes streams by the `itemSchema` of their events. Needs no key
+/// and is not counted.
+#[utoipa::path(
+    get,
+    path = "/openapi-3.2.json",
+    operation_id = "getOpenApi32",
+    tag = "Service",
+    params(IfNoneMatch),
+    responses(
+        (status = 200, description = "The OpenAPI document.", body = inline(AnyDocument), headers(("ETag" = String))),
+        (status = 304, description = "The document has not changed since the caller's copy.", headers(("ETag" = String))),
+    )
+)]
+pub fn openapi_3_2(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    Ok(Reply::Now(api.openapi_3_2.answer(call.request)))
 }

@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 use log::{Level, log};
 
-use super::error_body::{Allowed, ErrorBody, ErrorDetail, Facts, InvalidSearch, Problem};
+use super::error_body::{Allowed, ErrorBody, ErrorDetail, ErrorFormat, Facts, InvalidSearch, Problem};
 use super::failure::{Failure, Row};
 use crate::account::plan::PlanTable;
 use crate::account::rate_limit::{Policy, RateLimitState};
 use crate::account::service::AccountError;
 use crate::base::ids::RequestId;
 use crate::base::storage::StorageError;
-use crate::http::{Refusal, Response, RouteError, reason};
+use crate::http::{Refusal, Response, RouteError};
 use crate::modules::catalog::ChoiceError;
 use crate::runs::batches::table::TableError;
 use crate::runs::diff::compared::NotComparable;
@@ -300,24 +300,27 @@ impl ApiError {
     }
 
     /// Returns the body in one of its two formats.
-    pub fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
+    pub fn body(&self, request_id: &str, format: &ErrorFormat) -> Vec<u8> {
         let Parts { failure, message, facts, .. } = &*self.0;
-        let row = failure.row();
-        let Row { status, code: error, .. } = row;
-        let body = if as_problem {
-            let (kind, title, detail) = ("about:blank", reason(row.status), message);
-            serde_json::to_vec(&Problem { kind, title, status, detail, error, request_id, facts })
-        } else {
-            let detail = ErrorDetail { error, message, request_id, facts };
-            serde_json::to_vec(&ErrorBody { error, message, detail })
+        let Row { status, code: error, .. } = failure.row();
+        let body = match format {
+            ErrorFormat::Problem { base_url } => {
+                let kind = &format!("{base_url}/manual/problems#{}", error.as_str());
+                let (title, detail) = (error.title(), message);
+                serde_json::to_vec(&Problem { kind, title, status, detail, error, request_id, facts })
+            }
+            ErrorFormat::Json => {
+                let detail = ErrorDetail { error, message, request_id, facts };
+                serde_json::to_vec(&ErrorBody { error, message, detail })
+            }
         };
         // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
         body.unwrap_or_default()
     }
 
     /// Returns the response. Logs an internal failure once, with the request id that the response contains.
-    pub fn into_response(self, request_id: &RequestId, as_problem: bool) -> Response {
-        let body = self.body(request_id.as_str(), as_problem);
+    pub fn into_response(self, request_id: &RequestId, format: &ErrorFormat) -> Response {
+        let body = self.body(request_id.as_str(), format);
         let parts = *self.0;
         let Row { status, code, .. } = parts.failure.row();
         if status >= 500 {
@@ -331,8 +334,7 @@ impl ApiError {
             let id = request_id.as_str();
             log!(level, request_id = id; "answers {status} {}: {cause}", code.as_str());
         }
-        let content_type = if as_problem { "application/problem+json" } else { "application/json" };
-        let mut response = Response::new(status, content_type, body);
+        let mut response = Response::new(status, format.media_type(), body);
         for (name, value) in parts.headers {
             response = response.with_header(name, value);
         }

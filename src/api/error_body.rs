@@ -1,5 +1,7 @@
 //! The two formats of an error body: `error` with `detail`, and RFC 9457.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,6 +9,28 @@ use utoipa::ToSchema;
 use super::failure::Code;
 use crate::base::clock::millis;
 use crate::runs::batches::draft::InvalidRow;
+
+/// The format of the errors that a request gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrorFormat {
+    /// `application/json`.
+    Json,
+    /// `application/problem+json` (RFC 9457). The types of problems are sections of the manual.
+    Problem {
+        /// The address of the service, without a slash at its end.
+        base_url: Arc<str>,
+    },
+}
+
+impl ErrorFormat {
+    /// Returns the media type.
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Problem { .. } => "application/problem+json",
+        }
+    }
+}
 
 /// An error. `detail` repeats code and message, for clients that read only `detail`, and adds facts about the
 /// error.
@@ -42,13 +66,15 @@ pub struct ErrorDetail<'a> {
 /// An error in the format of RFC 9457, sent if `Accept` asks for `application/problem+json`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem<'a> {
-    /// Always `about:blank`.
+    /// Address of the section of the manual about this kind of error. It ends with the code.
     #[serde(rename = "type")]
-    #[schema(pattern = "^about:blank$", examples("about:blank"))]
-    pub kind: &'static str,
-    /// The reason phrase of the status, as RFC 9457 requires for `about:blank` (section 4.2.1). `error` is
-    /// more specific.
-    #[schema(examples("Bad Request"))]
+    #[schema(
+        pattern = "/manual/problems#[a-z_]+$",
+        examples("https://search.example.org/manual/problems#invalid_request")
+    )]
+    pub kind: &'a str,
+    /// The kind of error, for people; the same for all errors with this code.
+    #[schema(examples("Invalid request"))]
     pub title: &'static str,
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599, examples(400))]

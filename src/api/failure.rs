@@ -58,6 +58,32 @@ impl Code {
             Self::Overloaded => "overloaded",
         }
     }
+
+    /// Returns the title of the problem type (RFC 9457), as the manual has it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "Invalid request",
+            Self::InvalidApiKey => "Invalid API key",
+            Self::InsufficientCredits => "Insufficient credits",
+            Self::PlanRequired => "Another plan is required",
+            Self::Suppressed => "The identifier is never searched",
+            Self::NotFound => "Not found",
+            Self::MethodNotAllowed => "Method not allowed",
+            Self::IdempotencyConflict => "A request with the same key is in progress",
+            Self::RunNotEnded => "The run has not ended",
+            Self::Conflict => "Conflict with the present state",
+            Self::PayloadTooLarge => "Payload too large",
+            Self::UnsupportedMediaType => "Unsupported media type",
+            Self::IdempotencyMismatch => "The key was used for another body",
+            Self::RunsDiffer => "The runs differ",
+            Self::RateLimited => "Rate limited",
+            Self::InternalError => "Internal error",
+            Self::Unavailable => "Unavailable",
+            Self::PremiumUnavailable => "Premium searches are unavailable",
+            Self::WebhooksUnavailable => "Webhooks are unavailable",
+            Self::Overloaded => "Overloaded",
+        }
+    }
 }
 
 /// A way in which a request can fail.

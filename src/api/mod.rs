@@ -13,6 +13,7 @@
 //! | [`batch_body`] | the body of a batch, as JSON or as CSV |
 //! | [`failure`] | the table of failures with status and code |
 //! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
+//! | `links` | pages of lists with their `Link` header |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
 //! | [`openapi`] | `/openapi.json`, as a whole |
 //!
@@ -42,6 +43,7 @@ pub mod follow;
 mod follow_body;
 pub mod health;
 pub mod leads;
+mod links;
 mod members;
 pub mod modules;
 pub mod openapi;

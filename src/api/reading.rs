@@ -252,7 +252,7 @@ impl ListParameters {
     operation_id = "listSearches",
     tag = "Searches",
     params(ListParameters),
-    responses((status = 200, description = "A page of runs.", body = SearchList<'_>))
+    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
@@ -261,7 +261,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let limit = limit as usize;
     let before = cursor.map(Cursor::place);
     let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, before };
-    Ok(ok_json(&SearchList::new(&api.runs.reader.page(account, &filter, limit)?, limit)))
+    let page = api.runs.reader.page(account, &filter, limit)?;
+    Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
 }
 
 fn root_parameter(request: &Request) -> Result<Option<RunId>, ApiError> {

@@ -177,9 +177,9 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !search.body.stream && !search.body.wait {
         return search.run();
     }
-    let (request_id, as_problem) = (call.request_id.clone(), call.as_problem);
+    let (request_id, errors) = (call.request_id.clone(), call.errors.clone());
     Ok(Reply::Later(Box::new(move || {
-        search.run().unwrap_or_else(|error| Reply::Now(error.into_response(&request_id, as_problem)))
+        search.run().unwrap_or_else(|error| Reply::Now(error.into_response(&request_id, &errors)))
     })))
 }
 

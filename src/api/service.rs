@@ -9,8 +9,10 @@ use super::cache::Snapshots;
 use super::context::{Api, ApiConfig, Call};
 use super::decode::asks_for_stream;
 use super::error::ApiError;
+use super::error_body::ErrorFormat;
 use super::openapi::description::Description;
 use super::openapi::document;
+use super::openapi::version_3_2::in_version_3_2;
 use super::ping::PingCache;
 use super::routes::{Endpoint, TABLE};
 use crate::account::rate_limit::{Policy, RateLimitError, RateLimitState, RateLimiter};
@@ -37,7 +39,7 @@ impl Api {
         snapshots: Arc<Snapshots>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let base_url = config.base_url.clone();
+        let (base_url, same) = (config.base_url.clone(), config.base_url.clone());
         Self {
             root: path_prefix(&base_url),
             config,
@@ -51,6 +53,7 @@ impl Api {
             snapshots,
             ping: PingCache::default(),
             openapi: LazyLock::new(Box::new(move || Description::new(&document(&base_url)))),
+            openapi_3_2: LazyLock::new(Box::new(move || Description::new(&in_version_3_2(&document(&same))))),
             in_flight: Arc::default(),
         }
     }
@@ -95,8 +98,8 @@ pub struct RequestState {
     counted: Vec<RateLimitState>,
     /// The origin of a browser's request, if scripts from there may call the API.
     cors_origin: Option<String>,
-    /// Errors are sent as `application/problem+json`.
-    as_problem: bool,
+    /// The format of errors.
+    errors: ErrorFormat,
 }
 
 impl Service for Api {
@@ -112,7 +115,12 @@ impl Service for Api {
             cors_origin: origin
                 .filter(|origin| known.iter().any(|known| known == "*" || known == origin))
                 .map(str::to_owned),
-            as_problem: request.is_some_and(wants_problem),
+            errors: match request {
+                Some(request) if wants_problem(request) => {
+                    ErrorFormat::Problem { base_url: self.config.base_url.as_str().into() }
+                }
+                _ => ErrorFormat::Json,
+            },
         }
     }
 
@@ -136,7 +144,7 @@ impl Service for Api {
         let call = Call {
             request: &request,
             request_id: &context.request_id,
-            as_problem: context.state.as_problem,
+            errors: &context.state.errors,
             segments,
             caller,
         };
@@ -144,7 +152,7 @@ impl Service for Api {
     }
 
     fn error_response(&self, error: ApiError, context: &ResponseContext<RequestState>) -> Response {
-        error.into_response(&context.request_id, context.state.as_problem)
+        error.into_response(&context.request_id, &context.state.errors)
     }
 
     fn with_headers(&self, response: Response, context: &ResponseContext<RequestState>) -> Response {
@@ -190,7 +198,7 @@ fn with_rate_limits(response: Response, counted: &[RateLimitState]) -> Response 
 fn with_cors(response: Response, origin: &str) -> Response {
     const EXPOSED: &str = "X-Request-Id, X-Run-Id, Location, ETag, Retry-After, RateLimit, RateLimit-Policy, \
         X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied, \
-        Content-Disposition, X-Run-Status";
+        Content-Disposition, X-Run-Status, Link";
     const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID";
     let is_preflight = response.status == 204 && response.header("Allow").is_some();
     let methods = response.header("Allow").map(str::to_owned);

@@ -121,8 +121,8 @@ fn reply_with(
 }
 
 /// One event of a stream, for the documentation. OpenAPI 3.1 has no streams: the schema of
-/// `text/event-stream` describes one event, as tools for such streams expect it. OpenAPI 3.2 calls it
-/// `itemSchema`.
+/// `text/event-stream` describes one event, as tools for such streams expect it. In the document of OpenAPI 3.2
+/// it is the `itemSchema`.
 pub struct StreamEvent;
 
 /// The events: name, name of the schema, description.

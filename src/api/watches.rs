@@ -219,7 +219,7 @@ pub fn create(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     operation_id = "listWatches",
     tag = "Watches",
     params(WatchListParameters),
-    responses((status = 200, description = "A page of watches.", body = WatchList))
+    responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String))))
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
@@ -230,7 +230,8 @@ pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     found.truncate(limit);
     let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
     let watches: Vec<Watch> = found.iter().map(Watch::from).collect();
-    Ok(ok_json(&WatchList { count: watches.len(), watches, limit, has_more, next_cursor }))
+    let page = WatchList { count: watches.len(), watches, limit, has_more, next_cursor };
+    Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 
 /// Reads a watch.
@@ -293,7 +294,7 @@ pub fn delete(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     operation_id = "listWatchRuns",
     tag = "Watches",
     params(PageParameters),
-    responses((status = 200, description = "A page of runs.", body = SearchList<'_>))
+    responses((status = 200, description = "A page of runs.", body = SearchList<'_>, headers(("Link" = String))))
 )]
 pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
@@ -302,7 +303,8 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let before = cursor.map(crate::runs::page::Cursor::place);
     let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
     let limit = limit as usize;
-    Ok(ok_json(&SearchList::new(&api.runs.reader.page(account, &filter, limit)?, limit)))
+    let page = api.runs.reader.page(account, &filter, limit)?;
+    Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
 }
 
 /// Lists the changes that a watch has found.
@@ -315,7 +317,7 @@ pub fn runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     operation_id = "listWatchChanges",
     tag = "Watches",
     params(WatchListParameters),
-    responses((status = 200, description = "A page of changes.", body = WatchChangeList))
+    responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String))))
 )]
 pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let (account, id) = (call.caller()?.account.id, call.watch_id()?);
@@ -326,7 +328,8 @@ pub fn changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     found.truncate(limit);
     let next_cursor = found.last().map(|last| last.id).filter(|_| has_more);
     let changes: Vec<WatchChange> = found.into_iter().map(WatchChange::from).collect();
-    Ok(ok_json(&WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor }))
+    let page = WatchChangeList { count: changes.len(), changes, limit, has_more, next_cursor };
+    Ok(api.page(call, &page, next_cursor.as_ref()))
 }
 
 /// Starts a run of a watch now.

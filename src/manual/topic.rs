@@ -44,6 +44,7 @@ topics![
     "webhooks",
     "reports",
     "errors-and-limits",
+    "problems",
     "accounts-and-keys",
     "web-app",
     "catalogue",
@@ -77,7 +78,8 @@ pub fn index_for_programs() -> String {
         let _ = writeln!(index, "- [{}](manual/{}.md): {first_sentence}", topic.title(), topic.name);
     }
     index.push_str(
-        "\n## API\n\n- [OpenAPI document](openapi.json): Every endpoint with its parameters and answers.\n",
+        "\n## API\n\n- [OpenAPI document](openapi.json): Every endpoint with its parameters and answers.\n\
+         - [OpenAPI 3.2 document](openapi-3.2.json): The same, with a schema for the events of streams.\n",
     );
     index
 }

@@ -1,9 +1,11 @@
 //! The addresses of the documentation: access, caching and compression.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
+use serde_json::json;
+use sightline::api::failure::{Failure, Row};
 
 use crate::support::server::{Answer, Server, Setup};
 
@@ -163,5 +165,75 @@ fn the_licences_of_included_files_are_served() {
     let text = String::from_utf8(answer.body).unwrap();
     for part in ["Swagger UI (", "Apache License", "ReDoc (", "MIT License", "DOMPurify"] {
         assert!(text.contains(part), "{part}");
+    }
+}
+
+/// Returns the links of an answer: relation and address.
+fn linked(answer: &Answer) -> BTreeMap<String, String> {
+    let header = answer.header("link").unwrap_or_else(|| panic!("no Link: {answer}"));
+    let links = header.split(", ").map(|link| {
+        let (address, relation) = link.split_once(">; rel=\"").unwrap_or_else(|| panic!("{header}"));
+        (relation.trim_end_matches('"').to_owned(), address.trim_start_matches('<').to_owned())
+    });
+    links.collect()
+}
+
+#[test]
+fn lists_link_to_their_pages() {
+    let server = Setup::new().few_modules().flag("--base-url=https://search.example.org/sightline").start();
+    for name in ["first", "second", "third"] {
+        server.finished(&server.search("username", name));
+    }
+    let mut path = "/v1/searches?type=username&limit=1&cursor=&unknown=%3E%0d%0a".to_owned();
+    server.get(&path).is_error(400, "invalid_request");
+    path = path.replace("&cursor=", "");
+    let mut seen = Vec::new();
+    loop {
+        let page = server.get(&path);
+        let links = linked(&page);
+        seen.push(page.json()["searches"][0]["query"].as_str().unwrap().to_owned());
+        assert_eq!(links["first"], "/sightline/v1/searches?type=username&limit=1", "{page}");
+        assert_eq!(links.contains_key("next"), page.json()["has_more"] == true, "{page}");
+        let Some(next) = links.get("next") else { break };
+        // A proxy in front of the server removes the path of the base URL.
+        next.strip_prefix("/sightline").unwrap().clone_into(&mut path);
+    }
+    assert_eq!(seen, ["third", "second", "first"]);
+    for path in ["/v1/watches", "/v1/batches", "/v1/batches/"] {
+        let want = format!("/sightline{}", path.trim_end_matches('/'));
+        assert_eq!(linked(&server.get(path)), [("first".to_owned(), want)].into());
+    }
+}
+
+#[test]
+fn a_batch_links_to_its_further_searches() {
+    let server = Setup::new().few_modules().start();
+    let searches: Vec<_> = (0..3).map(|n| json!({"type": "username", "query": format!("name{n}")})).collect();
+    let body = json!({"searches": searches});
+    let batch = server.request("POST", "/v1/batches").key(&server.key).json(&body).send();
+    let id = batch.json()["batch_id"].as_str().unwrap_or_else(|| panic!("{batch}")).to_owned();
+    let first = server.get(&format!("/v1/batches/{id}?limit=2"));
+    let second = server.get(&linked(&first)["next"]);
+    let rows = |page: &Answer| page.json()["searches"].as_array().unwrap().len();
+    assert_eq!((rows(&first), rows(&second)), (2, 1));
+    assert!(!linked(&second).contains_key("next"), "{second}");
+}
+
+#[test]
+fn the_type_of_a_problem_leads_to_its_section_of_the_manual() {
+    let base_url = "https://search.example.org/sightline";
+    let server = Setup::new().flag(&format!("--base-url={base_url}")).start();
+    let problem = server.request("GET", "/v1/me").header("Accept", "application/problem+json").send().json();
+    let address = problem["type"].as_str().unwrap().strip_prefix(base_url).unwrap();
+    assert_eq!(address, "/manual/problems#invalid_api_key");
+    let page = fetch(&server, address.split('#').next().unwrap());
+    let text = String::from_utf8(page.body).unwrap();
+    for failure in Failure::ALL {
+        let Row { code, status, .. } = failure.row();
+        let (_, section) =
+            text.split_once(&format!("id=\"{}\"", code.as_str())).unwrap_or_else(|| panic!("{code:?}"));
+        let section = section.split("<h2").next().unwrap();
+        assert!(section.contains(&format!("<em>{}</em>", code.title())), "{section}");
+        assert!(section.contains(&status.to_string()), "{status} is not in {section}");
     }
 }

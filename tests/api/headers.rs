@@ -202,7 +202,7 @@ fn problem_json_is_sent_where_it_is_asked_for() {
     let body = answer.json();
     assert_eq!(
         (&body["status"], &body["title"], &body["error"]),
-        (&401.into(), &"Unauthorized".into(), &"invalid_api_key".into())
+        (&401.into(), &"Invalid API key".into(), &"invalid_api_key".into())
     );
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use utoipa::openapi::OpenApi;
+use serde::Serialize;
 
 use crate::http::{Compressed, Request, Response, etag_of};
 
@@ -16,7 +16,7 @@ pub struct Description {
 
 impl Description {
     /// Serializes the document.
-    pub fn new(document: &OpenApi) -> Self {
+    pub fn new(document: &impl Serialize) -> Self {
         // Cannot fail: the types have only string keys and finite numbers, and the target is memory.
         let body: Arc<[u8]> = serde_json::to_vec(document).unwrap_or_default().into();
         Self { etag: etag_of(&body), compressed: Compressed::best(&body), body }

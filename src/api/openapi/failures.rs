@@ -13,8 +13,8 @@ use utoipa::openapi::{Ref, RefOr};
 use super::headers::{ALWAYS, COUNTED, POSSIBLE, references};
 use crate::api::access::Access;
 use crate::api::error::ApiError;
+use crate::api::error_body::ErrorFormat;
 use crate::api::failure::Failure;
-use crate::http::reason;
 
 /// The failures of every request, which arise before the route is called.
 const OF_EVERY_REQUEST: [Failure; 8] = [
@@ -101,7 +101,7 @@ pub(super) fn reference(failures: &[Failure]) -> RefOr<Response> {
 }
 
 /// Returns the response for these failures, which share one status.
-pub(super) fn response(failures: &[Failure]) -> Response {
+pub(super) fn response(failures: &[Failure], base_url: &str) -> Response {
     let words: Vec<String> = failures
         .iter()
         .map(|failure| format!("`{}`: {}", failure.row().code.as_str(), failure.row().when))
@@ -111,13 +111,13 @@ pub(super) fn response(failures: &[Failure]) -> Response {
     let headers =
         references(ALWAYS.into_iter().chain(own.iter().copied()), POSSIBLE.into_iter().chain(counted));
     let mut response = ResponseBuilder::new().description(words.join("\n\n"));
-    for (media_type, schema, as_problem) in [
-        ("application/json", error_schema(failures), false),
-        ("application/problem+json", problem_schema(failures), true),
+    for (format, schema) in [
+        (ErrorFormat::Json, error_schema(failures)),
+        (ErrorFormat::Problem { base_url: base_url.into() }, problem_schema(failures)),
     ] {
-        let examples = failures.iter().map(|failure| example(*failure, as_problem));
+        let examples = failures.iter().map(|failure| example(*failure, &format));
         let content = ContentBuilder::new().schema(Some(schema)).examples_from_iter(examples).build();
-        response = response.content(media_type, content);
+        response = response.content(format.media_type(), content);
     }
     let mut response = response.build();
     response.headers.extend(headers);
@@ -168,8 +168,9 @@ fn error_schema(failures: &[Failure]) -> RefOr<Schema> {
 fn problem_schema(failures: &[Failure]) -> RefOr<Schema> {
     let row = failures.first().map(|failure| failure.row());
     let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(row.map(|row| [row.status]));
-    let title =
-        ObjectBuilder::new().schema_type(Type::String).enum_values(row.map(|row| [reason(row.status)]));
+    let mut titles: Vec<&str> = failures.iter().map(|failure| failure.row().code.title()).collect();
+    titles.dedup();
+    let title = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(titles));
     let mut narrowed = ObjectBuilder::new()
         .property("error", codes(failures))
         .property("title", title)
@@ -186,8 +187,8 @@ fn beside_reference(name: &str, narrowed: ObjectBuilder) -> RefOr<Schema> {
     narrowed.schema_type(SchemaType::AnyValue).extensions(Some(reference)).into()
 }
 
-fn example(failure: Failure, as_problem: bool) -> (String, Example) {
-    let body = ApiError::example(failure).body("b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c", as_problem);
+fn example(failure: Failure, format: &ErrorFormat) -> (String, Example) {
+    let body = ApiError::example(failure).body("b9f6a1d2c3e44f5a8b7c6d5e4f3a2b1c", format);
     let value = serde_json::from_slice(&body).unwrap_or(Value::Object(Map::new()));
     let example = ExampleBuilder::new().value(Some(value)).build();
     (failure.row().code.as_str().to_owned(), example)

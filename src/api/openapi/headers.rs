@@ -36,6 +36,7 @@ macro_rules! uuid {
         "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     };
 }
+const LINKS: &str = r#"^<[^<> ]+>; rel="first"(, <[^<> ]+>; rel="next")?$"#;
 const RUN_ID: &str = concat!("^", uuid!(), "$");
 const ADDRESS: &str = concat!("^(/[!-~]+)?/v1/(?:searches|batches)/", uuid!(), "$");
 
@@ -98,6 +99,12 @@ const ROWS: &[Row] = {
             "Address of the run or the batch, relative to the server's origin.",
             Text(ADDRESS),
             "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab",
+        ),
+        Row(
+            "Link",
+            "Addresses of other pages of the list, relative to the server's origin (RFC 8288): `first`, and `next` if there is one.",
+            Text(LINKS),
+            "</v1/searches?limit=20>; rel=\"first\", </v1/searches?limit=20&cursor=19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab>; rel=\"next\"",
         ),
         Row(
             "X-Run-Id",

@@ -12,6 +12,7 @@
 //! | [`parameters`] | parameters that several operations have |
 //! | [`schemas`] | named schemas, and corrections to the derived ones |
 //! | [`description`] | the serialized document |
+//! | [`version_3_2`] | the document in OpenAPI 3.2 |
 //!
 //! # Documenting an endpoint
 //! 1. Put `#[utoipa::path]` on its handler; [`reading`](super::reading) has examples. The row in [`routes`]
@@ -33,6 +34,7 @@ mod failures;
 pub mod headers;
 pub mod parameters;
 pub mod schemas;
+pub mod version_3_2;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +86,7 @@ pub fn document(base_url: &str) -> OpenApi {
         .license(Some(license()))
         .build();
     let tags = TAGS.map(|(name, text)| TagBuilder::new().name(name).description(Some(text)).build());
-    let mut parts = Parts::default();
+    let mut parts = Parts { base_url: base_url.to_owned(), ..Parts::default() };
     let mut paths = PathsBuilder::new();
     for path in ROUTES.iter().map(|route| &*route.path).collect::<BTreeSet<_>>() {
         paths = paths.path(path, parts.path_item(path));
@@ -107,6 +109,7 @@ fn license() -> License {
 /// The components that the paths refer to.
 #[derive(Default)]
 struct Parts {
+    base_url: String,
     schemas: BTreeMap<String, RefOr<Schema>>,
     errors: BTreeMap<String, Vec<Failure>>,
     /// Addresses of headers.
@@ -187,7 +190,8 @@ impl Parts {
         named::<MatrixFormat>(&mut shared);
         self.add(shared);
         let errors = std::mem::take(&mut self.errors).into_iter();
-        let errors: Vec<_> = errors.map(|(name, failed)| (name, failures::response(&failed))).collect();
+        let errors: Vec<_> =
+            errors.map(|(name, failed)| (name, failures::response(&failed, &self.base_url))).collect();
         errors.iter().for_each(|(_, response)| self.refer(response));
         let mut components = ComponentsBuilder::new()
             .schemas_from_iter(self.schemas)

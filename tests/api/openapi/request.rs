@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sightline::api::decode::SearchBody;
+use sightline::api::error_body::ErrorFormat;
 use sightline::base::ids::RequestId;
 use sightline::http::Request;
 
@@ -41,7 +42,7 @@ fn refusal(body: &Value) -> Option<String> {
         client: None,
     };
     let error = SearchBody::from_request(&request).err()?;
-    let answer = error.into_response(&RequestId::accept(None), false);
+    let answer = error.into_response(&RequestId::accept(None), &ErrorFormat::Json);
     let answer: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(answer["error"], "invalid_request");
     Some(answer["message"].as_str().unwrap().to_owned())

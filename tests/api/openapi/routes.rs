@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sightline::api::access::{Access, Counts};
 use sightline::api::error::ApiError;
+use sightline::api::error_body::ErrorFormat;
 use sightline::api::failure::Failure;
 use sightline::api::routes::ROUTES;
 
@@ -137,7 +138,9 @@ fn every_failure_is_documented_and_every_documented_one_can_be_made() {
     let made: BTreeSet<(u16, String)> = Failure::ALL
         .iter()
         .map(|failure| {
-            let body: Value = serde_json::from_slice(&ApiError::example(*failure).body("id", true)).unwrap();
+            let format = ErrorFormat::Problem { base_url: "https://search.example.org".into() };
+            let body: Value =
+                serde_json::from_slice(&ApiError::example(*failure).body("id", &format)).unwrap();
             let status = u16::try_from(body["status"].as_u64().unwrap()).unwrap();
             assert_eq!(status, failure.row().status);
             (status, body["error"].as_str().unwrap().to_owned())
