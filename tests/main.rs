@@ -17,6 +17,7 @@ mod instances;
 mod kills;
 mod layers;
 mod manual;
+mod mcp;
 mod net;
 mod operating;
 mod outages;

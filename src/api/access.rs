@@ -18,6 +18,8 @@ pub enum Counts {
     As(Policy),
     /// The search limit, and the stream limit too if the body asks for a stream.
     SearchOrStream,
+    /// The search limit for a call of a tool that starts a search, and the read limit for other messages of MCP.
+    Message,
 }
 
 /// Needs a key, and counts as a read.

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::cache::Snapshots;
+use super::call_table::CallTable;
 use super::error::ApiError;
 use super::error_body::ErrorFormat;
 use super::openapi::description::Description;
@@ -64,6 +65,8 @@ pub struct Api {
     pub(super) openapi_3_2: LazyDescription,
     /// The idempotency keys of requests in progress.
     pub(super) in_flight: Arc<Mutex<HashSet<(AccountId, String)>>>,
+    /// The calls of MCP in progress, which their clients can cancel.
+    pub(super) mcp_calls: Arc<CallTable>,
 }
 
 /// A request that a handler answers.

@@ -150,7 +150,7 @@ pub(super) fn text<'a>(members: &'a HashMap<String, Value>, field: &str) -> Resu
     }
 }
 
-fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError> {
+pub(super) fn search_type(members: &HashMap<String, Value>) -> Result<SearchType, ApiError> {
     let message = match members.get("type") {
         Some(Value::String(name)) => match SearchType::from_name(name) {
             Some(known) => return Ok(known),

@@ -32,9 +32,14 @@ use crate::runs::record::RunRecord;
 pub fn diff(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let before = api.runs.reader.record(&api.find(call)?)?;
     let after = api.runs.reader.record(&api.find_in(call, "other")?)?;
+    between(api, &before, &after).map(|diff| ok_json(&diff))
+}
+
+/// Returns what changed between two runs.
+pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, ApiError> {
     let catalog = api.runs.starter.catalog();
-    let diff = Diff::between(&to_compare(&before)?, &to_compare(&after)?, catalog.profiles());
-    diff.map(|diff| ok_json(&diff)).map_err(ApiError::not_comparable)
+    let diff = Diff::between(&to_compare(before)?, &to_compare(after)?, catalog.profiles());
+    diff.map_err(ApiError::not_comparable)
 }
 
 fn to_compare(run: &RunRecord) -> Result<DiffRun<'_>, ApiError> {

@@ -47,6 +47,11 @@ impl ApiError {
         Self::with_facts(failure, message, Facts { field: Some(field.to_owned()), ..Facts::default() })
     }
 
+    /// Returns the message for people.
+    pub(super) fn message(&self) -> &str {
+        &self.0.message
+    }
+
     /// Adds a cause, which only the log shows.
     pub(super) fn with_cause(mut self, cause: impl Display) -> Self {
         self.0.cause = Some(cause.to_string());

@@ -9,10 +9,12 @@ use super::error::ApiError;
 use super::searches::{Answer, accepted_run};
 use crate::account::audit::Origin;
 use crate::account::credits::STANDARD_COST;
-use crate::account::service::AccountError;
+use crate::account::service::{AccountError, Caller};
+use crate::base::ids::RequestId;
 use crate::http::Reply;
 use crate::runs::family::member::MAX_SEARCHES;
 use crate::runs::family::service::FollowResult;
+use crate::runs::service::Found;
 
 /// Follows one lead of a run.
 ///
@@ -38,19 +40,26 @@ use crate::runs::family::service::FollowResult;
     )
 )]
 pub fn follow_lead(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let caller = call.caller()?;
+    let lead = call.segments.get("lead_id").unwrap_or_default();
+    let run = follow(api, call.caller()?, &api.find(call)?, lead, call.request_id)?;
+    Ok(accepted_run(&run, &api.root))
+}
+
+/// Starts or finds the search for a lead of a run.
+pub(super) fn follow(
+    api: &Api,
+    caller: &Caller,
+    found: &Found,
+    lead: &str,
+    request_id: &RequestId,
+) -> Result<Found, ApiError> {
     let no_such_lead = || ApiError::not_found("unknown lead");
-    let lead = call.segments.get("lead_id").and_then(|text| Uuid::try_parse(text).ok());
-    let found = api.find(call)?;
-    let lead = lead.ok_or_else(no_such_lead)?;
-    let family = api.runs.families.of(api.runs.reader.record(&found)?)?;
+    let lead = Uuid::try_parse(lead).map_err(|_| no_such_lead())?;
+    let family = api.runs.families.of(api.runs.reader.record(found)?)?;
     let charge = api.accounts.charge(caller, STANDARD_COST);
-    let origin = Origin::request(caller.actor, call.request_id);
+    let origin = Origin::request(caller.actor, request_id);
     match api.runs.families.follow(&family, lead, &charge, origin)? {
-        FollowResult::Run(id) => {
-            let run = api.runs.reader.find(id, caller.account.id)?.ok_or_else(no_such_lead)?;
-            Ok(accepted_run(&run, &api.root))
-        }
+        FollowResult::Run(id) => api.runs.reader.find(id, caller.account.id)?.ok_or_else(no_such_lead),
         FollowResult::NoSuchLead => Err(no_such_lead()),
         FollowResult::NotFollowable(Some(reason)) => {
             let reason = serde_json::to_value(reason).unwrap_or_default();

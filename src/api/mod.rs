@@ -14,6 +14,7 @@
 //! | [`failure`] | the table of failures with status and code |
 //! | [`error`], [`error_body`] | errors that become responses, and their two bodies |
 //! | `links` | pages of lists with their `Link` header |
+//! | [`mcp`], `call_table` | the Model Context Protocol; its calls in progress |
 //! | [`cache`], [`ping`] | caches of runs and of the database's state |
 //! | [`openapi`] | `/openapi.json`, as a whole |
 //!
@@ -28,6 +29,7 @@ pub mod batch_body;
 pub mod batch_files;
 pub mod batches;
 pub mod cache;
+mod call_table;
 pub mod capabilities;
 pub mod context;
 pub mod decode;
@@ -44,6 +46,7 @@ mod follow_body;
 pub mod health;
 pub mod leads;
 mod links;
+pub mod mcp;
 mod members;
 pub mod modules;
 pub mod openapi;

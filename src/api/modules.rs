@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::context::{Api, Call, ok_json};
 use super::error::ApiError;
 use crate::http::Reply;
+use crate::modules::catalog::Catalog;
 use crate::modules::definition::{Contact, Off, Verified, VerifiedBy};
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::ModuleHealth;
@@ -113,9 +114,14 @@ impl<'a> ModuleVerified<'a> {
 )]
 pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
     let catalog = api.runs.starter.catalog();
+    let modules = described(api, &catalog);
+    Ok(ok_json(&ModuleList { count: modules.len(), modules }))
+}
+
+/// Returns all modules of the catalogue with their health.
+pub(super) fn described<'a>(api: &Api, catalog: &'a Catalog) -> Vec<Module<'a>> {
     let all = api.runs.activity.module_health().of_all(catalog.modules(), api.clock.now());
-    let modules: Vec<Module<'_>> = all
-        .into_iter()
+    all.into_iter()
         .map(|(module, health)| {
             let entry = module.entry();
             Module {
@@ -135,6 +141,5 @@ pub fn modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, ApiError> {
                 health,
             }
         })
-        .collect();
-    Ok(ok_json(&ModuleList { count: modules.len(), modules }))
+        .collect()
 }

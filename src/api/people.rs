@@ -12,6 +12,7 @@ use crate::base::ids::RunId;
 use crate::http::Reply;
 use crate::runs::people::people;
 use crate::runs::people::person::{Person, Unattributed};
+use crate::runs::record::RunRecord;
 use crate::runs::run::Status;
 
 /// The people of a run.
@@ -54,15 +55,19 @@ pub struct PeopleParameters {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let PeopleParameters { family } = PeopleParameters { family: with_family(call.request)? };
-    let run = api.runs.reader.record(&api.find(call)?)?;
+    Ok(ok_json(&people_of(api, api.runs.reader.record(&api.find(call)?)?, family)?))
+}
+
+/// Returns the people of a run, and of the runs below it if `family` is true.
+pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<PeopleList, ApiError> {
     let (run_id, status) = (run.summary.id, run.summary.status);
     let catalog = api.runs.starter.catalog();
     let found = of_family(api, run, family, |findings| people(findings, catalog.profiles()))?;
-    Ok(ok_json(&PeopleList {
+    Ok(PeopleList {
         run_id,
         status,
         count: found.people.len(),
         people: found.people,
         unattributed: found.unattributed,
-    }))
+    })
 }

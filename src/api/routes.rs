@@ -11,7 +11,7 @@ use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
     accounts, batch_files, batches, capabilities, deliveries, description, diff, docs, export, follow,
-    health, leads, modules, people, reading, searches, stream, thumbnails, variants, watches, webhooks,
+    health, leads, mcp, modules, people, reading, searches, stream, thumbnails, variants, watches, webhooks,
 };
 use crate::account::rate_limit::Policy;
 use crate::http;
@@ -155,7 +155,13 @@ pub(super) static TABLE: LazyLock<Vec<http::Route<Endpoint>>> = LazyLock::new(||
         path: page.path,
         endpoint: Endpoint { access: Access::Public, handler: page.handler },
     });
-    operations.chain(pages).collect()
+    // MCP describes itself: see `tools/list`.
+    let mcp = http::Route {
+        method: "POST",
+        path: "/mcp",
+        endpoint: Endpoint { access: Access::Key(Counts::Message), handler: mcp::message },
+    };
+    operations.chain(pages).chain([mcp]).collect()
 });
 
 /// Returns the value of `Allow` for a path of [`ROUTES`].

@@ -148,32 +148,9 @@ pub fn start(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = SearchBody::from_request(call.request)?;
     // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
     // before anything is charged.
-    if api.runs.starter.is_suppressed(&body.query) {
-        // Checked again in the transaction that starts the run. Checked here before anything about the caller
-        // or the search is revealed.
-        return Err(ApiError::suppressed());
-    }
-    let key = decode::idempotency_key(call.request)?;
-    if key.is_none() {
-        // Checked again when the run starts. Checked here so that an invalid choice is refused before a
-        // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
-        // catalogue.
-        api.runs.starter.modules_for(&body.query, body.is_premium(), &body.choice)?;
-    }
-    require_premium(api, caller, body.is_premium())?;
-    let flight = match &key {
-        Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
-        None => None,
-    };
-    let search = Search {
-        api: Arc::clone(api),
-        caller: caller.clone(),
-        preferred_wait_secs: decode::preferred_wait_secs(call.request),
-        request_id: call.request_id.clone(),
-        body,
-        key,
-        flight,
-    };
+    let mut search =
+        Search::prepare(api, caller, body, || decode::idempotency_key(call.request), call.request_id)?;
+    search.preferred_wait_secs = decode::preferred_wait_secs(call.request);
     if !search.body.stream && !search.body.wait {
         return search.run();
     }
@@ -207,6 +184,42 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// Checks a search before anything is charged. `key` returns its idempotency key.
+    pub(super) fn prepare(
+        api: &Arc<Api>,
+        caller: &Caller,
+        body: SearchBody,
+        key: impl FnOnce() -> Result<Option<String>, ApiError>,
+        request_id: &RequestId,
+    ) -> Result<Self, ApiError> {
+        if api.runs.starter.is_suppressed(&body.query) {
+            // Checked again in the transaction that starts the run. Checked here before anything about the caller
+            // or the search is revealed.
+            return Err(ApiError::suppressed());
+        }
+        let key = key()?;
+        if key.is_none() {
+            // Checked again when the run starts. Checked here so that an invalid choice is refused before a
+            // thread is reserved. A request with an idempotency key may repeat a choice from an earlier
+            // catalogue.
+            api.runs.starter.modules_for(&body.query, body.is_premium(), &body.choice)?;
+        }
+        require_premium(api, caller, body.is_premium())?;
+        let flight = match &key {
+            Some(key) => Some(InFlight::begin(&api.in_flight, caller.account.id, key)?),
+            None => None,
+        };
+        Ok(Self {
+            api: Arc::clone(api),
+            caller: caller.clone(),
+            body,
+            key,
+            flight,
+            preferred_wait_secs: None,
+            request_id: request_id.clone(),
+        })
+    }
+
     /// Charges and starts the search, and answers the request.
     fn run(mut self) -> Result<Reply, ApiError> {
         let found = self.start_run()?;
@@ -223,7 +236,8 @@ impl Search {
         Ok(with_run_headers(reply, &self.api.root, id))
     }
 
-    fn start_run(&mut self) -> Result<Found, ApiError> {
+    /// Charges and starts the search, or finds the run of an earlier request with the same idempotency key.
+    pub(super) fn start_run(&mut self) -> Result<Found, ApiError> {
         let (api, account) = (&self.api, self.caller.account.id);
         let premium = self.body.is_premium();
         let cost = if premium { PREMIUM_COST } else { STANDARD_COST };

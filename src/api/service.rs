@@ -10,6 +10,7 @@ use super::context::{Api, ApiConfig, Call};
 use super::decode::asks_for_stream;
 use super::error::ApiError;
 use super::error_body::ErrorFormat;
+use super::mcp;
 use super::openapi::description::Description;
 use super::openapi::document;
 use super::openapi::version_3_2::in_version_3_2;
@@ -55,6 +56,7 @@ impl Api {
             openapi: LazyLock::new(Box::new(move || Description::new(&document(&base_url)))),
             openapi_3_2: LazyLock::new(Box::new(move || Description::new(&in_version_3_2(&document(&same))))),
             in_flight: Arc::default(),
+            mcp_calls: Arc::default(),
         }
     }
 
@@ -76,6 +78,8 @@ impl Api {
             Counts::As(Policy::Read) => &[Policy::Read],
             Counts::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
             Counts::SearchOrStream => &[Policy::Search],
+            Counts::Message if mcp::starts_search(request) => &[Policy::Search],
+            Counts::Message => &[Policy::Read],
         };
         match self.limiter.count(caller.account.id, policies, self.clock.now()) {
             Ok(states) => {
@@ -198,8 +202,8 @@ fn with_rate_limits(response: Response, counted: &[RateLimitState]) -> Response 
 fn with_cors(response: Response, origin: &str) -> Response {
     const EXPOSED: &str = "X-Request-Id, X-Run-Id, Location, ETag, Retry-After, RateLimit, RateLimit-Policy, \
         X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied, \
-        Content-Disposition, X-Run-Status, Link";
-    const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID";
+        Content-Disposition, X-Run-Status, Link, Mcp-Session-Id";
+    const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id";
     let is_preflight = response.status == 204 && response.header("Allow").is_some();
     let methods = response.header("Allow").map(str::to_owned);
     let mut response = response

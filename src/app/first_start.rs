@@ -50,7 +50,8 @@ pub(super) fn first_account(
     Ok(Some(FirstAccount { key, link }))
 }
 
-fn best_plan(plans: &PlanTable) -> Option<&Plan> {
+/// Returns the plan with API access and the most credits.
+pub(super) fn best_plan(plans: &PlanTable) -> Option<&Plan> {
     plans.all().iter().filter(|plan| plan.api).max_by_key(|plan| plan.credits.unwrap_or(u64::MAX))
 }
 

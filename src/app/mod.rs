@@ -13,6 +13,7 @@
 //! | `serve` | runs a server until it is told to stop |
 //! | `shutdown` | stops a server in bounded time |
 //! | `search` | one search without a server |
+//! | `mcp` | the tools of a server over standard input and output |
 //! | `proof` | tests a catalogue against the real or the simulated web |
 //! | `record` | records the answers of a site to a module |
 //! | `learning` | learns rules from the answers of sites |
@@ -38,6 +39,7 @@ mod keys;
 mod learning;
 mod listening;
 mod maintenance;
+mod mcp;
 mod parts;
 mod proof;
 mod public_handler;
@@ -54,6 +56,7 @@ pub use bundle_source::read_bundle;
 pub use error::AppError;
 pub use keys::check as check_keys;
 pub use learning::learn_entries;
+pub use mcp::serve_lines;
 pub use proof::{ProofRequest, prove_modules};
 pub use record::{RecordRequest, record};
 pub use search::{ListEvent, SearchEvent, SearchRequest, search, search_all};

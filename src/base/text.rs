@@ -29,6 +29,17 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns `text` with every character replaced that a person does not see and a program reads: control characters
+/// except line ends and tabs, marks that change the order of text, tags and further variation selectors.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden =
+        |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t') || matches!(c, '\u{e0000}'..='\u{e01ef}');
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if is_hidden(c) { REPLACEMENT } else { c }).collect())
+}
+
 /// The most characters without a width of their own (combining marks, joiners, variation selectors) that may follow one
 /// with a width. It is enough for every living script, and too few to write over neighbouring lines.
 const MOST_ZERO_WIDTH: usize = 4;

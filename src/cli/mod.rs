@@ -15,6 +15,7 @@
 //! | `variants` | `variants` |
 //! | `watch` | `watch list`, `run` |
 //! | `people` | `people REPORT.json` |
+//! | `mcp` | `mcp` |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `migrate` | `migrate` |
 //! | `backup` | `backup` |
@@ -53,6 +54,7 @@ mod key;
 mod logging;
 mod man;
 mod manual;
+mod mcp;
 mod migrate;
 mod openapi;
 mod options;
@@ -111,6 +113,7 @@ enum Action {
     People(people::PeopleArgs),
     Variants(Box<variants::VariantsArgs>),
     Watch(watch::WatchArgs),
+    Mcp(Box<mcp::McpArgs>),
     Account(account::AccountArgs),
     Key(key::KeyArgs),
     Audit(audit::AuditArgs),
@@ -132,7 +135,7 @@ enum Action {
 pub fn command() -> Command {
     // Commands for people log only warnings by default, so that the log does not hide their output.
     let command = Sightline::command().mut_subcommands(|command| match command.get_name() {
-        "search" => command.mut_arg("log_level", |level| level.default_value("warn")),
+        "search" | "mcp" => command.mut_arg("log_level", |level| level.default_value("warn")),
         "catalog" => command.mut_subcommands(|command| match command.get_name() {
             "check" | "learn" => catalog::proof_command(command),
             "record" => catalog::record_command(command),
@@ -175,6 +178,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::People(args) => people::run(&args, out),
         Action::Variants(args) => variants::run(*args, out),
         Action::Watch(args) => watch::run(&args, out),
+        Action::Mcp(args) => mcp::run(*args),
         Action::Account(args) => account::run(args, out),
         Action::Key(args) => key::run(args, out),
         Action::Audit(args) => audit::run(&args, out),

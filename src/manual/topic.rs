@@ -42,6 +42,7 @@ topics![
     "watches",
     "batches",
     "webhooks",
+    "mcp",
     "reports",
     "errors-and-limits",
     "problems",

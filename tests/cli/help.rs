@@ -42,6 +42,7 @@ fn the_help_of_every_command_has_an_example() {
             "variants",
             "watch list",
             "watch run",
+            "mcp",
             "account create",
             "account list",
             "account set-plan",

@@ -23,7 +23,7 @@ pub(in crate::api) fn named<T: ToSchema>(schemas: &mut Schemas) -> RefOr<Schema>
 }
 
 /// Applies all corrections to a named schema.
-pub(super) fn tidy(name: &str, schema: &mut RefOr<Schema>) {
+pub(in crate::api) fn tidy(name: &str, schema: &mut RefOr<Schema>) {
     tidy_schema(schema);
     for (field, values) in narrower_fields(name) {
         narrow(schema, field, &values);

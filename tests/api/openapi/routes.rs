@@ -34,7 +34,7 @@ fn the_table_of_routes_and_the_document_say_the_same() {
         // The limit in the description is the one in the headers of the answer.
         let text = operation["description"].as_str().unwrap_or_default().to_lowercase();
         let policy = match route.access {
-            Access::Public => None,
+            Access::Public | Access::Key(Counts::Message) => None,
             Access::Key(Counts::SearchOrStream) => Some("search"),
             Access::Key(Counts::As(policy)) => Some(policy.as_str()),
         };
