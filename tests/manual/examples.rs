@@ -160,6 +160,7 @@ fn prepare(work: &Path, markdown: &str) {
         fs::create_dir_all(work.join(folder)).unwrap();
     }
     symlink(root().join("tests/manual/sightline.sh"), work.join("bin/sightline")).unwrap();
+    symlink(root().join("scripts"), work.join("scripts")).unwrap();
     let lists = [
         (
             "wmn-data.json",

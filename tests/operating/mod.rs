@@ -6,6 +6,7 @@ mod logs;
 mod metrics;
 mod page;
 mod probes;
+mod simulation;
 mod unit;
 
 use std::net::SocketAddr;
