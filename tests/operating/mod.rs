@@ -2,8 +2,10 @@
 
 mod alerts;
 mod backup;
+mod container;
 mod logs;
 mod metrics;
+mod package;
 mod page;
 mod probes;
 mod simulation;
