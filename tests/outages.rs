@@ -10,6 +10,7 @@ mod absent;
 mod commits;
 mod damage;
 mod disks;
+mod failover;
 mod files;
 pub(crate) mod kit;
 mod locks;

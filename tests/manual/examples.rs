@@ -18,7 +18,7 @@ use crate::support::folder::Folder;
 use crate::support::server::{BINARY, Server, Setup};
 
 /// A part of each block that is not run, and the reason.
-const NOT_RUN: [(&str, &str); 15] = [
+const NOT_RUN: [(&str, &str); 16] = [
     ("cargo build", "builds the project again"),
     ("cargo install", "builds the project again"),
     ("package-debian", "installs a package; `tests/operating` runs it"),
@@ -29,6 +29,7 @@ const NOT_RUN: [(&str, &str); 15] = [
     ("--admin-listen", "takes a fixed port, and the second line needs a second terminal"),
     ("--listen 0.0.0.0", "listens on all interfaces"),
     ("--webdriver", "needs a browser; `tests/premium` runs it"),
+    ("pg_basebackup", "needs the tools of a PostgreSQL server; `tests/outages` runs it"),
     ("pg_dump", "needs the tools of a PostgreSQL server; `tests/operating` runs it"),
     ("pg_restore", "needs the tools of a PostgreSQL server; `tests/operating` runs it"),
     ("/etc/nginx", "writes to the machine's configuration; `tests/http` runs it"),

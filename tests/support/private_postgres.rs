@@ -75,14 +75,38 @@ impl PrivatePostgres {
         let mut server = Self { folder, port: 0, postmaster: None, settings, small_disk };
         server.give_to_user();
         server.run_initdb();
+        server.launch();
+        server
+    }
+
+    /// Starts a standby that streams from this server. `pg_promote()` makes it a server of its own.
+    pub(crate) fn standby(&self) -> Self {
+        let (folder, settings) = (Folder::new(), self.settings.clone());
+        let mut standby = Self { folder, port: 0, postmaster: None, settings, small_disk: None };
+        standby.give_to_user();
+        let mut copy = as_server_user(&program("pg_basebackup"));
+        copy.args(["--host", "127.0.0.1", "--port", &self.port.to_string(), "--username", "sightline"]);
+        copy.args(["--pgdata", &standby.folder.path("data"), "--write-recovery-conf"]);
+        let output = copy.args(["--checkpoint", "fast", "--no-sync"]).current_dir("/").output().unwrap();
+        assert!(output.status.success(), "pg_basebackup: {}", String::from_utf8_lossy(&output.stderr));
+        standby.launch();
+        standby
+    }
+
+    fn launch(&mut self) {
         // Another process may take a free port first.
         for _ in 0..10 {
-            server.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-            if server.try_launch() {
-                return server;
+            self.port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            if self.try_launch() {
+                return;
             }
         }
-        panic!("PostgreSQL does not start: {}", server.log());
+        panic!("PostgreSQL does not start: {}", self.log());
+    }
+
+    /// The port on 127.0.0.1.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     /// Returns the address of a database on the server.
@@ -247,7 +271,7 @@ fn server_user() -> (&'static str, String) {
     found.expect("a user for PostgreSQL")
 }
 
-fn as_server_user(program: &Path) -> Command {
+pub(crate) fn as_server_user(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     // If the tests are killed, the system stops the server.
     command.args(["--pdeathsig", "QUIT"]);
