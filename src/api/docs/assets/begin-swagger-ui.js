@@ -32,6 +32,17 @@ SwaggerUIBundle({
   persistAuthorization: false,
 });
 
+// Corrections for people with a screen reader or only a keyboard: Swagger UI brings its own main landmark, its headings
+// skip a level, its buttons contain links to themselves, and the label of the list of servers does not name it.
+const place = document.getElementById("documentation");
+new MutationObserver(() => {
+  const each = (selector, correct) => place.querySelectorAll(selector).forEach(correct);
+  each(".servers select:not([aria-label])", (select) => select.setAttribute("aria-label", "Server"));
+  each("main:not([role])", (main) => main.setAttribute("role", "presentation"));
+  each("h3.opblock-tag:not([aria-level]), .models h4:not([aria-level])", (heading) => heading.setAttribute("aria-level", "2"));
+  each(".opblock-summary-control a[href]", (link) => link.removeAttribute("href"));
+}).observe(place, { childList: true, subtree: true });
+
 // Uses Swagger UI's dark theme if the reader's system is dark.
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const follow = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
