@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use log::warn;
 
 use super::error::AppError;
+use crate::account::account::Role;
 use crate::account::audit::Origin;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
@@ -44,6 +45,10 @@ pub(super) fn first_account(
     };
     let (key, _) =
         accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
+    // Whoever starts the server operates it.
+    let made_operator = sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM);
+    made_operator
+        .map_err(|error| AppError::failed(error).at("cannot make the first account that of an operator"))?;
     let link = sign_ins
         .make_link(account.id, &Origin::SYSTEM)
         .map_err(|error| AppError::failed(error).at("cannot create the set-up link of the first account"))?;
@@ -68,7 +73,8 @@ pub(super) fn show(out: &mut dyn Write, base_url: &str, first: &FirstAccount) ->
          \n    curl -N {base_url}/v1/searches -H 'Authorization: Bearer {key}' \
          -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\
          \n\
-         To use the web app, choose a password at this link. It works once, within 72 hours:\n\
+         To use the web app, also its pages for operators, choose a password at this link. It works once, within 72 \
+         hours:\n\
          \n    {base_url}/app/set-up/{link}\n\n"
     )?;
     out.flush()

@@ -99,6 +99,11 @@ impl<S: Service> Router<S> {
         &self.traffic
     }
 
+    /// Returns whether a route has the path, with any method.
+    pub fn has_path(&self, path: &str) -> bool {
+        !matches!(find(self.routes, "GET", path), Match::NotFound)
+    }
+
     fn context(
         &self,
         request: Option<&Request>,

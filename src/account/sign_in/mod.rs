@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`service`] | the use cases: sign in, read the session, sign out, set up, change the password |
 //! | [`password`] | rules for passwords, and Argon2id with bounded concurrency |
+//! | `common` | common passwords |
 //! | [`token`] | random tokens and their hashes |
 //! | [`session`] | sessions and their lifetimes |
 //! | [`attempts`] | limits on attempts to sign in |
 //! | [`keeping`] | the storage trait of sign-in |
 
 pub mod attempts;
+mod common;
 pub mod keeping;
 pub mod password;
 pub mod service;

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use parking_lot::{Condvar, Mutex};
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::common::is_common;
 use crate::base::secret::Secret;
 
 /// The minimum number of characters of a password, which suffices against a thousand guesses a day.
@@ -50,6 +51,8 @@ pub enum WeakPassword {
     TooUniform,
     /// The password is the email address, ignoring case.
     EqualsEmail,
+    /// The password is a common one, or a common word with digits and signs around it.
+    Common,
 }
 
 impl fmt::Display for WeakPassword {
@@ -62,6 +65,9 @@ impl fmt::Display for WeakPassword {
             Self::TooUniform => write!(
                 f,
                 "The password repeats too few characters: at least {LEAST_DIFFERENT} different ones are required."
+            ),
+            Self::Common => f.write_str(
+                "The password is a common one, or a common word with digits and signs: choose one that nobody would guess.",
             ),
             Self::EqualsEmail => f.write_str("The password is your email address: choose a different one."),
         }
@@ -98,6 +104,9 @@ impl Password {
         }
         if text.to_lowercase() == email.to_lowercase() {
             return Err(WeakPassword::EqualsEmail);
+        }
+        if is_common(text) {
+            return Err(WeakPassword::Common);
         }
         Ok(())
     }
