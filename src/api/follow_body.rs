@@ -74,17 +74,15 @@ pub(super) fn follow_schema() -> ObjectBuilder {
     let number = |text: &str, from: u8, to: u8, default: u8| {
         ObjectBuilder::new()
             .schema_type(SchemaType::from_iter([Type::Integer, Type::Null]))
-            .description(Some(text))
+            .description(Some(format!("{text} {default} if it is not given.")))
             .minimum(Some(from))
             .maximum(Some(to))
-            .default(Some(json!(default)))
             .examples([json!(default)])
     };
     let links = ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-        .description(Some("The weakest class of leads that are followed."))
+        .description(Some("The weakest class of leads that are followed: `stated` if it is not given."))
         .enum_values(Some([json!("verified"), json!("stated"), Value::Null]))
-        .default(Some(json!("stated")))
         .examples([json!("verified")]);
     let searches = FollowOrder::DEFAULT_SEARCHES;
     ObjectBuilder::new()

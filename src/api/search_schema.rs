@@ -226,11 +226,12 @@ fn not(schema: Value) -> Extensions {
     [("not", schema)].into_iter().collect()
 }
 
+/// Returns the schema of a member that is false if it is not given. It states no `default`, since generators of clients
+/// make a member with one required.
 fn flag(text: &str) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Boolean, Type::Null]))
         .description(Some(text))
-        .default(Some(json!(false)))
         .examples([json!(true)])
 }
 
