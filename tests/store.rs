@@ -63,6 +63,7 @@ mod quota;
 mod reading;
 mod sign_in;
 mod starting;
+mod stopping;
 mod thumbnails;
 mod upgrading;
 mod watches;
@@ -105,6 +106,7 @@ impl Fixture {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
@@ -160,7 +162,7 @@ const HOLDS: Duration = Duration::from_secs(3600);
 
 /// Returns the claim of `owner` for runs without a driver.
 fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, holds: HOLDS, limit }
+    Claim { owner, simulated, except: &[], expired: true, only: None, holds: HOLDS, limit }
 }
 
 fn new_instance() -> InstanceId {

@@ -104,6 +104,8 @@ pub enum Action {
     KeyRevoked,
     /// A run was charged and started. The details are its type and its cost.
     RunStarted,
+    /// A run was stopped by its owner.
+    RunStopped,
     /// A run was deleted.
     RunDeleted,
     /// Old runs were removed. The details are their number and the moment before which they had ended.
@@ -145,7 +147,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -158,6 +160,7 @@ impl Action {
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::RunStarted,
+        Self::RunStopped,
         Self::RunDeleted,
         Self::RunsSwept,
         Self::CircuitReset,
@@ -193,6 +196,7 @@ impl Action {
             Self::KeyCreated => "key.created",
             Self::KeyRevoked => "key.revoked",
             Self::RunStarted => "run.started",
+            Self::RunStopped => "run.stopped",
             Self::RunDeleted => "run.deleted",
             Self::RunsSwept => "runs.swept",
             Self::CircuitReset => "circuit.reset",

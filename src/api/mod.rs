@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
@@ -57,6 +57,7 @@ pub mod routes;
 pub mod search_schema;
 pub mod searches;
 pub mod service;
+pub mod stopping;
 pub mod stream;
 pub mod thumbnails;
 pub mod variants;

@@ -11,7 +11,8 @@ use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
     accounts, batch_files, batches, capabilities, deliveries, description, diff, docs, export, follow,
-    health, leads, mcp, modules, people, reading, searches, stream, thumbnails, variants, watches, webhooks,
+    health, leads, mcp, modules, people, reading, searches, stopping, stream, thumbnails, variants, watches,
+    webhooks,
 };
 use crate::account::rate_limit::Policy;
 use crate::http;
@@ -94,6 +95,8 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<reading::__path_list>(READ, reading::list),
         route::<reading::__path_run>(READ, reading::run),
         route::<searches::__path_delete>(READ, searches::delete),
+        route::<stopping::__path_stop>(READ, stopping::stop),
+        route::<stopping::__path_retry>(SEARCH, stopping::retry),
         route::<stream::__path_attach>(STREAM, stream::attach),
         route::<stream::__path_attach_to_family>(STREAM, stream::attach_to_family),
         route::<reading::__path_modules>(READ, reading::modules),

@@ -253,6 +253,7 @@ impl Search {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             follow: self.body.follow.clone(),
             purpose: self.body.purpose.clone(),
             charge,
@@ -285,9 +286,13 @@ impl Search {
             Err(StartError::Overloaded) => Err(ApiError::overloaded(OVERLOADED_RETRY_SECS)),
             Err(StartError::WatchNotDue) => Err(ApiError::no_such_watch()),
             // Only a lead starts a run of a family, and no request that of a batch.
-            Err(StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone) => {
-                Err(ApiError::internal())
-            }
+            // A retry that is not free any more is started again with a charge.
+            Err(
+                StartError::FamilyGone
+                | StartError::FamilyFull
+                | StartError::RowGone
+                | StartError::NoFreeRetry,
+            ) => Err(ApiError::internal()),
             Err(StartError::ShuttingDown) => Err(ApiError::shutting_down()),
             Err(StartError::Choice(error)) => Err(error.into()),
             Err(StartError::NoBrowser) => Err(ApiError::premium_unavailable()),

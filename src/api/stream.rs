@@ -85,7 +85,7 @@ pub fn attach(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     )
 )]
 pub fn attach_to_family(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
-    let run = api.find(call)?.into_summary();
+    let run = api.find(call)?.summary();
     Ok(reply_with(api, call.caller()?, api.runs.families.reader(run), call.request_id))
 }
 

@@ -1,5 +1,6 @@
 //! The public listening socket.
 
+use std::io;
 use std::net::SocketAddr;
 
 use log::warn;
@@ -35,10 +36,23 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
         }
         None => {
             check_exposure("--listen", config.listen, config)?;
-            Server::bind(&server)
+            return Server::bind(&server).map_err(|error| cannot_listen(config.listen, error));
         }
     }
     .map_err(AppError::failed)
+}
+
+/// Returns the error of an address that cannot be opened.
+fn cannot_listen(address: SocketAddr, error: io::Error) -> AppError {
+    if error.kind() != io::ErrorKind::AddrInUse {
+        return AppError::failed(error);
+    }
+    let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or_default());
+    AppError::failed(format!(
+        "cannot listen on {address}: another program uses this port; choose another one, such as --listen {other}, or \
+         --listen {}:0 for any free one",
+        other.ip()
+    ))
 }
 
 /// Refuses an address that other machines can reach, unless the operator names a proxy or accepts the risk.

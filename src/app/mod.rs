@@ -59,5 +59,5 @@ pub use learning::learn_entries;
 pub use mcp::serve_lines;
 pub use proof::{ProofRequest, prove_modules};
 pub use record::{RecordRequest, record};
-pub use search::{ListEvent, SearchEvent, SearchRequest, search, search_all};
+pub use search::{ListEvent, SearchEvent, SearchRequest, Searched, account_in, search, search_all};
 pub use serve::serve;

@@ -14,12 +14,14 @@ use crate::account::credits::{Charge, Cycle};
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
 use crate::config::{EngineConfig, SuppressionConfig};
-use crate::modules::catalog::Choice;
+use crate::modules::catalog::{Catalog, Choice};
+use crate::modules::profile_index::NamedAccount;
 use crate::modules::query::Query;
 use crate::runs::family::member::{FollowOrder, NewMember};
 use crate::runs::family::plan::NextSearch;
 use crate::runs::journal::Journal;
 use crate::runs::live::LiveRun;
+use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{Progress, ResultRecord};
 use crate::runs::run_options::RunOptions;
@@ -29,6 +31,8 @@ use crate::runs::unrecorded::Unrecorded;
 const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
 /// The lease of a run that no other process can take over, since it is not stored.
 const LEASE: Duration = Duration::from_secs(60);
+/// The interval at which a search looks for Ctrl-C.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The number of searches of a list that run at once. More would ask the same sites at the same time.
 const AT_ONCE: usize = 4;
 
@@ -61,28 +65,46 @@ pub enum SearchEvent<'a> {
 }
 
 /// Something that happens during the searches of a list.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum ListEvent<'a> {
     /// A result of the search got its number.
     Result(&'a ResultRecord),
     /// Some modules of the search have ended.
     Progress(Progress),
     /// The search has ended. It is the last event of this search.
-    Ended(&'a RunRecord),
+    Ended(&'a RunRecord, &'a Catalog),
     /// The query is suppressed, so nothing is asked. It is the only event of this search.
     Suppressed,
 }
 
-/// Runs one search until it ends or `sink` breaks it off, and then the searches that its leads start. Returns the run as
-/// far as it came, and the others in the order in which they were started.
+/// The searches that a request has started, and the catalogue that they have used.
+pub struct Searched {
+    /// The search, and those that its leads have started, in this order.
+    pub records: Vec<RunRecord>,
+    /// The catalogue.
+    pub catalog: Arc<Catalog>,
+}
+
+/// Returns the account whose profile has the pasted address `text`.
+///
+/// # Errors
+/// Fails if the catalogue cannot be loaded.
+pub fn account_in(engine: &EngineConfig, text: &str) -> Result<Option<NamedAccount>, AppError> {
+    Ok(load_catalog(&catalog_sources(engine))?.profiles().account_in(text))
+}
+
+/// Runs one search until it ends or `sink` breaks it off, and then the searches that its leads start. If `stop` is set, the
+/// search ends with what it has, and no further one is started. Returns the run as far as it came, and the others in the
+/// order in which they were started.
 ///
 /// # Errors
 /// Fails if the search cannot start. A run that fails is a record, not an error.
 pub fn search(
     request: &SearchRequest,
     query: &Query,
+    stop: &Stop,
     mut sink: impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
-) -> Result<Vec<RunRecord>, AppError> {
+) -> Result<Searched, AppError> {
     // Searches follow each other, but the driver of one may end a moment after the next has begun.
     let most_runs = 1 + request.follow.as_ref().map_or(0, |order| usize::from(order.max_searches));
     let local = LocalSearches::open(request, most_runs)?;
@@ -92,31 +114,33 @@ pub fn search(
     }
     let start = local.start_request(request, query);
     let run = local.start(start.clone())?;
-    let mut goes_on = watch(runs, &run, &mut sink).is_continue();
+    let mut goes_on = local.watch(&run, stop, &mut sink).is_continue();
     let mut records = vec![local.record(&run)];
     let (mut known, limit) = (HashSet::new(), start.follow.as_ref().map_or(0, |order| order.max_searches));
-    while goes_on && known.len() < usize::from(limit) {
+    while goes_on && !stop.is_set() && known.len() < usize::from(limit) {
         // One at a time: the leads of one level come before those of the next one.
         let Some(next) = runs.families.next(&records, &known).into_iter().next() else { break };
         known.insert(next.lead);
         goes_on = sink(SearchEvent::Child(&next)).is_continue();
         if goes_on && let Some(run) = start_child(runs, &start, next) {
-            goes_on = watch(runs, &run, &mut sink).is_continue();
+            goes_on = local.watch(&run, stop, &mut sink).is_continue();
             records.push(local.record(&run));
         }
     }
     local.close();
-    Ok(records)
+    Ok(Searched { records, catalog: local.engine.runs.starter.catalog() })
 }
 
 /// Runs a search for each query, some at once, until all have ended or `sink` breaks off. Events come in the order of the
-/// queries, each with the index of its query.
+/// queries, each with the index of its query. If `stop` is set, the searches that have begun end with what they have, and
+/// no further one is started.
 ///
 /// # Errors
 /// Fails if a search cannot start. A run that fails is a record, not an error.
 pub fn search_all(
     request: &SearchRequest,
     queries: &[Query],
+    stop: &Stop,
     mut sink: impl FnMut(usize, ListEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(), AppError> {
     let local = LocalSearches::open(request, 2 * AT_ONCE)?;
@@ -124,12 +148,15 @@ pub fn search_all(
     let mut waiting = queries.iter();
     let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
     for index in 0..queries.len() {
-        for query in waiting.by_ref().take(AT_ONCE - started.len()) {
+        let free = if stop.is_set() { 0 } else { AT_ONCE - started.len() };
+        for query in waiting.by_ref().take(free) {
             let is_suppressed = runs.starter.is_suppressed(query);
             let start = (!is_suppressed).then(|| local.start(local.start_request(request, query)));
             started.push_back(start.transpose()?);
         }
-        let shown = match started.pop_front().flatten() {
+        // A list that was stopped ends here.
+        let Some(next) = started.pop_front() else { break };
+        let shown = match next {
             None => sink(index, ListEvent::Suppressed),
             Some(run) => {
                 let mut pass_on = |event: SearchEvent<'_>| match event {
@@ -137,11 +164,11 @@ pub fn search_all(
                     SearchEvent::Progress(progress) => sink(index, ListEvent::Progress(progress)),
                     SearchEvent::Child(_) => ControlFlow::Continue(()),
                 };
-                let goes_on = watch(runs, &run, &mut pass_on);
+                let goes_on = local.watch(&run, stop, &mut pass_on);
                 goes_on
                     .is_continue()
                     .then(|| local.record(&run))
-                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record)))
+                    .map_or(goes_on, |record| sink(index, ListEvent::Ended(&record, &runs.starter.catalog())))
             }
         };
         if shown.is_break() {
@@ -181,8 +208,8 @@ impl LocalSearches {
     }
 
     fn start_request(&self, request: &SearchRequest, query: &Query) -> StartRequest {
-        let follow =
-            request.follow.clone().map(|order| FollowOrder { choice: request.choice.clone(), ..order });
+        let choice = self.engine.runs.starter.catalog().with_ids(query.search_type(), request.choice.clone());
+        let follow = request.follow.clone().map(|order| FollowOrder { choice: choice.clone(), ..order });
         let now = self.clock.now();
         StartRequest {
             account: AccountId::new(),
@@ -192,9 +219,10 @@ impl LocalSearches {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             follow: follow.map(Arc::new),
             purpose: None,
-            choice: request.choice.clone(),
+            choice,
             charge: Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) },
             idempotency: None,
             origin: Origin::CLI,
@@ -215,6 +243,35 @@ impl LocalSearches {
         // The journal has them in memory, so this does not fail.
         record.thumbnails = self.journal.thumbnails(record.summary.id).unwrap_or_default();
         record
+    }
+
+    /// Passes the events of the run to `sink` until the run ends or the sink breaks off. Ends the run early if `stop` is set.
+    fn watch(
+        &self,
+        run: &LiveRun,
+        stop: &Stop,
+        sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (mut shown, mut completed) = (0, None);
+        loop {
+            if stop.is_set() {
+                run.end_early(self.clock.now());
+            }
+            let (summary, results, version) = run.snapshot();
+            for result in &results[shown..] {
+                sink(SearchEvent::Result(&result.record))?;
+            }
+            shown = results.len();
+            if completed != Some(summary.progress.modules_completed) {
+                completed = Some(summary.progress.modules_completed);
+                sink(SearchEvent::Progress(summary.progress))?;
+            }
+            if summary.status.is_terminal() || run.stopped().is_some() {
+                return ControlFlow::Continue(());
+            }
+            run.wait_for_change(version, Instant::now() + LOOK_EVERY);
+            self.engine.runs.maintenance.run_due_tasks();
+        }
     }
 
     /// Ends all runs. The driver of an ended run stops at once; that of a cancelled run needs a moment.
@@ -246,30 +303,5 @@ fn browser_error(engine: &Engine) -> AppError {
     match engine.runs.activity.browsers() {
         (_, 0) => AppError::config("no browser is configured: a premium search needs one (--webdriver)"),
         _ => AppError::failed("no configured browser answers: a premium search needs one"),
-    }
-}
-
-/// Passes the events of the run to `sink` until the run ends or the sink breaks off.
-fn watch(
-    runs: &Arc<Runs>,
-    run: &LiveRun,
-    sink: &mut impl FnMut(SearchEvent<'_>) -> ControlFlow<()>,
-) -> ControlFlow<()> {
-    let (mut shown, mut completed) = (0, None);
-    loop {
-        let (summary, results, version) = run.snapshot();
-        for result in &results[shown..] {
-            sink(SearchEvent::Result(&result.record))?;
-        }
-        shown = results.len();
-        if completed != Some(summary.progress.modules_completed) {
-            completed = Some(summary.progress.modules_completed);
-            sink(SearchEvent::Progress(summary.progress))?;
-        }
-        if summary.status.is_terminal() || run.stopped().is_some() {
-            return ControlFlow::Continue(());
-        }
-        run.wait_for_change(version, Instant::now() + Duration::from_secs(1));
-        runs.maintenance.run_due_tasks();
     }
 }

@@ -37,7 +37,10 @@ impl Subscriber for InstanceSubscriber {
             Notification::Access | Notification::Connected | Notification::Disconnected => {
                 self.accounts.evict_access();
             }
-            Notification::Changed { .. } | Notification::Deleted(_) | Notification::Released => {}
+            Notification::Changed { .. }
+            | Notification::Deleted(_)
+            | Notification::Stopped(_)
+            | Notification::Released => {}
         }
     }
 }

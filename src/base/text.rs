@@ -75,6 +75,24 @@ pub fn columns(text: &str) -> usize {
     line(text).width()
 }
 
+/// Returns [`line()`], cut to a number of columns. A text that is cut ends with `…`.
+pub fn cut(text: &str, columns: usize) -> String {
+    let shown = line(text);
+    if shown.width() <= columns {
+        return shown;
+    }
+    let (mut kept, mut left) = (String::new(), columns.saturating_sub(1));
+    for c in shown.chars() {
+        let width = c.width().unwrap_or_default();
+        if width > left {
+            break;
+        }
+        left -= width;
+        kept.push(c);
+    }
+    if columns > 0 { format!("{}…", kept.trim_end()) } else { kept }
+}
+
 /// Characters with which a formula of a spreadsheet can begin. The full-width forms count because some spreadsheets
 /// fold them.
 const FORMULA: [char; 10] = ['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
@@ -192,6 +210,21 @@ mod tests {
         }
         assert_eq!((padded("名前", 6).as_str(), columns("名前")), ("名前  ", 4));
         assert_eq!(padded("longer", 3), "longer");
+    }
+
+    #[test]
+    fn a_cut_text_fits_its_columns_in_every_script() {
+        for text in [
+            "plain text",
+            "名前名前名前",
+            "e\u{0301}e\u{0301}e\u{0301}e\u{0301}e\u{0301}e\u{0301}",
+            "👨\u{200d}👩\u{200d}👧 family",
+        ] {
+            for columns in 0..8 {
+                assert!(cut(text, columns).width() <= columns, "{text:?} {columns}");
+            }
+        }
+        assert_eq!((cut("plain text", 7), cut("plain", 5)), ("plain…".to_owned(), "plain".to_owned()));
     }
 
     #[test]

@@ -12,7 +12,8 @@ impl Bar {
         if !io::stderr().is_terminal() {
             return Self(None);
         }
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+        // It is drawn when there is something to show.
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} modules, {msg}, {elapsed}") {
             bar.set_style(style);
         }
@@ -25,6 +26,9 @@ impl Bar {
             bar.set_length(total);
             bar.set_position(done);
             bar.set_message(so_far);
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
         }
     }
 

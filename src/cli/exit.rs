@@ -22,6 +22,8 @@ pub enum Exit {
     Usage,
     /// 3: the command failed.
     Failed,
+    /// 130: Ctrl-C has ended the command early. A search has written what it has found.
+    Interrupted,
 }
 
 impl Exit {
@@ -32,6 +34,7 @@ impl Exit {
             Self::NothingFound => 1,
             Self::Usage => 2,
             Self::Failed => 3,
+            Self::Interrupted => 130,
         }
     }
 }

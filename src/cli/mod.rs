@@ -3,7 +3,7 @@
 //! | file | command |
 //! |---|---|
 //! | `serve` | `serve` |
-//! | `search` | `search TYPE QUERY` |
+//! | `search` | `search [TYPE] QUERY…` |
 //! | `account` | `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete` |
 //! | `key` | `key create`, `list`, `revoke` |
 //! | `audit` | `audit` |
@@ -28,6 +28,7 @@
 //! | `logging` | starts the log of a command |
 //! | `options` | value types that several commands share |
 //! | `bar` | the progress bar |
+//! | `interrupt` | ends a command early on Ctrl-C |
 //! | `replace` | writes files atomically |
 //! | `report_file` | reads reports |
 //! | `table` | prints tables for people |
@@ -50,6 +51,7 @@ mod deadline;
 mod diff;
 mod exit;
 mod graph;
+mod interrupt;
 mod key;
 mod logging;
 mod man;
@@ -89,16 +91,16 @@ const ABOUT: &str = "Looks up an email address, a username or a domain across pu
 const AFTER_HELP: &str = "\
 Every option can also be set by the environment variable in its help text. A flag takes precedence.
 
-Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
+Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed, 130 ended by Ctrl-C.
 
 Examples:
   sightline serve                              listens on 127.0.0.1:8080, keeps its data in data/
-  sightline search username octocat --sandbox  a first search, without a server or the network
+  sightline search octocat --sandbox           a first search, without a server or the network
   sightline key create --account me@example.org";
 
 #[derive(Debug, Parser)]
 #[command(name = "sightline", version, about = ABOUT, after_help = AFTER_HELP)]
-#[command(arg_required_else_help = true, disable_help_subcommand = true, max_term_width = 110)]
+#[command(arg_required_else_help = true, max_term_width = 110)]
 struct Sightline {
     #[command(subcommand)]
     action: Action,

@@ -35,8 +35,8 @@ pub enum Outcome {
     Error,
     /// The control check failed: the site also reports a made-up name as found, or a known account as not found.
     Unreliable,
-    /// The check was not made: the query cannot be a name on the site, a key or a browser is not configured,
-    /// or this machine lacks resources, a network or a name server.
+    /// The check was not made: the query cannot be a name on the site, a key or a browser is not configured, the
+    /// search was stopped, or this machine lacks resources, a network or a name server.
     Skipped,
 }
 

@@ -181,6 +181,18 @@ impl ProfileIndex {
         })
     }
 
+    /// Returns the account whose profile has the address that a person has pasted, with or without its scheme. A host alone
+    /// is no such address.
+    pub fn account_in(&self, text: &str) -> Option<NamedAccount> {
+        let text = text.trim();
+        if !text.contains('/') {
+            return None;
+        }
+        let address = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
+        let url = Url::parse(&address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+        self.account_at(&url)
+    }
+
     /// Returns the account of that name on the service that people call `service`, such as `GitHub` or `twitter`.
     pub fn account_on(&self, service: &str, name: &str) -> Option<NamedAccount> {
         let module = self.services.get(&service_key(service))?;

@@ -65,6 +65,8 @@ reasons! {
     RunDeadline = "run_deadline",
     /// The time budget of the search ended.
     TimeBudget = "time_budget",
+    /// The owner stopped the search.
+    Stopped = "stopped",
     /// The deadline passed that was learnt from the earlier answers of the module. The site may have become slower.
     LearntDeadline = "learnt_deadline",
     /// The deadline of the check passed before it ended.

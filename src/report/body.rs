@@ -41,6 +41,10 @@ pub struct RunHead<'a> {
     #[serde(with = "millis::option")]
     #[schema(required, examples("2026-05-06T07:09:21.500Z"))]
     pub completed_at: Option<Timestamp>,
+    /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
+    #[serde(with = "millis::option", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, examples("2026-05-06T07:09:21.500Z"))]
+    pub stopped_at: Option<Timestamp>,
     /// Whether modules that need a browser take part.
     #[schema(examples(false))]
     pub premium: bool,
@@ -89,6 +93,10 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ad"))]
     pub batch_id: Option<BatchId>,
+    /// Present only if the search asks the modules of another one again: that search, which may have been deleted since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = uuid::Uuid, nullable = false, examples("018f4a7e-5c1d-7b3a-9e2f-0123456789ab"))]
+    pub retry_of: Option<RunId>,
     /// Present only at the first search of a family, in `GET /v1/searches/{run_id}`: how far leads are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -110,6 +118,7 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             progress: run.progress,
             created_at: run.created_at,
             completed_at: run.completed_at,
+            stopped_at: run.stopped_at,
             premium: run.premium,
             patient: run.options.patient,
             time_budget: run.options.time_budget.map(TimeBudget::secs),
@@ -123,6 +132,7 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             depth: run.family.map(|place| place.depth),
             watch_id: run.watch,
             batch_id: run.batch,
+            retry_of: run.retry_of,
             follow: None,
             sandbox: run.simulated,
         }

@@ -14,13 +14,16 @@ use super::earlier::EarlierConclusions;
 use super::ending;
 use super::family::advance::advance;
 use super::job::Job;
-use super::journal::{Claim, Resumable};
+use super::journal::{Batch, Claim, Resumable};
 use super::live::{LiveRun, Stopped};
+use super::notification::Notification;
 use super::queue::Queue;
 use super::registry::Registry;
-use super::run::RunSummary;
+use super::run::{ModuleReport, RunSummary};
+use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::modules::query::Query;
+use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
@@ -122,6 +125,7 @@ impl Dispatcher {
             simulated: self.context.simulated,
             except: &driven,
             expired: self.queue.expired.lock().are_lost(Instant::now()),
+            only: None,
             holds: self.context.limits.lease,
             limit,
         };
@@ -219,6 +223,37 @@ impl Dispatcher {
             );
         }
         None
+    }
+
+    /// Ends a run that was stopped while it waited for its first driver. The end is stored with a single try: if that
+    /// fails, the next driver of the run ends it.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
+        let context = &self.context;
+        let claim = Claim {
+            owner: context.instance,
+            simulated: context.simulated,
+            except: &[],
+            expired: false,
+            only: Some(run),
+            holds: context.limits.lease,
+            limit: 1,
+        };
+        let catalog = context.catalog.get();
+        for from in context.journal.take_over(&claim)? {
+            self.queue.note_taken();
+            let left = from.modules.iter().map(|id| {
+                let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
+                ModuleReport::skipped(id, platform, Reason::Stopped)
+            });
+            let (reports, run) = (left.collect(), LiveRun::resume(from));
+            run.publish(Batch::default(), reports);
+            ending::store_once(context, &run, &ending::stopped(context))?;
+            self.registry.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
+        }
+        Ok(())
     }
 
     /// Releases the leases of all runs that this process drives, so that any instance may take them over.

@@ -212,17 +212,8 @@ impl<'a> Driver<'a> {
 
     /// Ends the modules that do not accept this query at once, without a worker.
     fn skip_unsuitable(&mut self, gone: &[String]) {
-        self.reports.extend(gone.iter().map(|module| ModuleReport {
-            module: module.clone(),
-            platform: module.clone(),
-            status: Outcome::Skipped,
-            reason: Some(Reason::Disabled),
-            http_status: None,
-            elapsed_ms: 0,
-            circuit: None,
-            rules: None,
-            partial: false,
-        }));
+        let gone = gone.iter().map(|module| ModuleReport::skipped(module, module, Reason::Disabled));
+        self.reports.extend(gone);
         for (place, module) in self.lanes.all() {
             if let Some(reason) = self.why_skipped(&module) {
                 self.lanes.take(place);
@@ -287,14 +278,20 @@ impl<'a> Driver<'a> {
         Some(check)
     }
 
-    /// Abandons checks that exceed their deadlines, which must not block the run.
+    /// Abandons checks that exceed their deadlines, which must not block the run. A run that was stopped abandons all.
     fn give_up_late(&mut self) {
-        if self.running.is_empty() || Instant::now() < self.limit.abandon_at {
+        let is_stopped = self.run.stopped_at().is_some();
+        if self.running.is_empty() || !is_stopped && Instant::now() < self.limit.abandon_at {
             return;
         }
         let places: Vec<usize> = self.running.keys().copied().collect();
         for place in places {
             if let Some(check) = self.end_of(place) {
+                if is_stopped {
+                    let report = bare_report(Outcome::Skipped, Reason::Stopped);
+                    self.note(place, &check.module, report, check.since.elapsed());
+                    continue;
+                }
                 if self.limit.reason == Reason::RunDeadline {
                     let (run, module) = (self.run.id(), check.module.id());
                     warn!("run {run}: module {module} exceeded its deadline and is abandoned");
@@ -342,7 +339,7 @@ impl<'a> Driver<'a> {
             let batch = self.found.next_try();
             let added = batch.added.len() as u64;
             match self.context.journal.add_results(self.run.id(), self.run.lease(), batch) {
-                Ok(Write::Done) => {
+                Ok(Write::Done | Write::Stopped(_)) => {
                     self.retry = Retry::default();
                     self.context.figures.results.add(added);
                 }
@@ -357,7 +354,7 @@ impl<'a> Driver<'a> {
     }
 
     fn checkpoint_if_due(&mut self) {
-        if Instant::now() >= self.checkpoint_at {
+        if Instant::now() >= self.checkpoint_at || self.run.take_checkpoint_request() {
             self.run.announce_changes();
             // The checks before them in a queue may have ended without taking their turns.
             self.waiting.clear();
@@ -372,6 +369,8 @@ impl<'a> Driver<'a> {
         let holds = context.limits.lease;
         match context.journal.checkpoint(self.run.id(), self.run.lease(), &checkpoint, holds) {
             Ok(Write::Done) => {}
+            // Another instance got the request, and its notification may have been lost.
+            Ok(Write::Stopped(at)) => self.run.end_early(at),
             Ok(Write::LeaseLost) => self.run.lose(),
             Err(error) => {
                 log!(error.log_level(), "run {}: cannot write a checkpoint: {error}", self.run.id());
@@ -390,7 +389,10 @@ impl<'a> Driver<'a> {
             self.run.publish(Batch::default(), std::mem::take(&mut self.reports));
             ending::not_stored(self.context)
         } else if let Some(message) = self.failure() {
-            ending::failed(self.context, "no_conclusion", message)
+            match self.run.stopped_at() {
+                Some(_) => ending::stopped(self.context),
+                None => ending::failed(self.context, "no_conclusion", message),
+            }
         } else {
             self.start_children();
             Ending { status: Status::Completed, error: None, completed_at: self.context.clock.now() }

@@ -61,6 +61,11 @@ pub(super) fn failed(context: &RunContext, code: &str, message: &str) -> Ending 
     }
 }
 
+/// Creates the ending of a run that its owner stopped before a module came to a conclusion.
+pub(super) fn stopped(context: &RunContext) -> Ending {
+    failed(context, "stopped", "the search was stopped before any module came to a conclusion")
+}
+
 /// Creates the ending of a run whose results could not be stored.
 pub(super) fn not_stored(context: &RunContext) -> Ending {
     failed(context, "store_failed", "the results could not be stored")
@@ -92,7 +97,7 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut ending: Ending) {
 pub(super) fn store_once(context: &RunContext, run: &LiveRun, ending: &Ending) -> Result<(), StorageError> {
     let credits = run.summary().credits_charged;
     match context.journal.finish(run.id(), run.lease(), &run.checkpoint(), ending)? {
-        Write::Done => {
+        Write::Done | Write::Stopped(_) => {
             match ending.status {
                 Status::Failed => context.figures.note_failure(credits),
                 _ => context.figures.completed.one(),

@@ -10,7 +10,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
 use super::batches::row::RowRef;
 use super::coverage::Coverage;
@@ -19,6 +18,7 @@ use super::family::member::{FollowOrder, Lookup, NewMember};
 use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
+pub use super::lease::{Claim, InstanceId, Lease, Resumable, StoppedRun};
 use super::notification::Subscriber;
 pub use super::page::ListFilter;
 use super::record::Thumbnails;
@@ -31,27 +31,6 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-
-/// The identifier of a process. It has a new value at every start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InstanceId(pub Uuid);
-
-impl InstanceId {
-    /// Returns the lease of this instance on a run that has been taken over `epoch` times.
-    pub fn lease(self, epoch: u64) -> Lease {
-        Lease { owner: self, epoch }
-    }
-}
-
-/// The right of an instance to drive one run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
-    /// The instance that drives the run.
-    pub owner: InstanceId,
-    /// The number of times that the run was taken over. An instance that loses a run and takes it over again holds
-    /// another lease, so its earlier writes are refused even if they arrive late.
-    pub epoch: u64,
-}
 
 /// A run to be created.
 #[derive(Debug, Clone)]
@@ -76,6 +55,9 @@ pub struct NewRun {
     pub watch: Option<WatchStart>,
     /// The row of a batch, if a batch starts it.
     pub batch: Option<RowRef>,
+    /// The run whose modules without a conclusion are asked again, if that is what the run is for. With a charge of no
+    /// credits it takes the free retry of that run.
+    pub retry_of: Option<RunId>,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -118,6 +100,7 @@ impl NewRun {
             family: self.family.map(|member| member.place),
             watch: self.watch.map(|start| start.watch),
             batch: self.batch.map(|row| row.batch),
+            retry_of: self.retry_of,
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -126,6 +109,7 @@ impl NewRun {
             credits_charged: credits,
             created_at: self.created_at,
             completed_at: None,
+            stopped_at: None,
             error: None,
             waits: self.owner.is_none(),
             queue_position: None,
@@ -148,10 +132,11 @@ impl NewRun {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,
-            owner: Some(InstanceId(Uuid::new_v4())),
+            owner: Some(InstanceId(uuid::Uuid::new_v4())),
             holds: Duration::ZERO,
             max_waiting: 0,
             idempotency: None,
@@ -193,6 +178,8 @@ pub enum Started {
     WatchNotDue,
     /// The row of the batch is not pending any more, or the batch was stopped. Nothing was charged or created.
     RowGone,
+    /// The run has no free retry any more. Nothing was charged or created.
+    NoFreeRetry,
     /// The account does not have enough credits. Nothing was charged or created.
     InsufficientCredits {
         /// The credits that were used in the current cycle.
@@ -205,6 +192,8 @@ pub enum Started {
 pub enum Write {
     /// The write was done.
     Done,
+    /// The write was done, and the owner stopped the run at that time. Only a checkpoint returns it.
+    Stopped(Timestamp),
     /// Nothing was written. Another instance drives the run, or the run has ended or was deleted.
     LeaseLost,
 }
@@ -257,42 +246,6 @@ pub struct Checkpoint {
     pub modules: Vec<ModuleReport>,
     /// The accounts that are or were looked up, in the order in which they were planned.
     pub lookups: Vec<Lookup>,
-}
-
-/// A run that was taken over with a new lease. It was waiting or was interrupted.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Resumable {
-    /// The new lease. Its epoch is 0 if the run was not driven before.
-    pub lease: Lease,
-    /// The time since the run was first driven, by the database's clock. It is zero if the run was not driven before.
-    pub ran_for: Duration,
-    /// The stored summary of the run.
-    pub summary: RunSummary,
-    /// The ids of all modules of the run.
-    pub modules: Vec<String>,
-    /// The reports of the modules that ended before the interruption.
-    pub done: Vec<ModuleReport>,
-    /// The accounts that are or were looked up.
-    pub lookups: Vec<Lookup>,
-    /// The stored results, whose ids do not change.
-    pub results: Vec<ResultRecord>,
-}
-
-/// A selection of runs without a driver that an instance takes over.
-#[derive(Debug, Clone, Copy)]
-pub struct Claim<'a> {
-    /// The instance that will drive the runs.
-    pub owner: InstanceId,
-    /// Selects only runs of the web that `owner` queries, simulated or real.
-    pub simulated: bool,
-    /// Excludes these runs, which `owner` drives. Their leases were only renewed too late.
-    pub except: &'a [RunId],
-    /// Whether to include runs with an expired lease besides those without a lease.
-    pub expired: bool,
-    /// The time for which the new leases are valid without a renewal.
-    pub holds: Duration,
-    /// The maximum number of runs to take over.
-    pub limit: usize,
 }
 
 /// The storage of runs, results, charges and the health of modules. Starts and deletions by users are recorded in the
@@ -363,6 +316,17 @@ pub trait Journal: Families {
     /// Ends a running run as failed and refunds it, even if another instance drives it, because its caller was told
     /// that it could not be started. Returns [`Write::LeaseLost`] if the run has ended or was deleted.
     fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError>;
+
+    /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
+    /// not ended, which includes runs that were stopped before. Returns `None` if the run is unknown, deleted or of
+    /// another account. A root that follows leads is stopped even if it has ended itself.
+    fn stop(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Vec<StoppedRun>>, StorageError>;
 
     /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError>;

@@ -7,8 +7,10 @@
 //! | [`record`] | all of a run at one moment |
 //! | [`journal`] | the storage trait of this layer |
 //! | [`bundles`] | the storage trait of signed catalogue bundles |
+//! | [`lease`] | the right to drive a run, and taking runs over |
 //! | [`notification`] | notifications between the processes on one database |
 //! | [`entity`] | equality and merging of results |
+//! | [`facts`] | what results say about who they belong to |
 //! | `findings` | results that are not stored yet |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`ring`] | the last events of a run |
@@ -56,6 +58,8 @@
 //! | `time_limit` | the end of a run's time |
 //! | [`page`] | the list of runs in pages |
 //! | `starter` | starts a search, or queues it |
+//! | `stopper` | stops a search before its end |
+//! | [`retry`] | asking the modules of a run again that came to no conclusion |
 //! | `reader` | finds, lists and follows runs |
 //! | `maintenance` | the periodic tasks, and the shutdown |
 //! | [`activity`] | counters and gauges for operators |
@@ -80,6 +84,7 @@ pub mod earlier;
 mod ending;
 pub mod entity;
 pub mod event;
+pub mod facts;
 pub mod family;
 pub mod figures;
 mod findings;
@@ -91,6 +96,7 @@ mod job;
 pub mod journal;
 pub mod lanes;
 pub mod leads;
+pub mod lease;
 mod lifecycle;
 pub mod live;
 mod maintenance;
@@ -107,6 +113,7 @@ pub mod record;
 mod registry;
 mod remote_run;
 pub mod retention;
+pub mod retry;
 pub mod ring;
 pub mod run;
 pub mod run_options;
@@ -115,6 +122,7 @@ pub mod shared_answers;
 mod shared_read;
 pub mod start_request;
 mod starter;
+mod stopper;
 pub mod stream;
 pub mod suppression;
 mod time_limit;

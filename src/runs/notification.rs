@@ -14,6 +14,8 @@ pub enum Notification {
         /// The [epoch](super::journal::Lease::epoch) of the instance that stored it.
         epoch: u64,
     },
+    /// A run was stopped by its owner. A checkpoint tells its driver when.
+    Stopped(RunId),
     /// A run was deleted by its owner, or is being deleted with its account.
     Deleted(RunId),
     /// An instance released runs, which can be taken over.

@@ -37,11 +37,11 @@ impl Found {
         }
     }
 
-    /// Returns the current state of a live run, or the state of a stored run when it was read.
-    pub fn into_summary(self) -> RunSummary {
+    /// Returns the current state of a live run, or that of a stored run when it was read.
+    pub fn summary(&self) -> RunSummary {
         match self {
             Self::Live(run) => run.summary(),
-            Self::Stored(summary) => *summary,
+            Self::Stored(summary) => (**summary).clone(),
         }
     }
 

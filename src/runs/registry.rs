@@ -163,6 +163,11 @@ impl Registry {
     pub(super) fn notify(&self, notification: Notification) {
         match notification {
             Notification::Changed { run, epoch } => self.note_change(run, epoch),
+            Notification::Stopped(run) => {
+                if let Some(live) = self.live(run) {
+                    live.request_checkpoint();
+                }
+            }
             Notification::Deleted(run) => self.note_deleted(run),
             Notification::Released => self.lifecycle.wake_maintenance(),
             Notification::Access => {}

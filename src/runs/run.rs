@@ -56,8 +56,9 @@ impl Status {
 /// The error of a failed run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
-    /// `no_conclusion` (no module came to a conclusion, for example without a network), `store_failed` (the results
-    /// could not be stored) or `internal_error`. Others may be added.
+    /// `no_conclusion` (no module came to a conclusion, for example without a network), `stopped` (the search was
+    /// stopped before one did), `store_failed` (the results could not be stored) or `internal_error`. Others may be
+    /// added.
     #[schema(pattern = "^[a-z_]+$", examples("no_conclusion"))]
     pub code: String,
     /// A message for people.
@@ -145,6 +146,21 @@ pub struct ModuleReport {
 }
 
 impl ModuleReport {
+    /// Returns the report of a module that is not asked.
+    pub fn skipped(module: &str, platform: &str, reason: Reason) -> Self {
+        Self {
+            module: module.to_owned(),
+            platform: platform.to_owned(),
+            status: Outcome::Skipped,
+            reason: Some(reason),
+            http_status: None,
+            elapsed_ms: 0,
+            circuit: None,
+            rules: None,
+            partial: false,
+        }
+    }
+
     /// Returns the coverage of the modules that have ended.
     pub fn coverage_of(reports: &[Self]) -> Coverage {
         let mut coverage = Coverage::default();
@@ -193,6 +209,8 @@ pub struct RunSummary {
     pub watch: Option<WatchId>,
     /// The batch of the run, if it is of one.
     pub batch: Option<BatchId>,
+    /// The run whose modules without a conclusion this one asks again. It may have been deleted since.
+    pub retry_of: Option<RunId>,
     /// Whether checks query the simulated web, whose results are not real.
     pub simulated: bool,
     /// The number of results so far.
@@ -209,6 +227,8 @@ pub struct RunSummary {
     pub created_at: Timestamp,
     /// The time at which the run ended.
     pub completed_at: Option<Timestamp>,
+    /// The time at which the owner stopped the run, or the following of its leads.
+    pub stopped_at: Option<Timestamp>,
     /// The error of a failed run.
     pub error: Option<RunError>,
     /// Whether the run waits for its first driver.

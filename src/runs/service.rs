@@ -33,6 +33,7 @@ use super::registry::Registry;
 use super::shared_answers::SharedAnswers;
 pub use super::start_request::{StartError, StartRequest, StartResult};
 pub use super::starter::{ModuleCounts, Starter};
+pub use super::stopper::Stopper;
 use super::suppression::Suppressed;
 use super::unconfirmed::UnconfirmedCommits;
 use crate::account::audit::Origin;
@@ -90,6 +91,8 @@ impl Default for RunHooks {
 pub struct Runs {
     /// The starter, which starts searches.
     pub starter: Starter,
+    /// The component that stops searches before their end.
+    pub stopper: Stopper,
     /// The reader, which finds, lists and follows runs.
     pub reader: Reader,
     /// The component that reads families, and follows leads on request.
@@ -160,6 +163,7 @@ impl Runs {
             batches.map(|batches| Feeder::new(starter(), Arc::clone(&dispatcher), batches, config.max_runs));
         Arc::new(Self {
             starter: starter(),
+            stopper: Stopper::new(Arc::clone(&dispatcher)),
             reader: Reader::new(Arc::clone(&dispatcher)),
             families: FamilyService::new(Arc::clone(&context)),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),

@@ -35,6 +35,9 @@ pub struct StartRequest {
     pub watch: Option<WatchStart>,
     /// The row of a batch, if a batch starts the run.
     pub batch: Option<RowRef>,
+    /// The run whose modules without a conclusion are asked again, if that is what the run is for. With a charge of no
+    /// credits it takes the free retry of that run.
+    pub retry_of: Option<RunId>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,
     /// Why the caller searches, for the audit.
@@ -81,6 +84,8 @@ pub enum StartError {
     WatchNotDue,
     /// The row of the batch is not pending any more, or the batch was stopped.
     RowGone,
+    /// The run has no free retry any more.
+    NoFreeRetry,
     /// The process shuts down.
     ShuttingDown,
     /// The choice of modules is not valid.

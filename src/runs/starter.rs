@@ -236,6 +236,7 @@ impl Starter {
             family: request.family,
             watch: request.watch,
             batch: request.batch,
+            retry_of: request.retry_of,
             simulated: self.context().simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: self.context().clock.now(),
@@ -283,6 +284,7 @@ fn result(
         Started::FamilyFull => return Err(StartError::FamilyFull),
         Started::WatchNotDue => return Err(StartError::WatchNotDue),
         Started::RowGone => return Err(StartError::RowGone),
+        Started::NoFreeRetry => return Err(StartError::NoFreeRetry),
         Started::InsufficientCredits { used } => StartResult::InsufficientCredits { used },
     })
 }

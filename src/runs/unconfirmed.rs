@@ -160,6 +160,7 @@ impl UnconfirmedCommits {
             // Another instance has taken the run over.
             Ok(Write::LeaseLost) => return Settled::Yes,
             Ok(Write::Done) => {}
+            Ok(Write::Stopped(at)) => run.end_early(at),
         }
         self.note_late_start(opening);
         if let (Some(job), Some(slot)) = (commit.job, self.dispatcher.drivers.reserve())

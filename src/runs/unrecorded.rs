@@ -15,7 +15,7 @@ use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
 use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, Write,
+    Resumable, Started, StoppedRun, Write,
 };
 use super::notification::Subscriber;
 use super::record::Thumbnails;
@@ -112,6 +112,16 @@ impl Journal for Unrecorded {
 
     fn undo_start(&self, _: RunId, _: &Ending) -> Result<Write, StorageError> {
         Ok(Write::Done)
+    }
+
+    fn stop(
+        &self,
+        _: RunId,
+        _: AccountId,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
+        Ok(None)
     }
 
     fn run(&self, _: RunId, _: AccountId) -> Result<Option<RunSummary>, StorageError> {

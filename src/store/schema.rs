@@ -69,6 +69,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0017_webhooks"),
     migration!("0018_watches"),
     migration!("0019_batches"),
+    migration!("0020_stopping"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

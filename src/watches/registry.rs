@@ -238,6 +238,7 @@ pub(super) fn start_request(
         family: None,
         watch: Some(WatchStart { watch: watch.id, due_at }),
         batch: None,
+        retry_of: None,
         follow: None,
         purpose: None,
         charge,

@@ -1,5 +1,5 @@
-//! The cookies of the app: the session token, the token that binds a form to a browser that is not signed in, and a
-//! notice.
+//! The cookies of the app: the session token, the token that binds a form to a browser that is not signed in, a notice,
+//! and a secret that the next page shows once.
 //!
 //! All are `HttpOnly; SameSite=Lax` and sent only to the app. With TLS they are `Secure` and their names
 //! begin with `__Secure-`, so that a page without TLS cannot set one. (`__Host-` would send them to every
@@ -18,6 +18,9 @@ pub(super) enum Cookie {
     Form,
     /// The name of a notice.
     Notice,
+    /// A secret that was just made: a key, or the secret of a webhook. The next page shows and removes it, so that no form
+    /// has to be sent again to show a page again.
+    Made,
 }
 
 impl Cookie {
@@ -29,6 +32,8 @@ impl Cookie {
             (Self::Form, false) => "sightline-form",
             (Self::Notice, true) => "__Secure-sightline-notice",
             (Self::Notice, false) => "sightline-notice",
+            (Self::Made, true) => "__Secure-sightline-made",
+            (Self::Made, false) => "sightline-made",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::WebError;
-use super::pages::run::{delete, diff, events, export, family, follow, graph, leads, page, thumbnail};
+use super::pages::run::{delete, diff, events, export, family, follow, graph, leads, page, stop, thumbnail};
 use super::pages::{
     account, asset, batches, data, history, keys, operator, search, security, set_up, sign_in, watches,
     webhooks,
@@ -82,6 +82,8 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/thumbnails/{result_id}", Access::SignedIn, thumbnail::thumbnail)
         .unattended(),
     route("GET", "/app/searches/{run_id}/diff/{other}", Access::SignedIn, diff::page).counting(Policy::Read),
+    route("POST", "/app/searches/{run_id}/stop", Access::SignedIn, stop::stop).counting(Policy::Read),
+    route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, stop::retry).counting(Policy::Search),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/batches", Access::SignedIn, batches::list::page).counting(Policy::Read),

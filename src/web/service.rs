@@ -24,6 +24,9 @@ use crate::webhooks::registry::Webhooks;
 /// The time for which a notice waits for its page.
 const NOTICE_LIFETIME: std::time::Duration = std::time::Duration::from_secs(60);
 
+/// The most bytes of a secret that a page shows once.
+const MOST_SECRET_BYTES: usize = 128;
+
 /// The operator's configuration of the web app.
 #[derive(Debug, Clone)]
 pub struct WebConfig {
@@ -89,6 +92,25 @@ impl Web {
     pub fn redirect_with_notice(&self, path: &str, notice: Notice) -> Response {
         let cookie = self.cookies.set(Cookie::Notice, notice.name(), NOTICE_LIFETIME);
         self.redirect(path).with_header("Set-Cookie", cookie)
+    }
+
+    /// Returns a redirect (303) to another page of the app, which shows the secret once.
+    pub(super) fn redirect_with_secret(&self, path: &str, secret: &str) -> Response {
+        let cookie = self.cookies.set(Cookie::Made, secret, NOTICE_LIFETIME);
+        self.redirect(path).with_header("Set-Cookie", cookie)
+    }
+
+    /// Returns the secret that the request before this one has made, and removes it from the browser with the page. Only
+    /// a secret that begins with `prefix` is returned, since the browser may send anything.
+    pub(super) fn made_secret(&self, visit: &Visit, prefix: &str) -> Option<String> {
+        let made = self.cookies.read(&visit.request, Cookie::Made)?;
+        let is_secret = made.len() <= MOST_SECRET_BYTES && made.starts_with(prefix);
+        is_secret.then(|| made.to_owned())
+    }
+
+    /// Removes the secret from the browser with the response.
+    pub(super) fn without_secret(&self, response: Response) -> Response {
+        response.with_header("Set-Cookie", self.cookies.clear(Cookie::Made))
     }
 
     /// Runs work that waits (to hash a password or to remove much data) on a separate thread. Its error becomes a

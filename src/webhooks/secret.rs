@@ -9,7 +9,7 @@ use crate::base::ids::WebhookId;
 use crate::base::secret::Secret;
 
 /// The start of the text of a secret (Standard Webhooks).
-const PREFIX: &str = "whsec_";
+pub const PREFIX: &str = "whsec_";
 /// The size of a signing secret and of the key that encrypts secrets, in bytes.
 const SECRET_BYTES: usize = 32;
 const NONCE_BYTES: usize = 12;

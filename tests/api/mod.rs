@@ -16,6 +16,7 @@ mod openapi;
 mod people;
 mod reading;
 mod selection;
+mod stopping;
 mod streams;
 mod variants;
 mod watches;

@@ -36,6 +36,21 @@ fn each_bad_flag_is_refused_by_its_name() {
             vec!["search", "phone", "x"],
             r#"invalid value "phone" for <TYPE>: domain, email or username is allowed"#,
         ),
+        (vec!["search", "user", "x"], r#"did you mean "username"?"#),
+        (
+            vec!["search", "https://github.com/torvalds"],
+            "sightline search username torvalds --module github ",
+        ),
+        (
+            vec!["search", "alice", "https://gitlab.com/alice", "--sandbox"],
+            "is the address of alice on GitLab",
+        ),
+        (vec!["search", "octocat", "--sandbox", "--module", "githb"], "did you mean github?"),
+        (vec!["search", "octocat", "-o", "octocat.xml"], "html, json, ndjson, csv, txt are allowed"),
+        (vec!["search", "octocat", "--from", "-"], "--from replaces the queries"),
+        (vec!["search", "alice", "bob", "--follow"], "--follow needs a single query"),
+        (vec!["search", "alice", "bob", "--format", "html"], "an HTML page holds one search"),
+        (vec!["search"], "a query is missing"),
         (vec!["search", "username"], "<QUERY>"),
         (vec!["search", "username", "   "], "invalid query for username"),
         (

@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{Folder, Ran, ran, sightline};
+use crate::support::gated_site::GatedSite;
 
 /// Runs `search username NAME` on the simulated web without delays or faults.
 fn search(name: &str, more: &[&str]) -> Ran {
@@ -49,6 +50,7 @@ fn leads_are_followed_and_the_graph_is_that_of_the_family() {
     let table = search("person8", &["--category=social,coding", "--follow=2"]).code_is(0).out;
     assert_eq!(table.matches("verified lead to the username ").count(), 1, "{table}");
     search("person8", &["--follow", "--format", "csv"]).code_is(2).err_has("--follow");
+    search("person8", &["--follow", "-o", "person8.csv"]).code_is(2).err_has("--follow");
     search("person8", &["--follow=4"]).code_is(2).err_has("1..=3");
     search("person8", &["--max-searches=2"]).code_is(2).err_has("--follow");
     search("person8", &["--follow", "--links=all"]).code_is(2).err_has("verified and stated");
@@ -175,6 +177,94 @@ fn a_command_line_search_stores_nothing() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// Waits until the sites have been asked for the name, and presses Ctrl-C `times`.
+#[cfg(unix)]
+fn interrupted(site: &GatedSite, args: &[&str], times: usize) -> (Option<i32>, String, String) {
+    use std::io::{BufRead as _, BufReader, Read as _};
+
+    let flags = site.flags(2, 2);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let args = [&["search", "username"], args, &flags].concat();
+    let mut command = sightline(&args, &[]);
+    let mut child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut shown = String::new();
+    // The head and the results of the sites that answer at once.
+    while shown.lines().count() < 3 {
+        assert!(out.read_line(&mut shown).unwrap() > 0, "{shown}");
+    }
+    let pid = child.id().to_string();
+    for _ in 0..times {
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    }
+    let ended = child.wait().unwrap();
+    out.read_to_string(&mut shown).unwrap();
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    (ended.code(), shown, err)
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
+    let (site, folder) = (GatedSite::start(), Folder::new());
+    let path = |suffix: &str| folder.path().join(format!("alice.{suffix}")).display().to_string();
+    let files = ["json", "csv", "ndjson", "html", "txt"].map(|suffix| format!("--output={}", path(suffix)));
+    let args: Vec<&str> = ["alice"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    let (code, out, err) = interrupted(&site, &args, 1);
+    assert_eq!(code, Some(130), "{out}{err}");
+    assert!(err.contains("2 results; 2 of 2 modules gave an answer (2 skipped)"), "{err}");
+    let read = |suffix: &str| std::fs::read_to_string(path(suffix)).unwrap();
+    let json: Value = serde_json::from_str(&read("json")).unwrap();
+    assert_eq!((&json["status"], &json["total_results"]), (&json!("completed"), &json!(2)));
+    assert!(json["stopped_at"].is_string());
+    let reasons = json["modules"].as_array().unwrap().iter().filter(|it| it["reason"] == "stopped");
+    assert_eq!(reasons.count(), 2, "{json}");
+    assert_eq!((read("ndjson").lines().count(), read("csv").lines().count()), (2, 3));
+    assert_eq!((read("html").matches("<article>").count(), read("txt").lines().count()), (2, 3));
+    assert_eq!(out, read("txt"));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_list_begins_no_further_search() {
+    let site = GatedSite::start();
+    let (code, out, err) = interrupted(&site, &["alice", "bob", "carol", "dave", "erin", "frank"], 1);
+    assert_eq!(code, Some(130), "{out}{err}");
+    assert!(out.starts_with("username alice\nCONF"), "{out}");
+    assert_eq!((site.asked("erin"), site.asked("frank")), (0, 0), "{err}");
+}
+
+#[test]
+fn several_queries_are_searched_with_the_type_of_each() {
+    let folder = Folder::new();
+    let json = folder.path().join("all.json").display().to_string();
+    let args = ["search", "everybody", "nobody@example.com", "--sandbox=perfect", "-o", &json];
+    let ran = ran(&args, &[])
+        .code_is(0)
+        .err_has("username everybody: ")
+        .err_has("email nobody@example.com: 0 results");
+    assert!(ran.out.starts_with("username everybody\nCONF"), "{}", ran.out);
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
+    let types: Vec<&Value> = json["searches"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+    assert_eq!(types, ["username", "email"]);
+}
+
+#[test]
+fn the_table_names_people_and_with_all_the_sites_without_them() {
+    let shown = search("everybody", &["--module=GitHub"]).code_is(0).out;
+    let json = search("everybody", &["--module=github", "--format=json"]).code_is(0).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let name = json["results"][0]["metadata"]["display_name"].as_str().unwrap();
+    assert!(shown.contains(name), "{name} is not in {shown}");
+    let all = search("nobody", &["--module=github,gitlab", "--all"]).code_is(1).out;
+    assert_eq!(
+        all,
+        "-     miss          GitHub                    -\n-     miss          GitLab                    -\n"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_output_ends_the_search_quietly() {
@@ -218,6 +308,39 @@ fn on_a_terminal_a_bar_is_drawn_beside_the_results() {
     assert!(drawn.contains(" modules, ") && drawn.contains(" hits, "), "no bar in {drawn:?}");
     let results = std::fs::read_to_string(results).unwrap();
     assert!(results.starts_with("CONF ") && !results.contains(['\r', '\u{1b}']), "{results:?}");
+}
+
+/// `script` (util-linux) gives the command a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_results_by_category_in_its_width() {
+    let shown = |variables: &[(&str, &str)]| {
+        let binary = env!("CARGO_BIN_EXE_sightline");
+        let line = format!(
+            "stty cols 100; '{binary}' search everybody --sandbox=perfect --category coding,social 2>/dev/null"
+        );
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        let output = command
+            .env("SHELL", "/bin/sh")
+            .env("TERM", "xterm")
+            .envs(variables.iter().copied())
+            .stdin(std::process::Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().replace('\r', "")
+    };
+    let bare = shown(&[("NO_COLOR", "1")]);
+    assert!(!bare.contains('\u{1b}'), "{bare:?}");
+    assert!(bare.contains("\nCoding (") && bare.contains("Social ("), "{bare}");
+    assert!(bare.contains("\nNames "), "{bare}");
+    let width = |line: &str| sightline::base::text::columns(line);
+    let is_address = |line: &str| line.trim_start().starts_with("http");
+    assert!(bare.lines().all(|line| width(line) <= 100 || is_address(line)), "{bare}");
+    let coloured = shown(&[]);
+    assert!(coloured.contains("\u{1b}[1mCoding\u{1b}[0m") && !coloured.contains("]8;;"), "{coloured:?}");
+    assert!(shown(&[("TERM_PROGRAM", "WezTerm")]).contains("\u{1b}]8;;https://"));
 }
 
 #[test]

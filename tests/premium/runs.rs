@@ -234,6 +234,7 @@ impl Bench {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),

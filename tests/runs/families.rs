@@ -94,7 +94,7 @@ impl Bench {
         self.family(root).runs().map(|run| run.query.clone()).collect()
     }
 
-    fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         self.store.bookings(self.account).unwrap().iter().map(|booking| booking.credits).sum()
     }
 }

@@ -41,6 +41,7 @@ mod health;
 mod merging;
 mod people;
 mod queue;
+mod stopping;
 mod switch;
 mod web;
 
@@ -182,6 +183,7 @@ impl Bench {
             family: None,
             watch: None,
             batch: None,
+            retry_of: None,
             follow: None,
             purpose: None,
             choice: Choice::default(),
@@ -236,7 +238,7 @@ impl Bench {
 
 /// Returns the claim with which `owner` takes one run over.
 fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, holds: Duration::from_secs(60), limit }
+    Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60), limit }
 }
 
 fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {

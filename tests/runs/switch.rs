@@ -18,7 +18,7 @@ use sightline::runs::health::circuit::CircuitRecord;
 use sightline::runs::health::quarantines::FailedControl;
 use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, Write,
+    Resumable, Started, StoppedRun, Write,
 };
 use sightline::runs::notification::Subscriber;
 use sightline::runs::record::Thumbnails;
@@ -167,6 +167,16 @@ impl Journal for Switched {
     fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
         self.up()?;
         self.inner.undo_start(run, ending)
+    }
+    fn stop(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
+        self.up()?;
+        self.inner.stop(id, account, at, by)
     }
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
         self.up()?;

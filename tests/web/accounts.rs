@@ -18,7 +18,7 @@ fn a_key_is_created_shown_once_used_and_revoked() {
     let server = Setup::new().start();
     let person = Person::signed_in(&server, EMAIL, "pro");
     let label = "<b>lab</b> \"1\"";
-    let made = text(&person.post("/app/keys", "/app/keys", &[("label", label)]));
+    let made = text(&person.post_and_go("/app/keys", "/app/keys", &[("label", label)]));
     let key = between(&made, "<code id=\"new-key\">", "</code>");
     assert_eq!(status(&server, key), 200);
     let list = text(&person.get("/app/keys"));
@@ -144,7 +144,7 @@ fn an_account_is_exported_and_deleted() {
     for database in databases() {
         let server = Setup::new().database(&database.url).start();
         let person = Person::signed_in(&server, EMAIL, "pro");
-        let made = text(&person.post("/app/keys", "/app/keys", &[("label", "mine")]));
+        let made = text(&person.post_and_go("/app/keys", "/app/keys", &[("label", "mine")]));
         let key = between(&made, "<code id=\"new-key\">", "</code>").to_owned();
         let answer = person.post("/app/account", "/app/account/export", &[]);
         assert_eq!(

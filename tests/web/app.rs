@@ -27,6 +27,7 @@ fn a_set_up_link_works_once_and_then_the_password() {
         for (fields, want) in [
             ([("password", PASSWORD), ("again", "another")], "The two passwords differ"),
             ([("password", "short"), ("again", "short")], "at least 12 characters"),
+            ([("password", "password12345"), ("again", "password12345")], "a common one"),
         ] {
             let answer = person.post(&link, &link, &fields);
             assert!(answer.status == 422 && text(&answer).contains(want), "{answer}");
@@ -140,10 +141,11 @@ fn a_change_must_come_from_a_page_of_the_app() {
     assert!(!text(&person.get("/app/keys")).contains("forged"));
     let own = [("Sec-Fetch-Site", "same-origin"), ("Origin", "null")];
     let answer = person.post_as("/app/keys", &[("label", "own"), good], &own);
-    assert!(answer.status == 200 && text(&answer).contains("sl_live_"), "{answer}");
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/app/keys")), "{answer}");
+    assert!(text(&person.get("/app/keys")).contains("sl_live_"));
     // By header, as scripts send it.
     let answer = person.post_as("/app/keys", &[("label", "own")], &[("X-CSRF-Token", &token)]);
-    assert_eq!(answer.status, 200, "{answer}");
+    assert_eq!(answer.status, 303, "{answer}");
     // Another site cannot sign a visitor in, either.
     let stranger = Person::new(&server);
     let answer = stranger.post_as("/app/sign-in", &[("email", EMAIL), ("password", PASSWORD)], &[]);
@@ -215,4 +217,14 @@ fn every_answer_has_the_headers_for_browsers() {
     assert_eq!(person.get("/app/assets/app-0000000000000000.css").status, 404);
     let answer = server.request("GET", "/application").send();
     answer.is_error(404, "not_found");
+}
+
+#[test]
+fn an_unknown_address_is_a_page_for_browsers_and_json_for_programs() {
+    let server = Setup::new().few_modules().start();
+    let page = Person::new(&server).get("/nope");
+    assert!(page.status == 404 && text(&page).contains("<h1>Page not found</h1>"), "{page}");
+    assert_eq!(server.get("/nope").json()["error"], "not_found");
+    let api = server.request("GET", "/v1/nope").header("Accept", "text/html").send();
+    assert_eq!((api.status, &api.json()["error"]), (404, &"not_found".into()));
 }

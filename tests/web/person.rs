@@ -46,6 +46,13 @@ impl<'a> Person<'a> {
         self.post_as(path, &fields, &[])
     }
 
+    /// Does the same as [`Self::post`], and opens the page to which the answer leads.
+    pub(crate) fn post_and_go(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let answer = self.post(page, path, fields);
+        assert_eq!(answer.status, 303, "{answer}");
+        self.get(answer.header("location").unwrap())
+    }
+
     /// Sends these fields and headers unchanged.
     pub(crate) fn post_as(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();

@@ -169,7 +169,7 @@ fn it_is_found_again(person: &Person<'_>, page: &str) {
         !text(&shown).contains("http-equiv=\"refresh\"") && text(&shown).contains(">Completed<"),
         "{shown}"
     );
-    assert_eq!(text(&shown).matches("<li class=\"result\"").count(), FREE_SITES + GATED_SITES);
+    assert_eq!(text(&shown).matches("id=\"result-").count(), FREE_SITES + GATED_SITES);
     let policy = |path: &str| person.get(path).header("content-security-policy").unwrap().to_owned();
     assert!(!policy(page).contains("https:"), "nobody is asked for a picture");
     assert!(!policy(&format!("{page}?pictures=on")).contains("https:"), "an address of an earlier version");
@@ -389,4 +389,95 @@ fn expensive_pages_count_against_the_rate_limit() {
     for path in ["/app", &run, "/app/account"] {
         assert_eq!(person.get(path).status, 200, "{path}");
     }
+}
+
+#[test]
+fn a_search_is_stopped_and_asked_again_from_its_page() {
+    let site = GatedSite::start();
+    let server = Setup::real().flags(&site.flags(FREE_SITES, GATED_SITES)).start();
+    let person = Person::signed_in(&server, "someone@example.com", "free");
+    let page = page_of(&search(&person, "alice", &[]));
+    let shown = |want: &str| {
+        awaited(want, || {
+            let shown = text(&person.get(&page));
+            if shown.contains(want) { Ok(shown) } else { Err(shown) }
+        })
+    };
+    let running = shown(&format!("data-part=\"found\">{FREE_SITES}<"));
+    assert!(running.contains("<button class=\"button\">Stop</button>"), "{running}");
+    let (stop, retry) = (format!("{page}/stop"), format!("{page}/retry"));
+    assert_eq!(person.post(&page, &retry, &[("once", &once(&person))]).status, 400, "it is running");
+    assert_eq!(person.post_as(&stop, &[], &[]).status, 403, "without its token");
+    assert_eq!(page_of(&person.post(&page, &stop, &[])), page);
+    let stopped = shown(">Stopped</span>");
+    assert!(!stopped.contains(">Stop</button>"), "{stopped}");
+    // The checks that were not made count in neither number.
+    assert!(stopped.contains(&format!("data-part=\"asked\">{FREE_SITES} of {FREE_SITES}<")), "{stopped}");
+    assert!(stopped.contains("Ask the 2 sites without an answer again (1 credit)"), "{stopped}");
+
+    site.open();
+    let fields = [("once", field_of(&person.get(&page), "once"))];
+    let again =
+        || person.post(&page, &retry, &fields.each_ref().map(|(name, value)| (*name, value.as_str())));
+    let first = page_of(&again());
+    assert_eq!(page_of(&again()), first, "a form that is sent twice");
+    has_left(&person, "3 of 5 credits are");
+    awaited("the rest has answered", || {
+        let shown = text(&person.get(&first));
+        let is_done = shown.contains(">Completed</span>") && shown.contains("asks again what <a");
+        if is_done && shown.contains("data-part=\"found\">2<") { Ok(()) } else { Err(shown) }
+    });
+    let stranger = Person::signed_in(&server, "stranger@example.com", "free");
+    for path in [&stop, &retry] {
+        assert_eq!(stranger.post("/app", path, &[("once", &once(&stranger))]).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_address_of_a_profile_is_never_searched_without_a_choice() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "someone@example.com", "free");
+    for address in
+        ["https://github.com/octocat", "github.com/octocat/", " https://www.github.com/octocat?tab=x "]
+    {
+        let offer = text(&search(&person, address, &[]));
+        assert!(offer.contains("<strong><bdi>octocat</bdi></strong> on GitHub"), "{address}: {offer}");
+        assert!(offer.contains(">The domain ") && offer.contains("Only on GitHub"), "{offer}");
+    }
+    has_left(&person, "5 of 5 credits are");
+    let chosen = |meant: &str| {
+        let page = page_of(&search(&person, "https://github.com/octocat", &[("as", meant)]));
+        let id = page.rsplit('/').next().unwrap().to_owned();
+        let export = person.get(&format!("/app/searches/{id}/export?format=json")).json();
+        (
+            export["type"].clone(),
+            export["query"].clone(),
+            export["progress"]["modules_total"].as_u64().unwrap(),
+        )
+    };
+    assert_eq!(chosen("account"), ("username".into(), "octocat".into(), 1));
+    let (kind, query, modules) = chosen("username");
+    assert!(kind == "username" && query == "octocat" && modules > 100, "{kind} {query} {modules}");
+    assert_eq!(chosen("domain").0, "domain");
+    // Other addresses are those of a domain, and a chosen type is no guess.
+    page_of(&search(&person, "https://github.com/about", &[]));
+    has_left(&person, "1 of 5 credits is");
+    let typed = send(
+        &person,
+        &[("query", "https://github.com/octocat"), ("type", "domain"), ("once", once(&person).as_str())],
+    );
+    page_of(&typed);
+}
+
+#[test]
+fn a_page_that_is_loaded_again_makes_no_second_key() {
+    let server = Setup::new().few_modules().start();
+    let person = Person::signed_in(&server, "someone@example.com", "pro");
+    let made = text(&person.post_and_go("/app/keys", "/app/keys", &[("label", "mine")]));
+    assert!(made.contains("Your new key") && made.contains("sl_live_"), "{made}");
+    let again = text(&person.get("/app/keys"));
+    assert!(!again.contains("Your new key") && again.matches("/revoke\"").count() == 1, "{again}");
+    // The browser may send anything.
+    person.set_cookie("sightline-made", "<b>x");
+    assert!(!text(&person.get("/app/keys")).contains("Your new key"));
 }

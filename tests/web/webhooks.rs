@@ -20,7 +20,7 @@ fn a_webhook_is_created_tested_replayed_rotated_and_deleted() {
         let person = Person::signed_in(&server, "person@example.org", "pro");
         let url = site.url("/in");
         let fields = [("url", url.as_str()), ("event", "run.completed"), ("event", "run.failed")];
-        let made = text(&person.post(PAGE, PAGE, &fields));
+        let made = text(&person.post_and_go(PAGE, PAGE, &fields));
         let secret = between(&made, "<code id=\"secret\">", "</code>").to_owned();
         assert!(secret.starts_with("whsec_"), "{made}");
         let list = text(&person.get(PAGE));
@@ -41,7 +41,7 @@ fn a_webhook_is_created_tested_replayed_rotated_and_deleted() {
             2 => Ok(()),
             count => Err(count),
         });
-        let rotated = text(&post("/rotate"));
+        let rotated = text(&person.post_and_go(&own, &format!("{own}/rotate"), &[]));
         assert_ne!(between(&rotated, "<code id=\"secret\">", "</code>"), secret);
         assert!(text(&person.get(&own)).contains("signed with two secrets until"));
         assert_eq!(post("/disable").status, 303);

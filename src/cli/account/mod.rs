@@ -19,8 +19,9 @@ use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::base::clock::{SystemClock, millis, rfc3339_millis};
 use crate::base::ids::AccountId;
-use crate::base::text::write_json;
+use crate::base::text::{plain, write_json};
 use crate::config::{AccountConfig, StorageConfig};
+use crate::modules::near::nearest;
 
 /// Create, list, export and delete accounts, change plan and role, make set-up links
 #[derive(Debug, Args)]
@@ -132,6 +133,7 @@ pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failur
         Action::Create(args) => create(args, out)?,
         Action::List(args) => list(&args, out)?,
         Action::SetPlan(args) => {
+            check_plan(&args.accounts.plans, &args.plan)?;
             let accounts = open_accounts(&args.storage, args.accounts.plans)?;
             let account = accounts.set_plan(&args.email, &args.plan, &Origin::CLI)?;
             writeln!(out, "{} is now on plan {}", account.email, account.plan)?;
@@ -144,7 +146,19 @@ pub(crate) fn run(args: AccountArgs, out: &mut dyn Write) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
+fn check_plan(plans: &PlanTable, name: &str) -> Result<(), Failure> {
+    let names = || plans.all().iter().map(|plan| plan.name.as_str());
+    if names().any(|known| known == name) {
+        return Ok(());
+    }
+    let meant = nearest(name, names()).map(|meant| format!("; did you mean {meant:?}?")).unwrap_or_default();
+    let (name, names) = (plain(name), names().collect::<Vec<_>>().join(", "));
+    Err(Failure::Usage(format!("unknown plan {name:?}: {names} are allowed{meant}")))
+}
+
 fn create(args: CreateArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    // Checked before a database is created.
+    check_plan(&args.accounts.plans, &args.plan)?;
     let store = create_store(&args.storage)?;
     let accounts = Accounts::new(store.clone(), args.accounts.plans, Arc::new(SystemClock));
     let account = accounts.create_account(&args.email, &args.plan, &Origin::CLI)?;

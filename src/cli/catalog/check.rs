@@ -8,7 +8,6 @@ use std::time::Instant;
 use clap::{Args, Command};
 
 use super::choice::{self, Choice};
-use super::interrupt::Watch;
 use super::load::load;
 use super::repair::RepairArgs;
 use super::report::{Format, Report};
@@ -16,6 +15,7 @@ use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::interrupt::Watch;
 use crate::cli::logging::start_log;
 use crate::cli::replace::Replacement;
 use crate::cli::unused::UnusedDatabase;

@@ -8,11 +8,11 @@ use serde::Serialize;
 use url::Url;
 
 use super::format::replace;
-use super::interrupt::Watch;
 use super::report::Format;
 use crate::app::learn_entries;
 use crate::base::text::{json, plain, write_json};
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::interrupt::Watch;
 use crate::cli::logging::start_log;
 use crate::cli::options::search_type;
 use crate::cli::unified::unified;

@@ -8,7 +8,6 @@
 //! | `report` | what `check` writes |
 //! | `repair` | `check --repair`: new rules for modules that no longer work |
 //! | `learn` | `learn`: an entry for a new site |
-//! | `interrupt` | stops a test on Ctrl-C |
 //! | `format` | `format` |
 //! | `convert` | `convert`: converts lists of other tools |
 //! | `record` | `record`: records the answers of a site |
@@ -22,7 +21,6 @@ mod check;
 mod choice;
 mod convert;
 mod format;
-mod interrupt;
 mod learn;
 mod list;
 mod load;

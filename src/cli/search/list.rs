@@ -1,8 +1,9 @@
-//! `search TYPE --from FILE`: the searches of a list, in its order.
+//! `search --from FILE` and `search QUERY QUERY…`: the searches of a list, in its order.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use super::files::{Output, OutputFile};
 use super::outcome::{exit_of, go_on, show, summary};
 use super::view::{Format, View};
 use crate::app::{self, ListEvent, SearchRequest};
@@ -11,27 +12,30 @@ use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::config::SandboxMode;
+use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
 use crate::report::batch::{BatchFormat, BatchWriter};
 use crate::runs::batches::batch::{Batch, BatchRow, Counts, RowRefusal, RowState};
 use crate::runs::batches::search::BatchSearch;
 use crate::runs::batches::table;
+use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
+use crate::runs::run::ResultRecord;
 
 /// The most bytes of a list. A thousand queries take fewer.
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
 
 /// A search of the list.
 pub(super) struct Row {
-    position: u32,
-    query: Query,
+    pub(super) position: u32,
+    pub(super) query: Query,
 }
 
 /// Reads a list. Queries that are listed twice are searched once.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or if a query is not valid: then nothing is searched.
-pub(super) fn read(file: &Path, search_type: SearchType) -> Result<Vec<Row>, Failure> {
+pub(super) fn read(file: &Path, search_type: Option<SearchType>) -> Result<Vec<Row>, Failure> {
     let name = file.display();
     let cannot_read = |error: io::Error| Failure::Failed(format!("cannot read {name}: {error}"));
     let mut bytes = Vec::new();
@@ -43,7 +47,7 @@ pub(super) fn read(file: &Path, search_type: SearchType) -> Result<Vec<Row>, Fai
     if bytes.len() as u64 > MAX_BYTES {
         return Err(Failure::Usage(format!("{name} is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
     }
-    let draft = table::read(&bytes, Some(search_type))
+    let draft = table::read(&bytes, search_type)
         .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
     if !draft.invalid.is_empty() {
         let rows = draft.invalid.iter().map(|row| {
@@ -65,30 +69,44 @@ pub(super) fn read(file: &Path, search_type: SearchType) -> Result<Vec<Row>, Fai
 pub(super) fn search(
     request: &SearchRequest,
     rows: &[Row],
-    format: Format,
+    output: Output,
+    stop: &Stop,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let mut report = Report::begin(out, format, request)?;
+    let Output { format, all, mut files } = output;
+    let mut reports = vec![Report::begin(out, format, all, true, request)?];
+    for file in &mut files {
+        let format = file.format;
+        reports.push(Report::begin(file.writer(), format, all, false, request)?);
+    }
     let (bar, mut broken, mut exit) = (Bar::new(), None, Exit::NothingFound);
     let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
-    let done = app::search_all(request, &queries, |index, event| {
+    let done = app::search_all(request, &queries, stop, |index, event| {
         let row = &rows[index];
         let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
+        let mut each = |tell: &mut dyn FnMut(&mut Report<'_>) -> Result<(), Failure>| {
+            bar.suspend_while(|| reports.iter_mut().try_for_each(tell))
+        };
         let shown = match event {
             ListEvent::Progress(progress) => {
                 show(&bar, progress, &format!("{} of {}: {query}, ", index + 1, rows.len()));
                 Ok(())
             }
-            ListEvent::Result(result) => bar.suspend_while(|| report.result(row, result)),
-            ListEvent::Ended(run) => bar.suspend_while(|| {
+            ListEvent::Result(result) => each(&mut |report| report.result(row, result)),
+            ListEvent::Ended(run, catalog) => {
                 exit = worse(exit, exit_of(&run.summary));
-                let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(run));
-                report.ended(row, request, Some(run))
-            }),
-            ListEvent::Suppressed => bar.suspend_while(|| {
-                let _ = writeln!(io::stderr(), "{kind} {query}: suppressed, so it was not searched");
-                report.ended(row, request, None)
-            }),
+                let ended = each(&mut |report| report.ended(row, request, Some((run, catalog))));
+                bar.suspend_while(|| {
+                    let _ = writeln!(io::stderr(), "{kind} {query}: {}", summary(run));
+                });
+                ended
+            }
+            ListEvent::Suppressed => {
+                bar.suspend_while(|| {
+                    let _ = writeln!(io::stderr(), "{kind} {query}: suppressed, so it was not searched");
+                });
+                each(&mut |report| report.ended(row, request, None))
+            }
         };
         go_on(shown, &mut broken)
     });
@@ -97,7 +115,8 @@ pub(super) fn search(
         return Err(failure);
     }
     done?;
-    report.end()?;
+    reports.into_iter().try_for_each(Report::end)?;
+    files.into_iter().try_for_each(OutputFile::finish)?;
     Ok(exit)
 }
 
@@ -109,6 +128,13 @@ fn worse(one: Exit, other: Exit) -> Exit {
     }
 }
 
+/// Writes the line above the results of a query.
+fn head(out: &mut dyn Write, row: &Row, headed: &mut Option<u32>) -> io::Result<()> {
+    let space = if headed.is_some() { "\n" } else { "" };
+    *headed = Some(row.position);
+    writeln!(out, "{space}{} {}", row.query.search_type(), plain(row.query.raw()))
+}
+
 /// Writes the results of the list: a table with a heading for each query, or the same file as that of a batch.
 enum Report<'a> {
     Table { out: &'a mut dyn Write, view: View, headed: Option<u32> },
@@ -116,10 +142,19 @@ enum Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn begin(out: &'a mut dyn Write, format: Format, request: &SearchRequest) -> Result<Self, Failure> {
+    fn begin(
+        out: &'a mut dyn Write,
+        format: Format,
+        all: bool,
+        is_output: bool,
+        request: &SearchRequest,
+    ) -> Result<Self, Failure> {
         let file = match format {
+            Format::Table | Format::Html if is_output => {
+                return Ok(Self::Table { out, view: View::new(Format::Table, all), headed: None });
+            }
             Format::Table | Format::Html => {
-                return Ok(Self::Table { out, view: View::new(Format::Table), headed: None });
+                return Ok(Self::Table { out, view: View::of_file(Format::Table, all), headed: None });
             }
             Format::Json => BatchFormat::Json,
             Format::Ndjson => BatchFormat::Ndjson,
@@ -142,18 +177,35 @@ impl<'a> Report<'a> {
         Ok(Self::File(BatchWriter::begin(out, file, &batch)?))
     }
 
-    fn result(&mut self, row: &Row, result: &crate::runs::run::ResultRecord) -> Result<(), Failure> {
+    fn result(&mut self, row: &Row, result: &ResultRecord) -> Result<(), Failure> {
         let Self::Table { out, view, headed } = self else { return Ok(()) };
+        if view.is_of_terminal() {
+            return Ok(());
+        }
         if *headed != Some(row.position) {
-            let space = if headed.is_some() { "\n" } else { "" };
-            writeln!(out, "{space}{} {}", row.query.search_type(), plain(row.query.raw()))?;
-            (*headed, *view) = (Some(row.position), View::new(Format::Table));
+            head(*out, row, headed)?;
+            view.begin_again();
         }
         view.result(*out, result)
     }
 
-    fn ended(&mut self, row: &Row, request: &SearchRequest, run: Option<&RunRecord>) -> Result<(), Failure> {
-        let Self::File(file) = self else { return Ok(()) };
+    fn ended(
+        &mut self,
+        row: &Row,
+        request: &SearchRequest,
+        ended: Option<(&RunRecord, &Catalog)>,
+    ) -> Result<(), Failure> {
+        let file = match self {
+            Self::File(file) => file,
+            Self::Table { out, view, headed } => {
+                let Some((run, catalog)) = ended else { return Ok(()) };
+                if view.is_of_terminal() {
+                    head(*out, row, headed)?;
+                }
+                return view.finish(*out, run, &[], catalog);
+            }
+        };
+        let run = ended.map(|(run, _)| run);
         let SearchRequest { premium, options, choice, .. } = request;
         let (premium, options, choice) = (*premium, *options, choice.clone());
         let search = BatchSearch { premium, options, choice, ..BatchSearch::plain(&row.query) };

@@ -1,8 +1,12 @@
-//! `search TYPE QUERY`: runs in this process, with the same engine as the server's.
+//! `search [TYPE] QUERY…`: runs in this process, with the same engine as the server's.
 
+mod files;
 mod list;
 mod outcome;
+mod row;
+mod terminal;
 mod view;
+mod words;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,50 +16,60 @@ use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Exit, Failure};
+use super::interrupt::Watch;
 use super::logging::start_log;
-use super::options::search_type;
 use super::unused::UnusedDatabase;
-use crate::app::{self, SearchEvent, SearchRequest};
+use crate::app::{self, SearchEvent, SearchRequest, Searched};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::runs::leads::class::Class;
+use crate::runs::proof::Stop;
 use crate::runs::run_options::{RunOptions, TimeBudget};
+use files::{Output, OutputFile};
 use outcome::{exit_of, go_on, show, summary};
 use view::{Format, View};
 
-/// Run one search or those of a list, without a server, an account or a database
+/// Run searches without a server, an account or a database
 ///
-/// The table shows results as they are found. The other formats are written at the end, when all sources of a
-/// result are known. A progress bar appears on standard error if that is a terminal.
+/// In a terminal, the results are shown by category at the end of a search, with what they say together. Otherwise the
+/// table has a row for each result as it is found. The other formats are written at the end, when all sources of a result
+/// are known. A progress bar appears on standard error if that is a terminal. Ctrl-C ends the search and writes what was
+/// found; pressed again, it ends the program at once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed.
+Exit codes: 0 done, 1 nothing found, 2 usage, 3 failed, 130 ended by Ctrl-C.
 
 Examples:
-  sightline search username octocat
+  sightline search octocat
+  sightline search alice bob someone@example.org example.org
+  sightline search username example.org          a username that looks like a domain
+  sightline search octocat -o octocat.html -o octocat.csv
   sightline search domain example.org --format json | jq .coverage
   sightline search email someone@example.org --format csv > results.csv
-  sightline search username octocat --format html > report.html
   sightline search username alice --category coding,social --exclude-module gitlab
   sightline search username alice --follow=2 --format json | sightline graph - --format graphml
   sightline search username --from names.txt --format csv > results.csv
   sightline search username alice --sandbox      nothing outside is asked")]
 pub(crate) struct SearchArgs {
-    /// Kind of the query: domain, email or username
-    #[arg(value_name = "TYPE", value_parser = checked(search_type))]
-    search_type: SearchType,
-    /// The domain, email address or username
-    #[arg(required_unless_present = "from")]
-    query: Option<String>,
+    /// The domains, email addresses or usernames to search for. The first word may be their type: domain, email or
+    /// username; otherwise the type of each is recognized
+    #[arg(value_name = "QUERY")]
+    words: Vec<String>,
     /// Search for each query of this file (`-` for standard input): one on each line, or CSV with the columns type and query
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["query", "follow"])]
+    #[arg(long, value_name = "FILE", conflicts_with = "follow")]
     from: Option<PathBuf>,
-    /// Format of the results
+    /// Format of the results on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
+    /// Also write the results into this file, in the format that its suffix names (repeatable)
+    #[arg(short, long = "output", value_name = "FILE")]
+    outputs: Vec<PathBuf>,
+    /// Also list the modules that found nothing, in the table
+    #[arg(long)]
+    all: bool,
     /// Also ask the modules that need a browser (usernames only)
     #[arg(long)]
     premium: bool,
@@ -142,22 +156,28 @@ fn link_class(text: &str) -> Result<Class, String> {
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let searched = match (&args.query, &args.from) {
-        (Some(query), _) => Searched::Query(read_query(args.search_type, query)?),
-        (None, Some(file)) => Searched::List(list::read(file, args.search_type)?),
-        (None, None) => return Err(Failure::Usage("a query or --from is missing".to_owned())),
-    };
+    let searched = searches_of(&args)?;
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
-    if follow.is_some() && !args.format.takes_families() {
-        let text = "--follow needs --format table or json: the other formats hold one search";
+    let files = args.outputs.iter().map(OutputFile::begin).collect::<Result<Vec<_>, _>>()?;
+    let formats = || files.iter().map(|file| file.format).chain([args.format]);
+    if follow.is_some() && !formats().all(Format::takes_families) {
+        let text = "--follow needs table or json as --format and --output: the other formats hold one search";
         return Err(Failure::Usage(text.to_owned()));
     }
-    if matches!(searched, Searched::List(_)) && args.format == Format::Html {
-        let text = "--from needs --format table, json, ndjson or csv: an HTML page holds one search";
+    let is_list = matches!(searched, Searches::List(_));
+    if is_list && formats().any(|format| format == Format::Html) {
+        let text = "an HTML page holds one search: several queries and --from need table, json, ndjson or csv as --format \
+                    and --output";
         return Err(Failure::Usage(text.to_owned()));
+    }
+    if is_list && follow.is_some() {
+        return Err(Failure::Usage("--follow needs a single query".to_owned()));
     }
     start_log(&args.log)?;
+    if let Some(text) = &searches_address(&args.words) {
+        refuse_address(&args.engine, text)?;
+    }
     let request = SearchRequest {
         engine: args.engine,
         premium: args.premium,
@@ -171,33 +191,74 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         follow,
         suppression: args.suppression,
     };
-    match searched {
-        Searched::Query(query) => search_one(&request, &query, args.format, out),
-        Searched::List(rows) => list::search(&request, &rows, args.format, out),
-    }
+    let stop = Stop::default();
+    let _watch = Watch::start(&stop)?;
+    let output = Output { format: args.format, all: args.all, files };
+    let exit = match searched {
+        Searches::One(query) => search_one(&request, &query, output, &stop, out),
+        Searches::List(rows) => list::search(&request, &rows, output, &stop, out),
+    }?;
+    Ok(if stop.is_set() { Exit::Interrupted } else { exit })
 }
 
 /// What is searched.
-enum Searched {
-    Query(Query),
+enum Searches {
+    One(Query),
     List(Vec<list::Row>),
 }
 
-fn read_query(search_type: SearchType, text: &str) -> Result<Query, Failure> {
-    Query::parse(search_type, text)
-        .map_err(|error| Failure::Usage(format!("invalid query for {search_type}: {error}")))
+fn searches_of(args: &SearchArgs) -> Result<Searches, Failure> {
+    let (search_type, words) = words::split(&args.words)?;
+    match (&args.from, words) {
+        (Some(file), []) => Ok(Searches::List(list::read(file, search_type)?)),
+        (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
+        (None, []) => {
+            let text = "a query is missing: sightline search [TYPE] <QUERY>…, or --from FILE";
+            Err(Failure::Usage(text.to_owned()))
+        }
+        (None, words) => {
+            let mut rows = words::rows(search_type, words)?;
+            Ok(match (rows.pop(), rows.is_empty()) {
+                (Some(row), true) => Searches::One(row.query),
+                (last, _) => {
+                    rows.extend(last);
+                    Searches::List(rows)
+                }
+            })
+        }
+    }
+}
+
+/// Returns the first word with a slash, if the types of the words are recognized. It may be the address of a profile.
+fn searches_address(words: &[String]) -> Option<String> {
+    let is_typed = words.first().is_some_and(|first| SearchType::from_name(first).is_some());
+    words.iter().find(|word| !is_typed && word.contains('/')).cloned()
+}
+
+/// Refuses the address of a profile, since it does not say what to search for.
+fn refuse_address(engine: &EngineConfig, text: &str) -> Result<(), Failure> {
+    let Some(account) = app::account_in(engine, text)? else { return Ok(()) };
+    let (platform, id, text) = (plain(account.module.platform()), account.module.id(), plain(text));
+    let name = plain(account.query.raw());
+    Err(Failure::Usage(format!(
+        "{text} is the address of {name} on {platform}. Nothing was searched; choose one of these:\n  \
+         sightline search username {name} --module {id}   only on {platform}\n  \
+         sightline search username {name}   on all sites\n  \
+         sightline search domain {text}   the domain"
+    )))
 }
 
 fn search_one(
     request: &SearchRequest,
     query: &Query,
-    format: Format,
+    output: Output,
+    stop: &Stop,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
-    let mut view = View::new(format);
+    let mut view = View::new(output.format, output.all);
     let bar = Bar::new();
     let mut broken = None;
-    let found = app::search(request, query, |event| {
+    let found = app::search(request, query, stop, |event| {
         let shown = match event {
             SearchEvent::Progress(progress) => {
                 show(&bar, progress, "");
@@ -212,10 +273,19 @@ fn search_one(
     if let Some(failure) = broken {
         return Err(failure);
     }
-    let runs = found?;
-    let Some((run, children)) = runs.split_first() else { return Ok(Exit::Failed) };
-    view.finish(out, run, children)?;
+    let Searched { records, catalog } = found?;
+    let Some((run, children)) = records.split_first() else { return Ok(Exit::Failed) };
+    view.finish(out, run, children, &catalog)?;
     out.flush()?;
+    for mut file in output.files {
+        let format = file.format;
+        let mut view = View::of_file(format, output.all);
+        match format {
+            Format::Table => view.table(file.writer(), run, &catalog)?,
+            _ => view.finish(file.writer(), run, children, &catalog)?,
+        }
+        file.finish()?;
+    }
     // A closed standard error does not change the results.
     let _ = writeln!(io::stderr(), "{}", summary(run));
     for child in children {

@@ -5,8 +5,11 @@ use std::io::Write;
 
 use clap::ValueEnum;
 
+use super::row::{about, page_of, with_reason, without_hits};
+use super::terminal::Terminal;
 use crate::base::text::{line, padded, plain};
 use crate::cli::exit::Failure;
+use crate::modules::catalog::Catalog;
 use crate::report;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
@@ -20,7 +23,7 @@ const PLATFORM_WIDTH: usize = 24;
 /// The format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people, row by row
+    /// For people: in a terminal by category, else row by row
     Table,
     /// The run and how each module ended, at the end
     Json,
@@ -32,13 +35,32 @@ pub(super) enum Format {
     Html,
 }
 
-/// Writes results as they are found (the table), or at the end.
+/// Writes results as they are found (the table, if the output is no terminal), or at the end.
 pub(super) struct View {
     format: Format,
+    /// The terminal, if that is the output.
+    terminal: Option<Terminal>,
+    /// Whether the table lists the modules that found nothing.
+    all: bool,
     has_head: bool,
 }
 
 impl Format {
+    /// The suffixes of files.
+    pub(super) const SUFFIXES: [(&'static str, Self); 5] = [
+        ("html", Self::Html),
+        ("json", Self::Json),
+        ("ndjson", Self::Ndjson),
+        ("csv", Self::Csv),
+        ("txt", Self::Table),
+    ];
+
+    /// Returns the format of a file with this suffix.
+    pub(super) fn of_suffix(suffix: &str) -> Option<Self> {
+        let suffix = suffix.to_lowercase();
+        Self::SUFFIXES.into_iter().find(|(known, _)| *known == suffix).map(|(_, format)| format)
+    }
+
     /// Returns whether the format can hold several searches.
     pub(super) fn takes_families(self) -> bool {
         matches!(self, Self::Table | Self::Json)
@@ -46,14 +68,21 @@ impl Format {
 }
 
 impl View {
-    pub(super) fn new(format: Format) -> Self {
-        Self { format, has_head: false }
+    /// Creates a view of standard output.
+    pub(super) fn new(format: Format, all: bool) -> Self {
+        let terminal = (format == Format::Table).then(Terminal::of_output).flatten();
+        Self { format, terminal, all, has_head: false }
+    }
+
+    /// Creates a view of a file.
+    pub(super) fn of_file(format: Format, all: bool) -> Self {
+        Self { format, terminal: None, all, has_head: false }
     }
 
     /// Writes a result of the table and flushes it, with its first source. The other formats write each
     /// result once, at the end, when no source can be added any more.
     pub(super) fn result(&mut self, out: &mut dyn Write, result: &ResultRecord) -> Result<(), Failure> {
-        if self.format != Format::Table {
+        if self.format != Format::Table || self.terminal.is_some() {
             return Ok(());
         }
         if !self.has_head {
@@ -66,7 +95,7 @@ impl View {
 
     /// Writes a line of the table about the search that a lead starts.
     pub(super) fn child(&mut self, out: &mut dyn Write, search: &NextSearch) -> Result<(), Failure> {
-        if self.format != Format::Table {
+        if self.format != Format::Table || self.terminal.is_some() {
             return Ok(());
         }
         self.has_head = false;
@@ -81,18 +110,65 @@ impl View {
         out: &mut dyn Write,
         run: &RunRecord,
         children: &[RunRecord],
+        catalog: &Catalog,
     ) -> Result<(), Failure> {
         if self.format == Format::Json && run.summary.follow.is_some() {
             return Ok(report::write_family(out, run, children)?);
         }
         let format = match self.format {
-            Format::Table => return Ok(()),
+            Format::Table => return self.finish_table(out, run, children, catalog),
             Format::Json => report::Format::Json,
             Format::Ndjson => report::Format::Ndjson,
             Format::Csv => report::Format::Csv,
             Format::Html => report::Format::Html,
         };
         Ok(format.write(out, run)?)
+    }
+
+    fn finish_table(
+        &self,
+        out: &mut dyn Write,
+        run: &RunRecord,
+        children: &[RunRecord],
+        catalog: &Catalog,
+    ) -> Result<(), Failure> {
+        let Some(terminal) = self.terminal else {
+            let others = without_hits(run).into_iter().filter(|_| self.all);
+            for (outcome, modules) in others {
+                for module in modules {
+                    writeln!(out, "{}", columns("-", outcome.as_str(), &with_reason(module), "-"))?;
+                }
+            }
+            return Ok(());
+        };
+        terminal.write(out, run, catalog, self.all)?;
+        for child in children {
+            let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
+            writeln!(out, "\n{kind} {query}\n")?;
+            terminal.write(out, child, catalog, self.all)?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether results are shown at the end, in a terminal.
+    pub(super) fn is_of_terminal(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// Writes the head again before the next result.
+    pub(super) fn begin_again(&mut self) {
+        self.has_head = false;
+    }
+
+    /// Writes the table of a run that has ended.
+    pub(super) fn table(
+        &mut self,
+        out: &mut dyn Write,
+        run: &RunRecord,
+        catalog: &Catalog,
+    ) -> Result<(), Failure> {
+        run.results.iter().try_for_each(|result| self.result(out, result))?;
+        self.finish_table(out, run, &[], catalog)
     }
 }
 
@@ -103,18 +179,13 @@ fn columns(confidence: &str, kind: &str, platform: &str, value: &str) -> String 
 
 fn table_line(result: &ResultRecord) -> String {
     let value = result.value.as_deref().unwrap_or("-");
-    // The page that a person wants to open, if it is not the value itself.
-    let link =
-        result.metadata.get("profile_url").and_then(|link| link.as_str()).filter(|link| *link != value);
-    let shown = match link {
-        Some(link) => format!("{value}  {link}"),
-        None => value.to_owned(),
-    };
+    let about = about(result);
+    let parts = [Some(value), Some(about.as_str()).filter(|about| !about.is_empty()), page_of(result)];
     columns(
         &format!("{:.2}", result.confidence),
         &result.result_type,
         result.platform.as_deref().unwrap_or("-"),
-        &shown,
+        &parts.into_iter().flatten().collect::<Vec<_>>().join("  "),
     )
 }
 
@@ -135,7 +206,7 @@ mod tests {
     /// Returns the text that is written as results are found.
     fn shown(format: Format) -> String {
         let mut out = Vec::new();
-        let mut view = View::new(format);
+        let mut view = View::of_file(format, false);
         for result in [result(1, "=HYPERLINK(1)\n"), result(2, "octocat")] {
             view.result(&mut out, &result).unwrap();
         }
@@ -147,8 +218,8 @@ mod tests {
         assert_eq!(
             shown(Format::Table),
             "CONF  TYPE          PLATFORM                  VALUE\n\
-             0.90  profile       Git\u{fffd}Hub                   =HYPERLINK(1)\n\
-             0.90  profile       Git\u{fffd}Hub                   octocat\n"
+             0.90  profile       Git\u{fffd}Hub                   =HYPERLINK(1)   =cmd()\u{fffd}\n\
+             0.90  profile       Git\u{fffd}Hub                   octocat  =cmd()\u{fffd}\n"
         );
     }
 
@@ -174,7 +245,7 @@ mod tests {
     fn the_table_shows_the_page_to_open() {
         let mut result = result(1, "octocat");
         result.metadata.insert("profile_url".into(), "https://example.org/octocat".into());
-        assert!(table_line(&result).ends_with(" octocat  https://example.org/octocat"));
+        assert!(table_line(&result).ends_with(" octocat  =cmd()\u{fffd}  https://example.org/octocat"));
         result.value = Some("https://example.org/octocat".into());
         assert_eq!(table_line(&result).matches("https://").count(), 1);
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::load::{Catalog, Selection};
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
+use crate::modules::near::nearest;
+use crate::modules::query::SearchType;
 
 /// The maximum number of names in one list of a choice.
 pub const MAX_NAMES: usize = 1000;
@@ -125,6 +127,39 @@ impl Catalog {
         if chosen.is_empty() { Err(self.nothing_left(switches, choice)) } else { Ok(chosen) }
     }
 
+    /// Returns the choice with the ids of modules that people write in another way, such as `GitHub`.
+    pub fn with_ids(&self, search_type: SearchType, choice: Choice) -> Choice {
+        let id = |name: String| {
+            let is_meant = |module: &&Arc<Module>| {
+                module.search_type() == search_type
+                    && (module.id().eq_ignore_ascii_case(&name)
+                        || module.platform().eq_ignore_ascii_case(&name))
+            };
+            match self.get(&name) {
+                Some(_) => name,
+                None => self.modules().iter().find(is_meant).map_or(name, |module| module.id().to_string()),
+            }
+        };
+        let (modules, exclude_modules) = (choice.modules, choice.exclude_modules);
+        Choice {
+            modules: modules.into_iter().map(id).collect(),
+            exclude_modules: exclude_modules.into_iter().map(id).collect(),
+            ..choice
+        }
+    }
+
+    /// Adds the names that were probably meant to an error about unknown modules.
+    fn suggest(&self, search_type: SearchType, error: ChoiceError) -> ChoiceError {
+        let ids = || self.modules().iter().filter(|it| it.search_type() == search_type).map(|it| &**it.id());
+        let meant: BTreeSet<&str> =
+            error.names.iter().filter_map(|name| nearest(&name.to_lowercase(), ids())).collect();
+        if meant.is_empty() {
+            return error;
+        }
+        let meant = meant.into_iter().collect::<Vec<_>>().join(", ");
+        ChoiceError { message: format!("{}; did you mean {meant}?", error.message), ..error }
+    }
+
     fn chosen(&self, switches: &Selection, choice: &Choice) -> Vec<Arc<Module>> {
         let named: BTreeSet<&str> = choice.modules.iter().map(String::as_str).collect();
         let mut chosen = self.select(&Selection { nsfw: choice.nsfw || !named.is_empty(), ..*switches });
@@ -145,7 +180,8 @@ impl Catalog {
         let of_this_type =
             |id: &str| self.get(id).filter(|module| module.search_type() == kind && module.entry().enabled);
         let refusals = [
-            refusal(Part::Modules, "unknown modules", ids, |id| entry(id).is_none(), IDS),
+            refusal(Part::Modules, "unknown modules", ids, |id| entry(id).is_none(), IDS)
+                .map(|error| self.suggest(kind, error)),
             refusal(
                 Part::Modules,
                 &format!("no {kind} modules"),

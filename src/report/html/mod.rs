@@ -110,9 +110,12 @@ fn notices(page: &mut Markup, run: &RunRecord) {
         }
         Status::Failed => {
             let why = summary.error.as_ref().map_or("the reason was not stored", |error| &error.message);
-            page.raw("<p class=\"notice\"><strong>The search failed:</strong> ")
-                .text(why)
-                .raw(". The results found before that are below.</p>\n");
+            page.raw("<p class=\"notice\"><strong>The search failed:</strong> ").text(why).raw(
+                match run.results.is_empty() {
+                    true => ".</p>\n",
+                    false => ". The results found before that are below.</p>\n",
+                },
+            );
         }
     }
 }

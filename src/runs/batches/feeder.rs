@@ -104,6 +104,7 @@ impl Feeder {
             family: None,
             watch: None,
             batch: Some(row),
+            retry_of: None,
             follow: search.follow,
             purpose: search.purpose,
             idempotency: None,

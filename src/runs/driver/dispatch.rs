@@ -21,11 +21,11 @@ impl Driver<'_> {
     /// Starts as many checks as the window, the hosts and the browsers allow.
     pub(super) fn dispatch(&mut self) {
         self.not_before = None;
+        if self.run.stopped_at().is_some() {
+            return self.end_all(Outcome::Skipped, Reason::Stopped);
+        }
         if Instant::now() >= self.limit.at {
-            for (place, module) in self.lanes.drain() {
-                self.note(place, &module, bare_report(Outcome::Timeout, self.limit.reason), Duration::ZERO);
-            }
-            return;
+            return self.end_all(Outcome::Timeout, self.limit.reason);
         }
         self.take_turns();
         let window = self.context.window(self.run.batch().is_some());
@@ -34,6 +34,13 @@ impl Driver<'_> {
         self.fill(Lane::Browser, window, self.context.browsing.window());
         if self.in_browser == 0 && !self.lanes.has_browser() {
             self.share = None;
+        }
+    }
+
+    /// Ends all modules that have not been started.
+    fn end_all(&mut self, outcome: Outcome, reason: Reason) {
+        for (place, module) in self.lanes.drain() {
+            self.note(place, &module, bare_report(outcome, reason), Duration::ZERO);
         }
     }
 
@@ -147,7 +154,7 @@ impl Driver<'_> {
         let (context, query) = (Arc::clone(self.context), Arc::clone(&self.subjects[place].query));
         let (sender, limit, run) = (self.sender.clone(), self.limit, Arc::clone(self.run));
         let job = move || {
-            if run.stopped().is_some() {
+            if run.stopped().is_some() || run.stopped_at().is_some() {
                 // The driver has abandoned the check while it waited for a worker.
                 return;
             }
@@ -186,7 +193,7 @@ impl Driver<'_> {
         let module = Arc::clone(module);
         let (run, ceiling) = (Arc::clone(self.run), self.limit.at);
         self.context.pool.execute(move || {
-            if run.stopped().is_none() {
+            if run.stopped().is_none() && run.stopped_at().is_none() {
                 control_guarded(&context, &module, &query, &permit, ceiling);
             }
         });

@@ -23,7 +23,8 @@ impl Driver<'_> {
     /// Begins the next round of look-ups. Returns `false` if there is none.
     pub(super) fn look_up_next(&mut self) -> bool {
         // A run that fails is refunded, so it asks nobody else.
-        let may_look_up = self.run.follow().is_some() && self.failure().is_none();
+        let is_stopped = self.run.stopped_at().is_some();
+        let may_look_up = self.run.follow().is_some() && !is_stopped && self.failure().is_none();
         if !may_look_up || Instant::now() >= self.limit.at {
             return false;
         }
@@ -52,7 +53,7 @@ impl Driver<'_> {
     pub(super) fn start_children(&self) {
         let (context, run) = (self.context, self.run);
         let summary = run.summary();
-        if summary.follow.is_none() || summary.family.is_some() {
+        if summary.follow.is_none() || summary.family.is_some() || summary.stopped_at.is_some() {
             return;
         }
         advance(context, run.id(), summary.account, Some(run.id()));

@@ -31,6 +31,11 @@ const LAST_PICTURES: Duration = Duration::from_secs(3);
 impl Driver<'_> {
     /// Starts to fetch as many pictures as the run and the hosts allow.
     pub(super) fn fetch_pictures(&mut self) {
+        if self.run.stopped_at().is_some() {
+            self.pictures.waiting.clear();
+            self.pictures.end = Some(Instant::now());
+            return;
+        }
         let last = self.limit.at.min(Instant::now() + LAST_PICTURES);
         self.pictures.end = self.has_no_checks().then(|| self.pictures.end.unwrap_or(last));
         if Instant::now() >= self.limit.at {
@@ -103,7 +108,7 @@ impl Driver<'_> {
 /// Stores a thumbnail, before its result says that there is one. It is not worth a second try.
 fn keep(context: &RunContext, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
     match context.journal.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
-        Ok(Write::Done) => true,
+        Ok(Write::Done | Write::Stopped(_)) => true,
         Ok(Write::LeaseLost) => false,
         Err(error) => {
             log!(error.log_level(), "run {}: cannot store a thumbnail: {error}", run.id());

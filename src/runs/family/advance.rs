@@ -50,7 +50,10 @@ fn try_to_advance(
     }
     let ended = family.members.iter().filter(|run| is_ended(run)).cloned().collect();
     let members = read_members(&*context.journal, ended)?;
-    let stopped = start_next(context, &family, &members, &order, level)?;
+    let stopped = match first.stopped_at {
+        Some(_) => Some(StopReason::Stopped),
+        None => start_next(context, &family, &members, &order, level)?,
+    };
     let newer = context.journal.family(root, account)?;
     if let Some(newer) = newer.filter(|newer| newer.members.iter().all(|run| run.status.is_terminal())) {
         end(context, &newer, &members, stopped)?;

@@ -113,6 +113,8 @@ pub enum StopReason {
     Limit,
     /// The account has no credits left in this cycle.
     InsufficientCredits,
+    /// The owner stopped the search.
+    Stopped,
 }
 
 /// The numbers of the leads of a family by what became of them.

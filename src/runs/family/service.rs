@@ -243,6 +243,7 @@ impl FamilyService {
             Started::UnknownAccount => FollowResult::UnknownAccount,
             Started::FamilyGone
             | Started::RowGone
+            | Started::NoFreeRetry
             | Started::Mismatch
             | Started::Overloaded
             | Started::WatchNotDue => FollowResult::FamilyGone,

@@ -51,6 +51,7 @@ impl Start<'_> {
             watch: None,
             family: Some(NewMember { place, lead, class, max_searches }),
             batch: None,
+            retry_of: None,
             simulated: like.simulated,
             modules: modules.iter().map(|module| module.id().to_string()).collect(),
             created_at: context.clock.now(),

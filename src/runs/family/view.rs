@@ -114,7 +114,8 @@ impl<'a> Done<'a> {
         }
         match self.end.and_then(|end| end.stopped) {
             Some(StopReason::InsufficientCredits) => Some(LeadReason::InsufficientCredits),
-            _ => Some(LeadReason::Limit),
+            Some(StopReason::Stopped) => Some(LeadReason::Stopped),
+            Some(StopReason::Limit) | None => Some(LeadReason::Limit),
         }
     }
 }

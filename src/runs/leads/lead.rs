@@ -81,6 +81,8 @@ pub enum LeadReason {
     Limit,
     /// The account has no credits left in this cycle.
     InsufficientCredits,
+    /// The search was stopped.
+    Stopped,
     /// The identifier is never searched.
     Suppressed,
     /// The search has asked its module for this name already, without finding it.

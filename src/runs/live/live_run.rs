@@ -261,6 +261,40 @@ impl LiveRun {
         self.announce(state);
     }
 
+    /// Ends the run with what it has, because its owner stopped it at that time. Its driver ends all modules that are
+    /// left, and gives up checks under way. Does nothing if the run was stopped before.
+    pub fn end_early(&self, at: Timestamp) {
+        let mut state = self.state.lock();
+        if state.stopped_at.is_some() || state.status.is_terminal() {
+            return;
+        }
+        state.stopped_at = Some(at);
+        if let Some(wake) = &state.wake_driver {
+            wake();
+        }
+        self.announce(state);
+    }
+
+    /// Returns the time at which the owner stopped the run, or the following of its leads.
+    pub fn stopped_at(&self) -> Option<Timestamp> {
+        self.state.lock().stopped_at
+    }
+
+    /// Wakes the driver and lets it write a checkpoint, which tells whether the run was stopped through another
+    /// instance.
+    pub fn request_checkpoint(&self) {
+        let mut state = self.state.lock();
+        state.wants_checkpoint = true;
+        if let Some(wake) = &state.wake_driver {
+            wake();
+        }
+    }
+
+    /// Returns whether a checkpoint was requested since the last call.
+    pub fn take_checkpoint_request(&self) -> bool {
+        std::mem::take(&mut self.state.lock().wants_checkpoint)
+    }
+
     /// Stops the run, because the store has refused a write or another instance drives it.
     pub fn lose(&self) {
         if self.stopped().is_none() {
@@ -328,6 +362,7 @@ impl LiveRun {
             coverage: state.coverage,
             credits_charged: state.credits_charged,
             completed_at: state.ending.as_ref().map(|ending| ending.completed_at),
+            stopped_at: state.stopped_at,
             error: state.ending.as_ref().and_then(|ending| ending.error.clone()),
             ..self.opening.clone()
         }

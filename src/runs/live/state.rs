@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use jiff::Timestamp;
+
 use crate::runs::coverage::Coverage;
 use crate::runs::event::{self, Frame};
 use crate::runs::family::member::{FollowedLead, Lookup};
@@ -46,6 +48,10 @@ pub(super) struct State {
     pub(super) done: Option<Frame>,
     pub(super) is_stored: bool,
     pub(super) stopped: Option<Stopped>,
+    /// The time at which the owner stopped the run. Its driver then ends it with what it has.
+    pub(super) stopped_at: Option<Timestamp>,
+    /// Whether the driver is to write a checkpoint before the next one is due.
+    pub(super) wants_checkpoint: bool,
     pub(super) wake_driver: Option<Waker>,
     pub(super) ended_at: Option<Instant>,
     pub(super) version: u64,
@@ -105,6 +111,8 @@ impl State {
             done: None,
             is_stored: false,
             stopped: None,
+            stopped_at: summary.stopped_at,
+            wants_checkpoint: false,
             wake_driver: None,
             ended_at: None,
             version: next_version(),

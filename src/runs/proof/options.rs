@@ -92,7 +92,7 @@ pub struct ProofProgress {
     pub failing: usize,
 }
 
-/// A handle that interrupts a proof from any thread.
+/// A handle that ends a proof, or the searches of a command, early from any thread.
 #[derive(Clone, Default)]
 pub struct Stop(Arc<Stopping>);
 
@@ -103,7 +103,7 @@ struct Stopping {
 }
 
 impl Stop {
-    /// Ends the proof at once. It returns the verdicts that are known.
+    /// Ends the work at once. It returns what is known.
     pub fn stop(&self) {
         self.0.is_set.store(true, Ordering::SeqCst);
         if let Some(wake) = &*self.0.waker.lock() {
@@ -111,7 +111,7 @@ impl Stop {
         }
     }
 
-    /// Returns whether the proof was interrupted.
+    /// Returns whether the work was ended early.
     pub fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::SeqCst)
     }

@@ -21,6 +21,7 @@ mod results;
 mod runs;
 mod sign_in;
 mod start;
+mod stopping;
 mod summary;
 mod take_over;
 mod thumbnails;

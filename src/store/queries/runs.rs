@@ -15,6 +15,7 @@ use super::outbox::report_end;
 use super::queue::QUEUE;
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start;
+use super::stopping;
 use super::summary::{read_summary, run_columns};
 use super::take_over::take_over;
 use super::thumbnails;
@@ -29,7 +30,7 @@ use crate::runs::health::circuit::CircuitRecord;
 use crate::runs::health::quarantines::FailedControl;
 use crate::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, Write,
+    Resumable, Started, StoppedRun, Write,
 };
 use crate::runs::notification::{Notification, Subscriber};
 use crate::runs::record::Thumbnails;
@@ -69,7 +70,7 @@ const CHECKPOINT: &str = concat!(
     "UPDATE runs SET progress = ?4, coverage = ?5, reports = ?6, lease_until = now() + ms(?7), \
      lookups = ?8 WHERE ",
     driven!(),
-    " RETURNING 1"
+    " RETURNING stopped_at"
 );
 const FINISH: &str = concat!(
     "UPDATE runs SET status = ?4, progress = ?5, coverage = ?6, reports = ?7, planned = '[]', error = ?8, \
@@ -152,7 +153,12 @@ impl Journal for Sql {
             encode(&checkpoint.lookups)?,
         ];
         let rows = self.change(operation, CHECKPOINT, values)?;
-        Ok(self.published(run, lease, taken(rows.len() as u64)))
+        let write = match rows.first().map(|row| row.get(0)).transpose()? {
+            None => Write::LeaseLost,
+            Some(None) => Write::Done,
+            Some(Some(at)) => Write::Stopped(at),
+        };
+        Ok(self.published(run, lease, write))
     }
 
     fn finish(
@@ -223,6 +229,16 @@ impl Journal for Sql {
             statements.announce(Notification::Changed { run, epoch: number(row.get(0)?)? })?;
             Ok(Write::Done)
         })
+    }
+
+    fn stop(
+        &self,
+        id: RunId,
+        account: AccountId,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Vec<StoppedRun>>, StorageError> {
+        stopping::stop(self, id, account, at, by)
     }
 
     fn run(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
@@ -365,7 +381,7 @@ impl Journal for Sql {
 impl Sql {
     /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
     fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
-        if write == Write::Done {
+        if write != Write::LeaseLost {
             self.backend.publish(run, lease.epoch);
         }
         write

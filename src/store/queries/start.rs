@@ -38,15 +38,20 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, watch, batch, following) \
+     parent_run, depth, watch, batch, retry_of, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
-const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
+/// Takes the free retry of a run.
+const TAKE_RETRY: &str =
+    "UPDATE runs SET free_retry = ?3 WHERE id = ?1 AND account = ?2 AND free_retry IS NULL";
+/// Locks the root of a family. After a root was stopped, no lead is followed until the following has ended.
+const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 \
+     AND NOT (stopped_at IS NOT NULL AND following IS NOT NULL AND following = 'running') /*pg FOR NO KEY UPDATE */";
 const RUN_OF_LEAD: &str = "SELECT run FROM followed_leads WHERE root = ?1 AND lead = ?2";
 const NOTE_LEAD: &str =
     "INSERT INTO followed_leads (root, lead, class, run, parent) VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -86,6 +91,11 @@ pub(super) fn start(
         && !take_turn(statements, run.account, row)?
     {
         return Ok(Started::RowGone);
+    }
+    if let Some(retried) = run.retry_of.filter(|_| charge.credits == 0)
+        && statements.execute(TAKE_RETRY, values![retried, run.account, run.id])? == 0
+    {
+        return Ok(Started::NoFreeRetry);
     }
     // The number of runs that leads start has a limit of its own.
     if run.owner.is_none() && run.family.is_none() && !may_wait(statements, run)? {
@@ -216,6 +226,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.family.map_or(0, |member| i64::from(member.place.depth)),
         run.watch.map(|start| start.watch),
         run.batch.map(|row| row.batch),
+        run.retry_of,
     ];
     statements.execute(INSERT, values).map(drop)
 }
@@ -235,6 +246,10 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
     };
     let event = match &run.batch {
         Some(row) => event.with("batch", row.batch.to_string()),
+        None => event,
+    };
+    let event = match &run.retry_of {
+        Some(retried) => event.with("retry_of", retried.to_string()),
         None => event,
     };
     match &run.purpose {

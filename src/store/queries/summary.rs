@@ -16,13 +16,13 @@ macro_rules! run_columns {
         "id, account, status, search_type, query, premium, total_results, progress, coverage, \
          credits_charged, created_at, completed_at, error, simulated, revision, \
          owner IS NULL AND turn IS NOT NULL AND status = 'running', options, follow, root_run, parent_run, \
-         depth, watch, batch"
+         depth, watch, batch, stopped_at, retry_of"
     };
 }
 pub(super) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 23;
+pub(super) const RUN_COLUMNS: usize = 25;
 
 /// Reads a row whose first columns are [`run_columns`].
 pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
@@ -44,6 +44,8 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         family: read_place(row)?,
         watch: row.get(21)?,
         batch: row.get(22)?,
+        stopped_at: row.get(23)?,
+        retry_of: row.get(24)?,
         queue_position: None,
         progress: decode(row.text(7)?)?,
         coverage: decode(row.text(8)?)?,

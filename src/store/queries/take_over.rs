@@ -24,7 +24,7 @@ use crate::store::value::{Row, values};
 /// account is being deleted is deleted with it.
 const DUE: &str = concat!(
     "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR ?3 AND lease_until <= now()) \
-     AND simulated = ?1 AND id NOT IN ",
+     AND simulated = ?1 AND (CAST(?6 AS uuid) IS NULL OR id = ?6) AND id NOT IN ",
     ids!("?4"),
     " AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) ",
     in_turn!(),
@@ -54,7 +54,8 @@ pub(super) fn take_over(
     claim: &Claim<'_>,
 ) -> Result<Vec<Resumable>, StorageError> {
     let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let values = values![claim.simulated, BEING_DELETED, claim.expired, except, limit(claim.limit)];
+    let values =
+        values![claim.simulated, BEING_DELETED, claim.expired, except, limit(claim.limit), claim.only];
     let due = statements.rows(DUE, values)?;
     let due = due.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
     if due.is_empty() {

@@ -74,10 +74,14 @@ impl From<&KeyRecord> for Row {
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    show(web, visit, 200, None, None).map(Reply::Now)
+    let Some(key) = web.made_secret(&visit, PREFIX) else {
+        return show(web, visit, 200, None, None).map(Reply::Now);
+    };
+    let made = Made { curl: curl_line(web, &key), key };
+    Ok(Reply::Now(web.without_secret(show(web, visit, 200, Some(made), None)?)))
 }
 
-/// Handles `POST /app/keys` with `label`: creates a key and shows it once.
+/// Handles `POST /app/keys` with `label`: creates a key, and redirects to the page that shows it once.
 ///
 /// # Errors
 /// Returns 403 on a plan without API access, 503 if the store is unavailable. The form shows the error of an
@@ -98,10 +102,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     }
     let label = visit.form().get("label").to_owned();
     match web.parts.accounts.create_key(&caller.account, &label, &visit.origin()?) {
-        Ok((key, _)) => {
-            let made = Made { key: key.expose().to_owned(), curl: curl_line(web, key.expose()) };
-            show(web, visit, 200, Some(made), None).map(Reply::Now)
-        }
+        Ok((key, _)) => Ok(Reply::Now(web.redirect_with_secret("/app/keys", key.expose()))),
         Err(AccountError::InvalidLabel) => {
             let wrong = "A label has at most 100 characters, and no control characters.";
             show(web, visit, 422, None, Some(wrong)).map(Reply::Now)

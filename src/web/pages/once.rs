@@ -11,14 +11,14 @@ const ONCE_PREFIX: &str = "web-form:";
 ///
 /// # Errors
 /// Returns 500 if the system gives no random numbers.
-pub(super) fn new_once() -> Result<String, WebError> {
+pub(in crate::web) fn new_once() -> Result<String, WebError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(WebError::internal)?;
     Ok(Uuid::from_bytes(bytes).simple().to_string())
 }
 
 /// Returns the token as an idempotency key, or `None` if the app did not create it.
-pub(super) fn once_key(once: &str) -> Option<String> {
+pub(in crate::web) fn once_key(once: &str) -> Option<String> {
     let is_ours = once.len() == 32 && once.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_ours.then(|| format!("{ONCE_PREFIX}{once}"))
 }

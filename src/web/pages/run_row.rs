@@ -28,7 +28,9 @@ pub(super) struct RunRow {
 impl RunRow {
     pub(super) fn new(run: &RunSummary, now: Timestamp) -> Self {
         let (status, tone) = match run.status {
+            Status::Running if run.stopped_at.is_some() => ("Stopping", "warn"),
             Status::Running => ("Running", "accent"),
+            Status::Completed if run.stopped_at.is_some() => ("Stopped", "warn"),
             Status::Completed => ("Completed", "good"),
             Status::Failed => ("Failed", "bad"),
         };

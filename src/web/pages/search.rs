@@ -113,7 +113,13 @@ pub(super) fn credits_left(balance: &Balance) -> String {
 /// # Errors
 /// Returns 401 without a session, 503 if the store is unavailable.
 pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, WebError> {
-    let form = SearchForm::read(&visit.form());
+    let catalog = web.parts.runs.starter.catalog();
+    let form = SearchForm::read(&visit.form()).with_address_read(catalog.profiles());
+    if form.offer.is_some() {
+        // Nothing is charged for a guess.
+        visit.frame.here = "/app";
+        return Ok(Reply::Now(show(web, visit, 200, form)?));
+    }
     match start_run(web, &visit, &form)? {
         Err(Refusal { is_unconfirmed: true, status, retry_after, .. }) => {
             let request_id = visit.request_id.as_str().to_owned();
@@ -191,6 +197,7 @@ fn place(
         family: None,
         watch: None,
         batch: None,
+        retry_of: None,
         follow: form.follow_order(),
         purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
         charge,
@@ -220,9 +227,10 @@ pub(super) fn started(
         Err(StartError::Overloaded) => Err(Refusal::overloaded()),
         Err(StartError::WatchNotDue) => return Err(WebError::no_such_page()),
         // Only a lead starts a run of a family, and a batch those of its rows.
-        Err(StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone) => {
-            Err(Refusal::overloaded())
-        }
+        // A retry that is not free any more is started again with a charge.
+        Err(
+            StartError::FamilyGone | StartError::FamilyFull | StartError::RowGone | StartError::NoFreeRetry,
+        ) => Err(Refusal::overloaded()),
         Err(StartError::ShuttingDown) => return Err(WebError::unavailable()),
         Err(StartError::Choice(error)) => Err(Refusal::choice(&error)),
         Err(StartError::NoBrowser) => Err(Refusal::no_browser()),

@@ -9,6 +9,7 @@ use super::once::{new_once, once_key};
 use super::option::FormOption;
 use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
 use crate::modules::catalog::{Choice, ChoiceError};
+use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{Query, QueryError, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH};
 use crate::runs::leads::class::Class;
@@ -44,6 +45,32 @@ pub(super) struct SearchForm {
     /// The form's token. Each form gets a new one, so that a form that is sent twice starts one search.
     pub(super) once: String,
     pub(super) refusal: Option<Refusal>,
+    /// The account whose profile has the address that was pasted, as long as the user has not chosen what to search for.
+    pub(super) offer: Option<Offer>,
+    /// What the user has chosen to search for, if the address of a profile was pasted.
+    meant: Option<Meant>,
+    /// The only module that is asked.
+    only: Option<String>,
+}
+
+/// An account whose profile has the address that was pasted.
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    pub(super) name: String,
+    pub(super) platform: String,
+    /// The domain of the address, if it can be searched.
+    pub(super) domain: Option<String>,
+}
+
+/// What to search for if the address of a profile was pasted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    /// The account alone.
+    Account,
+    /// The username on all sites.
+    Username,
+    /// The domain of the address.
+    Domain,
 }
 
 impl SearchForm {
@@ -94,8 +121,36 @@ impl SearchForm {
                 .take(MAX_PURPOSE)
                 .collect(),
             once: form.get("once").to_owned(),
-            refusal: None,
+            meant: match form.get("as") {
+                "account" => Some(Meant::Account),
+                "username" => Some(Meant::Username),
+                "domain" => Some(Meant::Domain),
+                _ => None,
+            },
+            ..Self::default()
         }
+    }
+
+    /// Returns the form with what the user has chosen to search for, or with an offer, if the query is the address of a
+    /// profile and no type was chosen.
+    pub(super) fn with_address_read(mut self, profiles: &ProfileIndex) -> Self {
+        let account = self.search_type.is_none().then(|| profiles.account_in(&self.query)).flatten();
+        let Some(NamedAccount { module, query }) = account else { return self };
+        match self.meant {
+            None => {
+                let domain = Query::parse(SearchType::Domain, &self.query).ok();
+                let domain = domain.map(|domain| domain.normal().to_owned());
+                let (name, platform) = (query.raw().to_owned(), module.platform().to_owned());
+                self.offer = Some(Offer { name, platform, domain });
+            }
+            Some(Meant::Domain) => self.search_type = Some(SearchType::Domain),
+            Some(meant) => {
+                self.only = (meant == Meant::Account).then(|| module.id().to_string());
+                self.search_type = Some(SearchType::Username);
+                query.raw().clone_into(&mut self.query);
+            }
+        }
+        self
     }
 
     /// Returns the form with the refusal. The form keeps its token unless that belongs to another search, because the
@@ -137,7 +192,8 @@ impl SearchForm {
     }
 
     pub(super) fn choice(&self) -> Choice {
-        Choice { nsfw: self.nsfw, passive: self.passive, ..Choice::default() }
+        let modules = self.only.iter().cloned().collect();
+        Choice { modules, nsfw: self.nsfw, passive: self.passive, ..Choice::default() }
     }
 
     pub(super) fn options(&self) -> RunOptions {
@@ -172,6 +228,7 @@ impl SearchForm {
         Sha256::new()
             .chain_update(self.options().fingerprint())
             .chain_update(self.follow.map(|depth| format!("follow {depth} ")).unwrap_or_default())
+            .chain_update(self.only.as_ref().map(|id| format!("only {id} ")).unwrap_or_default())
             .chain_update([self.asks_premium(query), self.nsfw, self.passive].map(u8::from))
             .chain_update(query.search_type().as_str())
             // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with

@@ -14,6 +14,7 @@ use crate::web::show::{Moment, lasted};
 use crate::web::visit::Visit;
 use crate::webhooks::delivery::{Delivery, DeliveryStatus};
 use crate::webhooks::registry::{WebhookError, Webhooks, event_names};
+use crate::webhooks::secret::PREFIX;
 use crate::webhooks::webhook::{DisabledReason, Webhook, WebhookChange};
 
 /// The number of deliveries on one page.
@@ -123,10 +124,14 @@ impl From<&Delivery> for DeliveryRow {
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    show_all(web, visit, 200, None, None).map(Reply::Now)
+    let secret = web.made_secret(&visit, PREFIX);
+    let is_shown = secret.is_some();
+    let response = show_all(web, visit, 200, secret, None)?;
+    Ok(Reply::Now(if is_shown { web.without_secret(response) } else { response }))
 }
 
-/// Handles `POST /app/webhooks` with `url` and `event`: creates a webhook and shows its secret once.
+/// Handles `POST /app/webhooks` with `url` and `event`: creates a webhook, and redirects to the page that shows its secret
+/// once.
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable. The form shows what else is wrong.
@@ -138,7 +143,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     });
     let origin = visit.origin()?;
     match created.and_then(|(url, events)| webhooks.create(account, &url, events, &origin)) {
-        Ok((_, secret)) => show_all(web, visit, 200, Some(secret.expose()), None).map(Reply::Now),
+        Ok((_, secret)) => Ok(Reply::Now(web.redirect_with_secret("/app/webhooks", &secret.expose()))),
         Err(WebhookError::Storage(error)) => Err(error.into()),
         Err(error @ WebhookError::Random(_)) => Err(error.into()),
         Err(error) => show_all(web, visit, 422, None, Some(error.to_string())).map(Reply::Now),
@@ -169,7 +174,10 @@ fn show_all(
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn webhook(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    show_one(web, visit, None).map(Reply::Now)
+    let secret = web.made_secret(&visit, PREFIX);
+    let is_shown = secret.is_some();
+    let response = show_one(web, visit, secret)?;
+    Ok(Reply::Now(if is_shown { web.without_secret(response) } else { response }))
 }
 
 fn show_one(web: &Web, visit: Visit, secret: Option<String>) -> Result<Response, WebError> {
@@ -212,14 +220,15 @@ pub(in crate::web) fn replay(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebE
     Ok(Reply::Now(web.redirect_with_notice(&address(id), Notice::MessageQueued)))
 }
 
-/// Handles `POST /app/webhooks/{webhook_id}/rotate`: replaces the secret and shows the new one once.
+/// Handles `POST /app/webhooks/{webhook_id}/rotate`: replaces the secret, and redirects to the page that shows the new one
+/// once.
 ///
 /// # Errors
 /// Returns 404 for an unknown webhook, 503 if the store is unavailable.
 pub(in crate::web) fn rotate(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let account = visit.caller()?.account.id;
-    let (_, secret) = web.parts.webhooks.rotate(account, webhook_id(&visit)?, &visit.origin()?)?;
-    show_one(web, visit, Some(secret.expose())).map(Reply::Now)
+    let (account, id) = (visit.caller()?.account.id, webhook_id(&visit)?);
+    let (_, secret) = web.parts.webhooks.rotate(account, id, &visit.origin()?)?;
+    Ok(Reply::Now(web.redirect_with_secret(&address(id), &secret.expose())))
 }
 
 /// Handles `POST /app/webhooks/{webhook_id}/enable`: sends events again, and the deliveries that are pending.

@@ -70,7 +70,7 @@ fn every_view_says_how_many_modules_were_cut_and_why() {
     let answered = format!("1 of 5 sites gave an answer (20%). {cuts}");
     desk.open(&page);
     // The script shows the tools with the first event, and then renders the sentence again.
-    desk.browser.wait_until("!document.querySelector('[data-part=tools]').hidden");
+    desk.browser.wait_until("!('waiting' in document.querySelector('[data-part=tools]').dataset)");
     assert_eq!(desk.browser.find("[data-part=answered]").text(), answered);
     let script = "return await (await fetch(given[0])).text()";
     let served = desk.browser.run_async(script, &[json!(page)]);

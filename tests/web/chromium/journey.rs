@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::Desk;
+use crate::support::gated_site::GatedSite;
 use crate::support::server::Setup;
 use crate::web::person::PASSWORD;
 
@@ -181,4 +182,24 @@ fn leaves(desk: &Desk) {
     assert_eq!(desk.browser.find("main").text(), first);
     desk.sign_in(EMAIL, PASSWORD);
     assert!(!desk.place().starts_with("/app/sign-in"), "{}", desk.place());
+}
+
+#[test]
+fn a_search_is_stopped_on_its_page_and_its_rest_asked_again() {
+    let site = GatedSite::start();
+    let desk = Desk::new(Setup::real().flags(&site.flags(3, 2)));
+    desk.sign_up("ann@example.com", "pro");
+    let first = desk.search("alice");
+    desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length === 3");
+    desk.browser.click("[data-part=stop] button");
+    desk.has_state("Stopped");
+    desk.browser.wait_until("document.querySelector('[data-part=stop]') === null");
+    assert_eq!(desk.browser.find("[data-part=asked]").text(), "3 of 3");
+    site.open();
+    desk.browser.click("[data-part=again] button");
+    desk.browser.wait_until(&format!("!location.pathname.endsWith({:?})", first));
+    assert_eq!(desk.draws_all(), 2);
+    desk.browser.wait_until(
+        "document.querySelector('[data-part=legend] [data-outcome=hit] .count').textContent === '2'",
+    );
 }

@@ -12,6 +12,11 @@ class Coverage {
     return this.root.querySelectorAll("[data-outcome]");
   }
 
+  // Opens the list of an outcome.
+  open(outcome) {
+    for (const part of this.parts()) if (part.dataset.outcome === outcome) part.open = true;
+  }
+
   // Shows the counts of a progress or done event.
   count(coverage) {
     for (const part of this.parts()) {

@@ -17,6 +17,8 @@ class RunPage {
     this.hasEnded = false;
     this.isRunning = "running" in root.dataset;
     this.kinds = "";
+    this.since = performance.now() - Number(this.part("took").dataset.millis);
+    this.clock = this.isRunning ? setInterval(() => this.tick(), 1000) : 0;
     this.listen();
   }
 
@@ -38,6 +40,7 @@ class RunPage {
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
+    this.part("legend").addEventListener("click", (event) => this.coverage.open(event.target.closest("[data-outcome]")?.dataset.outcome));
     walkByKeys(this.part("results"));
     // The last search for a lead has ended, so it is known what became of each.
     this.root.querySelector("[data-refresh]")?.addEventListener("over", () => this.leads.refresh());
@@ -52,7 +55,7 @@ class RunPage {
     }
     // The results that the server rendered stay until the first event, and cannot be filtered before.
     if (!frames.some(({ event }) => NEWS.has(event))) return;
-    this.part("tools").hidden = false;
+    delete this.part("tools").dataset.waiting;
     this.showSoon();
   }
 
@@ -78,6 +81,7 @@ class RunPage {
     const nothing = this.part("nothing");
     nothing.hidden = shown > 0;
     nothing.firstElementChild.textContent = isFiltered ? "Nothing matches the filter."
+      : this.hasFailed ? "The search failed before anything was found."
       : this.hasEnded ? "Nothing was found. The sites that gave no answer are listed below."
         : "Nothing found yet. Results appear here as they come.";
     this.showKinds();
@@ -96,18 +100,30 @@ class RunPage {
   }
 
   progress({ modules_total: total, modules_completed: completed, coverage }) {
-    const failed = coverage.checked - coverage.conclusive - coverage.skipped - coverage.blocked;
-    this.part("asked").textContent = `${completed} of ${total}`;
+    const [asked, all] = [completed - coverage.skipped, total - coverage.skipped];
+    this.part("asked").textContent = `${asked} of ${all}`;
     this.part("hits").textContent = coverage.hit;
-    this.part("blocked").textContent = coverage.blocked;
-    this.part("errors").textContent = failed;
+    for (const item of this.part("legend").children) {
+      const count = Number(coverage[item.dataset.outcome]) || 0;
+      item.className = count ? "" : "none";
+      item.querySelector(".count").textContent = count;
+    }
     const bar = this.part("progress");
-    bar.max = Math.max(1, total);
-    bar.value = completed;
+    bar.max = Math.max(1, all);
+    bar.value = asked;
     this.draw(coverage, total);
     this.part("answered").textContent = answered(coverage);
     this.coverage.count(coverage);
-    this.say(completed, total);
+    this.say(asked, all);
+  }
+
+  // The time since the start, in the server's words.
+  tick() {
+    const seconds = (performance.now() - this.since) / 1000;
+    const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
+    this.part("took").textContent = seconds < 10 ? `${seconds.toFixed(1)} s`
+      : seconds < 120 ? `${Math.floor(seconds)} s`
+        : seconds < 7200 ? `${minutes} min` : `${hours} h ${minutes % 60} min`;
   }
 
   draw(coverage, total) {
@@ -135,19 +151,40 @@ class RunPage {
 
   done(data) {
     this.hasEnded = true;
+    clearInterval(this.clock);
+    if (this.isRunning) {
+      this.tick();
+      this.part("stop")?.remove();
+      this.loadRest();
+    }
     this.isRunning = false;
     // A running search may still find by itself what its results name.
     this.leads.refresh();
     this.progress(data);
     const state = this.part("state");
     const failed = data.status === "failed";
-    state.className = `badge ${failed ? "bad" : "good"}`;
-    state.textContent = failed ? "Failed" : "Completed";
+    this.hasFailed = failed;
+    const isStopped = state.textContent.startsWith("Stop");
+    state.className = `badge ${failed ? "bad" : isStopped ? "warn" : "good"}`;
+    state.textContent = failed ? "Failed" : isStopped ? "Stopped" : "Completed";
     if (failed) {
       const why = plain(data.error?.message ?? "the reason was not stored");
-      this.notice("bad", "The search failed:", ` ${why}. The results found before that are below; its credits were refunded.`);
+      this.notice("bad", "The search failed:", ` ${why}. ${data.total_results ? "The results found before that are below. " : ""}Its credits were refunded.`);
     }
     this.announce(`Search ${failed ? "failed" : "completed"}: ${counted(data.total_results, "result", "results")}`);
+  }
+
+  // The summary, and the button that asks again, are as the server shows them for a search that has ended.
+  async loadRest() {
+    if (!this.part("summary")) return;
+    const response = await fetch(location.href, { cache: "no-store", redirect: "manual" }).catch(() => null);
+    if (!response?.ok) return;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    for (const name of ["summary", "again"]) {
+      const [mine, newer] = [this.part(name), page.querySelector(`[data-part="${name}"]`)];
+      if (mine && newer) mine.replaceChildren(...newer.childNodes);
+    }
+    if (!page.querySelector("[data-part=summary]")) this.part("summary").lastElementChild.textContent = "No result states a name, a place or an address.";
   }
 
   connection(word) {

@@ -53,12 +53,39 @@ function valueLine(record) {
   return element("div", { class: "result-value" }, link(address ?? shown, shown));
 }
 
+const MOST_CHARS = 140;
+
+// The beginning of a text in the metadata.
+function textOfMember(record, name) {
+  const value = record.metadata[name];
+  const characters = [...plain(typeof value === "string" ? value.trim() : "")];
+  return characters.length > MOST_CHARS ? `${characters.slice(0, MOST_CHARS).join("")}…` : characters.join("");
+}
+
+// The name, the text and the figures of a profile, as the server shows them.
+function aboutLines(record) {
+  const day = (name) => textOfMember(record, name).slice(0, 10);
+  const name = textOfMember(record, "display_name");
+  const active = day("last_seen_at") || day("last_posted_at");
+  const figures = [textOfMember(record, "location"),
+    Number.isInteger(record.metadata.followers) ? `${record.metadata.followers} followers` : "",
+    day("created_at") && `since ${day("created_at")}`, active && `active ${active}`].filter(Boolean).join(" · ");
+  const line = (kind, child) => element("div", { class: `result-about${kind}` }, child);
+  const lines = [];
+  if (name && name !== record.value) lines.push(line("", element("strong", {}, element("bdi", {}, name))));
+  if (textOfMember(record, "bio")) lines.push(line("", element("bdi", {}, textOfMember(record, "bio"))));
+  if (figures) lines.push(line(" faint", element("bdi", {}, figures)));
+  return lines;
+}
+
 function resultCard(record, thumbnails) {
   const name = element("div", { class: "result-name" }, element("bdi", {}, platformOf(record)),
     element("span", { class: "badge" }, plain(record.type).replaceAll("_", " ")));
-  const body = element("div", {}, name, valueLine(record), meter(record.confidence));
+  const about = aboutLines(record);
+  const body = element("div", {}, name, valueLine(record), ...about, meter(record.confidence));
   const head = element("div", { class: "result-head" }, face(record, thumbnails), body);
-  return element("li", { class: "result", id: `result-${record.id}` }, head, detailsOf(record));
+  const isBare = about.length === 0 && !record.metadata.avatar?.sha256;
+  return element("li", { class: isBare ? "result bare" : "result", id: `result-${record.id}` }, head, detailsOf(record));
 }
 
 // Created when they are first opened, since most never are.

@@ -11,6 +11,8 @@ use crate::runs::run::ResultRecord;
 
 /// The maximum number of cards on a page. Files contain all results.
 const MOST: usize = 40;
+/// The most characters of a text on a card.
+const MOST_CHARS: usize = 140;
 /// The words for levels of confidence, each with its lowest value.
 const CONFIDENCE_LABELS: [(f64, &str); 3] = [(0.9, "very likely"), (0.7, "likely"), (0.45, "possible")];
 
@@ -38,6 +40,12 @@ pub(super) struct Card {
     pub(super) value: Option<String>,
     /// The link of the result, if its value is a web address.
     pub(super) href: Option<String>,
+    /// The name that the profile shows.
+    pub(super) name: Option<String>,
+    /// The beginning of what the person says of themselves.
+    pub(super) bio: Option<String>,
+    /// The place, the followers and the days of the account.
+    pub(super) figures: Option<String>,
     pub(super) percent: u32,
     pub(super) confidence_label: &'static str,
 }
@@ -75,10 +83,42 @@ fn card(result: &ResultRecord) -> Card {
         kind: plain(&result.result_type).replace('_', " "),
         value: value.map(|value| plain(value).into_owned()),
         href: link.map(String::from),
+        name: text_of(result, "display_name").filter(|name| Some(name.as_str()) != value),
+        bio: text_of(result, "bio"),
+        figures: figures(result),
         percent: percent(result.confidence),
         confidence_label: confidence_label(result.confidence),
         platform,
     }
+}
+
+impl Card {
+    /// Returns whether the card has nothing but its value.
+    pub(super) fn is_bare(&self) -> bool {
+        self.name.is_none() && self.bio.is_none() && self.figures.is_none() && !self.has_thumbnail
+    }
+}
+
+/// Returns the beginning of a text in the metadata. The script shows as much.
+fn text_of(result: &ResultRecord, name: &str) -> Option<String> {
+    let text = plain(result.metadata.get(name)?.as_str()?.trim()).into_owned();
+    let is_cut = text.chars().count() > MOST_CHARS;
+    let shown: String = text.chars().take(MOST_CHARS).collect();
+    (!shown.is_empty()).then(|| if is_cut { format!("{shown}…") } else { shown })
+}
+
+/// Returns the place, the followers and the days of an account. The script has the same text.
+fn figures(result: &ResultRecord) -> Option<String> {
+    let day = |name: &str| Some(text_of(result, name)?.chars().take(10).collect::<String>());
+    let followers = result.metadata.get("followers").and_then(Value::as_u64);
+    let parts = [
+        text_of(result, "location"),
+        followers.map(|count| format!("{count} followers")),
+        day("created_at").map(|day| format!("since {day}")),
+        day("last_seen_at").or_else(|| day("last_posted_at")).map(|day| format!("active {day}")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// Returns a text, or the first text of a list.

@@ -27,7 +27,7 @@ struct Page {
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn confirm(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let summary = find(web, &visit)?.into_summary();
+    let summary = find(web, &visit)?.summary();
     let run = RunRow::new(&summary, web.parts.clock.now());
     // Only a root is deleted with its family.
     let family = match summary.family {

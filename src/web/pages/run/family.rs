@@ -83,7 +83,7 @@ struct Part {
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn family(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let run = find(web, &visit)?.into_summary();
+    let run = find(web, &visit)?.summary();
     let tree = TreeView::new(web, &run, &web.parts.runs.families.tree(&run)?);
     Ok(Reply::Now(render(&Part { frame: visit.frame, tree })))
 }

@@ -16,6 +16,8 @@
 //! | [`lookup`] | finds the run of an address |
 //! | [`people`] | the people of the run as cards |
 //! | [`thumbnail`] | the profile picture of a result |
+//! | [`summary`] | what the results say together |
+//! | [`stop`] | stops the run, or asks again what gave no answer |
 //! | [`delete`] | deletes the run |
 
 mod cards;
@@ -32,4 +34,6 @@ pub(in crate::web) mod leads;
 mod lookup;
 pub(in crate::web) mod page;
 mod people;
+pub(in crate::web) mod stop;
+mod summary;
 pub(in crate::web) mod thumbnail;

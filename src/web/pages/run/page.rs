@@ -13,6 +13,8 @@ use super::coverage::{self, Part};
 use super::family::TreeView;
 use super::leads::CardLeads;
 use super::lookup::find;
+use super::stop::Again;
+use super::summary::{self, FactList};
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
@@ -24,6 +26,7 @@ use crate::runs::run::RunSummary;
 use crate::watches::registry::WatchError;
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
+use crate::web::pages::once::new_once;
 use crate::web::pages::run_row::RunRow;
 use crate::web::service::Web;
 use crate::web::show::lasted;
@@ -40,18 +43,26 @@ struct Page {
     watch: Option<WatchId>,
     /// The batch of the run, if it is of one.
     batch: Option<BatchId>,
-    /// The number of modules that have ended, the number of all modules, and the latter but at least 1, as a divisor.
+    /// The number of modules that were asked and have ended, and the number of those that are asked. `most` is the number
+    /// of all modules, but at least 1, as a divisor.
     completed: u32,
     total: u32,
     most: u32,
-    took: Option<String>,
+    /// The time from the start to the end, or until now.
+    took: String,
+    took_millis: u128,
     failure: Option<String>,
     coverage: Coverage,
     hits: u32,
-    blocked: u32,
-    errors: u32,
+    /// The button that asks again what gave no answer.
+    again: Option<Again>,
+    /// The search whose unanswered modules this one asks again, if it still exists.
+    retry_of: Option<RunId>,
+    once: String,
     answered: String,
     parts: Vec<Part>,
+    /// What the results say together.
+    facts: Vec<FactList>,
     groups: Vec<Group>,
     /// The leads on the cards.
     leads: CardLeads,
@@ -78,7 +89,10 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let record = web.parts.runs.reader.record(&found)?;
     let earlier = web.parts.runs.reader.earlier(&record.summary)?.map(|run| run.id);
     let watch = watch(web, &record.summary)?;
-    let mut page = Page { earlier, watch, ..make(web, visit.frame, &record) };
+    let again = Again::of(web, &record.summary, &record.modules, visit.caller()?);
+    let retry_of = retry_of(web, &record.summary)?;
+    let once = new_once()?;
+    let mut page = Page { earlier, watch, again, retry_of, once, ..make(web, visit.frame, &record) };
     let summary = record.summary.clone();
     let family = web.parts.runs.families.of(record)?;
     let mut tree = TreeView::new(web, &summary, &family.tree());
@@ -90,35 +104,41 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 }
 
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
-    let summary = &record.summary;
+    let run = &record.summary;
     let catalog = web.parts.runs.starter.catalog();
     let category = |module: &str| catalog.get(module).map(|module| module.entry().category.clone());
     let (groups, more) = cards::groups(&record.results, category);
-    let coverage = summary.coverage;
+    let coverage = run.coverage;
+    let now = web.parts.clock.now();
+    let took = took(run, now);
+    let skipped = coverage.count_of(Outcome::Skipped);
     Page {
-        run: RunRow::new(summary, web.parts.clock.now()),
+        run: RunRow::new(run, now),
         earlier: None,
         watch: None,
-        batch: summary.batch,
-        completed: summary.progress.modules_completed,
-        total: summary.progress.modules_total,
-        most: summary.progress.modules_total.max(1),
-        took: took(summary),
-        failure: summary.error.as_ref().map(|error| error.message.clone()),
+        batch: run.batch,
+        completed: run.progress.modules_completed.saturating_sub(skipped),
+        total: run.progress.modules_total.saturating_sub(skipped),
+        most: run.progress.modules_total.max(1),
+        took: lasted(took),
+        took_millis: took.as_millis(),
+        failure: run.error.as_ref().map(|error| error.message.clone()),
         hits: coverage.count_of(Outcome::Hit),
-        blocked: coverage.count_of(Outcome::Blocked),
-        errors: coverage.failed(),
+        again: None,
+        retry_of: None,
+        once: String::new(),
         answered: coverage::answered(&coverage),
         coverage,
         parts: coverage::parts(record),
+        facts: if run.status.is_terminal() { summary::facts(&record.results) } else { Vec::new() },
         groups,
         leads: CardLeads::default(),
         tree: None,
         parent: None,
         more,
-        sites: sites(web, summary.search_type),
+        sites: sites(web, run.search_type),
         silence_millis: silence(web.config.keep_alive).as_millis(),
-        sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, summary.id),
+        sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, run.id),
         exports: EXPORTS,
         frame,
     }
@@ -142,10 +162,15 @@ const EXPORTS: [(Format, &str); 4] = [
     (Format::Ndjson, "Results, one on each line (NDJSON)"),
 ];
 
-fn took(run: &RunSummary) -> Option<String> {
-    let millis = |at: Timestamp| at.as_millisecond();
-    let took = millis(run.completed_at?).saturating_sub(millis(run.created_at));
-    Some(lasted(Duration::from_millis(u64::try_from(took).unwrap_or(0))))
+/// Returns the search whose unanswered modules the run asks again, unless it was deleted.
+fn retry_of(web: &Web, run: &RunSummary) -> Result<Option<RunId>, WebError> {
+    let Some(id) = run.retry_of else { return Ok(None) };
+    Ok(web.parts.runs.reader.find(id, run.account)?.map(|found| found.id()))
+}
+
+/// Returns the time that the run took, or has taken so far.
+fn took(run: &RunSummary, now: Timestamp) -> Duration {
+    run.completed_at.unwrap_or(now).duration_since(run.created_at).try_into().unwrap_or_default()
 }
 
 /// Returns a time longer than the longest silence of a working server, with a margin for slow networks.

@@ -1,4 +1,4 @@
-//! Stops a test of the catalogue on Ctrl-C.
+//! Ends a command early on Ctrl-C.
 
 use std::io;
 use std::thread;
@@ -6,10 +6,10 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::cli::exit::Failure;
+use super::exit::{Exit, Failure};
 use crate::runs::proof::Stop;
 
-/// Stops the test on Ctrl-C, and the process on the next one. Ends when it is dropped.
+/// Ends the work of a command on Ctrl-C, and the process on the next one. Ends when it is dropped.
 pub(super) struct Watch {
     handle: signal_hook::iterator::Handle,
     thread: Option<thread::JoinHandle<()>>,
@@ -23,7 +23,7 @@ impl Watch {
         let watch = move || {
             for _ in signals.forever() {
                 if stop.is_set() {
-                    std::process::exit(130);
+                    std::process::exit(Exit::Interrupted.code().into());
                 }
                 stop.stop();
             }

@@ -1,0 +1,84 @@
+//! Stopping a search before its end, and asking the modules again that came to no conclusion.
+
+use std::sync::Arc;
+
+use super::context::{Api, Call, ok_json};
+use super::decode;
+use super::error::ApiError;
+use super::searches::{Answer, Search, accepted_run, require_premium};
+use crate::account::audit::Origin;
+use crate::http::Reply;
+use crate::report::body::RunHead;
+use crate::runs::journal::Idempotency;
+use crate::runs::retry::Retry;
+use crate::runs::service::idempotency_valid_since;
+
+/// Stops a search.
+///
+/// The search ends a moment later with what it has: checks under way are given up, and the modules that are left end as
+/// `skipped` with the reason `stopped`. Its status is then `completed`, or `failed` with a refund if no module had come to
+/// a conclusion. The first search of a family stops all its searches, and no further lead is followed. Does nothing to a
+/// search that has ended. Costs no credits.
+#[utoipa::path(
+    post,
+    path = "/v1/searches/{run_id}/stop",
+    operation_id = "stopSearch",
+    tag = "Searches",
+    responses((
+        status = 200,
+        description = "The search has ended or ends soon: follow its stream, or read it again.",
+        body = RunHead<'_>
+    ))
+)]
+pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let (account, id) = (call.caller()?.account.id, call.run_id()?);
+    if !api.runs.stopper.stop(id, account, &call.origin()?)? {
+        return Err(ApiError::no_such_run());
+    }
+    let summary = api.find(call)?.summary();
+    Ok(ok_json(&RunHead::from(&summary)))
+}
+
+/// Asks the modules again that came to no conclusion.
+///
+/// Starts a search of these modules alone, with the query and the options of the first one; it follows no leads. Costs as
+/// much as a search. One retry is free if the search has ended within the last ten minutes with an answer of less than
+/// half of its modules, and was not stopped. Counts as `search`.
+#[utoipa::path(
+    post,
+    path = "/v1/searches/{run_id}/retry",
+    operation_id = "retrySearch",
+    tag = "Searches",
+    params(
+        ("Idempotency-Key" = Option<String>, Header, nullable = false, pattern = "^[!-~]([ -~]*[!-~])?$",
+            min_length = 1, max_length = 255, example = "5a0e7c1e-order-18",
+            description = "Makes it safe to repeat a request whose answer was lost: 1 to 255 printable ASCII \
+                characters, kept for 24 hours. The same key for the same search gives the same run without a second \
+                charge (422 for another request)."),
+    ),
+    responses(
+        (status = 200, description = "The search is accepted.", body = Answer<'_>,
+            headers(("Location" = String), ("X-Run-Id" = String))),
+        (status = 402, description = "insufficient_credits"),
+        (status = 403, description = "suppressed"),
+        (status = 409, description = "conflict"),
+        (status = 422, description = "idempotency_mismatch"),
+        (status = 503, description = "premium_unavailable"),
+    )
+)]
+pub fn retry(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
+    let caller = call.caller()?;
+    let key = decode::idempotency_key(call.request)?;
+    let found = api.find(call)?;
+    let (summary, now) = (found.summary(), api.clock.now());
+    let reports = api.runs.reader.reports(&found)?;
+    let retry = Retry::of(&summary, &reports, &api.runs.starter.catalog(), now)
+        .map_err(|error| ApiError::conflict(error.to_string()))?;
+    require_premium(api, caller, retry.is_premium())?;
+    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(now));
+    let idempotency = key.map(|key| Idempotency { key, body_hash, valid_since });
+    let charge = api.accounts.charge(caller, retry.cost());
+    let origin = Origin::request(caller.actor, call.request_id);
+    let started = retry.start(&api.runs.starter, charge, idempotency, origin);
+    Ok(accepted_run(&Search::started(api, caller, &charge, started)?, &api.root))
+}

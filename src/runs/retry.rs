@@ -1,0 +1,177 @@
+//! [`Retry`]: asking the modules of a run again that came to no conclusion.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
+
+use super::run::{ModuleReport, RunSummary};
+use super::start_request::{StartError, StartRequest, StartResult};
+use super::starter::Starter;
+use crate::account::audit::Origin;
+use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
+use crate::modules::catalog::{Catalog, Choice};
+use crate::modules::outcome::Outcome;
+use crate::modules::query::Query;
+use crate::modules::reason::Reason;
+use crate::runs::journal::Idempotency;
+
+/// The time after the end of a run in which its retry may be free.
+const FREE_FOR: Duration = Duration::from_secs(10 * 60);
+
+/// A run of the modules of another run that came to no conclusion.
+#[derive(Debug)]
+pub struct Retry<'a> {
+    of: &'a RunSummary,
+    query: Query,
+    modules: Vec<String>,
+    is_premium: bool,
+    is_free: bool,
+}
+
+/// Why there is nothing to ask again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRetry {
+    /// The run has not ended.
+    Running,
+    /// Each module came to a conclusion, cannot be asked for this query, or is no longer in the catalogue.
+    NothingLeft,
+    /// This version does not accept the query.
+    InvalidQuery,
+}
+
+impl fmt::Display for NoRetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Running => "the search has not ended: stop it first, or wait for its end",
+            Self::NothingLeft => "no module of the search can give another answer",
+            Self::InvalidQuery => "the query is not valid for this version",
+        })
+    }
+}
+
+impl<'a> Retry<'a> {
+    /// Returns the retry of a run whose modules have ended like this.
+    ///
+    /// # Errors
+    /// Returns the reason if there is nothing to ask again.
+    pub fn of(
+        run: &'a RunSummary,
+        reports: &[ModuleReport],
+        catalog: &Catalog,
+        now: Timestamp,
+    ) -> Result<Self, NoRetry> {
+        let Some(completed_at) = run.completed_at.filter(|_| run.status.is_terminal()) else {
+            return Err(NoRetry::Running);
+        };
+        let query = Query::parse(run.search_type, &run.query).map_err(|_| NoRetry::InvalidQuery)?;
+        let left = reports.iter().filter(|report| may_conclude(report));
+        let modules: Vec<_> = left
+            .filter_map(|report| catalog.get(&report.module))
+            .filter(|module| module.entry().enabled && module.search_type() == run.search_type)
+            .collect();
+        if modules.is_empty() {
+            return Err(NoRetry::NothingLeft);
+        }
+        Ok(Self {
+            query,
+            is_premium: modules.iter().any(|module| module.is_premium()),
+            is_free: is_free(run, completed_at, now),
+            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            of: run,
+        })
+    }
+
+    /// Returns whether a browser is needed.
+    pub fn is_premium(&self) -> bool {
+        self.is_premium
+    }
+
+    /// Returns whether it costs nothing, unless another retry of the run was free.
+    pub fn is_free(&self) -> bool {
+        self.is_free
+    }
+
+    /// Returns the number of modules that are asked.
+    pub fn modules(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Returns the cost in credits if it is not free.
+    pub fn cost(&self) -> u64 {
+        if self.is_premium { PREMIUM_COST } else { STANDARD_COST }
+    }
+
+    /// Returns the SHA-256 by which requests with one idempotency key are compared.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        Sha256::digest(format!("retry {}", self.of.id)).into()
+    }
+
+    /// Starts the run. `charge` is the cost that applies if the retry is not free.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Starter::start`].
+    pub fn start(
+        &self,
+        starter: &Starter,
+        charge: Charge,
+        idempotency: Option<Idempotency>,
+        origin: Origin,
+    ) -> Result<StartResult, StartError> {
+        let request = self.request(charge, idempotency, origin);
+        if self.is_free {
+            let free = StartRequest { charge: Charge { credits: 0, ..charge }, ..request.clone() };
+            match starter.start(free) {
+                Err(StartError::NoFreeRetry) => {}
+                started => return started,
+            }
+        }
+        starter.start(request)
+    }
+
+    fn request(&self, charge: Charge, idempotency: Option<Idempotency>, origin: Origin) -> StartRequest {
+        let options = self.of.options;
+        StartRequest {
+            account: self.of.account,
+            query: self.query.clone(),
+            premium: self.is_premium,
+            choice: Choice {
+                modules: self.modules.clone(),
+                nsfw: options.nsfw,
+                passive: options.passive,
+                ..Choice::default()
+            },
+            options,
+            family: None,
+            watch: None,
+            batch: None,
+            retry_of: Some(self.of.id),
+            follow: None,
+            purpose: None,
+            charge,
+            idempotency,
+            origin,
+        }
+    }
+}
+
+/// Returns whether a module may come to a conclusion if it is asked again.
+fn may_conclude(report: &ModuleReport) -> bool {
+    match report.status {
+        Outcome::Skipped => report.reason.is_some_and(|reason| {
+            reason.is_local_fault()
+                || matches!(reason, Reason::Stopped | Reason::DailyLimit | Reason::Unavailable)
+        }),
+        outcome => !outcome.is_conclusive(),
+    }
+}
+
+/// Returns whether a retry that starts now is free: the run was less than half conclusive, and has just ended. Its owner
+/// did not stop it, and it is not itself a free retry.
+fn is_free(run: &RunSummary, completed_at: Timestamp, now: Timestamp) -> bool {
+    let was_free = run.retry_of.is_some() && run.credits_charged == 0 && run.error.is_none();
+    let is_recent = now.duration_since(completed_at) <= SignedDuration::from_secs(FREE_FOR.as_secs() as i64);
+    let is_poor = run.coverage.conclusive() * 2 < run.coverage.asked();
+    is_poor && is_recent && run.stopped_at.is_none() && !was_free
+}

@@ -1,0 +1,54 @@
+//! Stopping runs before their end.
+
+use jiff::Timestamp;
+
+use super::audit::note;
+use super::queue::waits;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::journal::StoppedRun;
+use crate::runs::notification::Notification;
+use crate::store::backend::Operation;
+use crate::store::sql::Sql;
+use crate::store::value::values;
+
+/// Locks a run. A transaction that starts a run of its family holds this lock, too.
+const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
+/// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
+/// was stopped before keeps its time.
+const STOP: &str = concat!(
+    "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN \
+     (SELECT id FROM runs WHERE (id = ?1 OR root_run = ?1) AND account = ?2 \
+     AND (status = 'running' OR id = ?1 AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
+     RETURNING id, stopped_at, ",
+    waits!(),
+    ", status = 'running', stopped_at = ?3"
+);
+
+/// Records that runs are stopped: see [`Journal::stop`](crate::runs::journal::Journal::stop).
+pub(super) fn stop(
+    store: &Sql,
+    id: RunId,
+    account: AccountId,
+    at: Timestamp,
+    by: &Origin,
+) -> Result<Option<Vec<StoppedRun>>, StorageError> {
+    store.write(Operation::on_runs("stop"), |statements| {
+        if statements.rows(LOCK, values![id, account])?.is_empty() {
+            return Ok(None);
+        }
+        let mut stopped = Vec::new();
+        for row in statements.rows(STOP, values![id, account, at])? {
+            let run = StoppedRun { id: row.get(0)?, at: row.get(1)?, waits: row.get(2)? };
+            if row.get(4)? {
+                note(statements, &AuditEvent::of_object(Action::RunStopped, account, run.id), at, by)?;
+            }
+            if row.get(3)? {
+                statements.announce(Notification::Stopped(run.id))?;
+                stopped.push(run);
+            }
+        }
+        Ok(Some(stopped))
+    })
+}

@@ -1,0 +1,84 @@
+//! Stopping a run, and asking its modules again that came to no conclusion.
+
+use std::sync::Arc;
+
+use super::lookup::{find, run_id};
+use crate::account::service::Caller;
+use crate::http::Reply;
+use crate::runs::journal::Idempotency;
+use crate::runs::retry::Retry;
+use crate::runs::run::{ModuleReport, RunSummary};
+use crate::runs::service::idempotency_valid_since;
+use crate::web::error::WebError;
+use crate::web::pages::once::once_key;
+use crate::web::pages::search::started;
+use crate::web::service::Web;
+use crate::web::visit::Visit;
+
+/// The button that asks the modules of a run again.
+pub(super) struct Again {
+    /// The number of modules that are asked.
+    pub(super) modules: usize,
+    /// The price as text.
+    pub(super) price: String,
+}
+
+impl Again {
+    /// Returns the button of a run. Returns `None` if the run has not ended, or there is nothing to ask again.
+    pub(super) fn of(web: &Web, run: &RunSummary, reports: &[ModuleReport], caller: &Caller) -> Option<Self> {
+        let now = web.parts.clock.now();
+        let retry = Retry::of(run, reports, &web.parts.runs.starter.catalog(), now).ok()?;
+        if retry.is_premium() && !caller.plan.premium {
+            return None;
+        }
+        let price = match (retry.is_free(), retry.cost()) {
+            (true, _) => "free".to_owned(),
+            (false, 1) => "1 credit".to_owned(),
+            (false, cost) => format!("{cost} credits"),
+        };
+        Some(Self { modules: retry.modules(), price })
+    }
+}
+
+/// Handles `POST /app/searches/{run_id}/stop`: stops the run, and redirects to its page.
+///
+/// # Errors
+/// Returns 404 for an unknown run, 503 if the store is unavailable.
+pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (id, account) = (run_id(&visit)?, visit.caller()?.account.id);
+    if !web.parts.runs.stopper.stop(id, account, &visit.origin()?)? {
+        return Err(WebError::no_such_page());
+    }
+    Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}"))))
+}
+
+/// Handles `POST /app/searches/{run_id}/retry` with `once`: starts a run of the modules that came to no conclusion, and
+/// redirects to its page. A form that is sent several times starts only one.
+///
+/// # Errors
+/// Returns 400 if there is nothing to ask again, 404 for an unknown run, 503 if the store is unavailable, and another
+/// status if the search is refused.
+pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let (caller, parts) = (visit.caller()?, &web.parts);
+    let found = find(web, &visit)?;
+    let (summary, now) = (found.summary(), parts.clock.now());
+    let reports = parts.runs.reader.reports(&found)?;
+    let retry = Retry::of(&summary, &reports, &parts.runs.starter.catalog(), now).map_err(|_| {
+        WebError::invalid("No site of this search can give another answer. Nothing was charged.")
+    })?;
+    if retry.is_premium() && !caller.plan.premium {
+        return Err(WebError::not_allowed(
+            "Your plan does not include premium searches. Nothing was charged.",
+        ));
+    }
+    let key = once_key(visit.form().get("once"));
+    let key = key.ok_or_else(|| WebError::invalid("The form was incomplete. Nothing was charged."))?;
+    let (body_hash, valid_since) = (retry.fingerprint(), idempotency_valid_since(now));
+    let idempotency = Some(Idempotency { key, body_hash, valid_since });
+    let charge = parts.accounts.charge(caller, retry.cost());
+    let run = retry.start(&parts.runs.starter, charge, idempotency, visit.origin()?);
+    match started(&visit, &charge, run)? {
+        Ok(id) => Ok(Reply::Now(web.redirect(&format!("/app/searches/{id}")))),
+        Err(refusal) => Err(WebError::new(refusal.status, "Not started", refusal.text)),
+    }
+}

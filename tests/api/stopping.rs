@@ -1,0 +1,95 @@
+//! Stopping a search, and asking again what gave no answer, as a client sees it.
+
+use serde_json::{Value, json};
+
+use crate::support::databases::databases;
+use crate::support::eventually;
+use crate::support::gated_site::GatedSite;
+use crate::support::server::{Answer, Server, Setup};
+
+fn post(server: &Server, id: &str, what: &str) -> Answer {
+    server.request("POST", &format!("/v1/searches/{id}/{what}")).key(&server.key).send()
+}
+
+fn run(server: &Server, id: &str) -> Value {
+    server.get(&format!("/v1/searches/{id}")).json()
+}
+
+fn used(server: &Server) -> u64 {
+    server.get("/v1/credits").json()["credits_used"].as_u64().unwrap()
+}
+
+#[test]
+fn a_search_is_stopped_and_its_rest_is_asked_again() {
+    for database in databases() {
+        let site = GatedSite::start();
+        let server = Setup::real().database(&database.url).flags(&site.flags(3, 4)).start();
+        let before = used(&server);
+        let id = server.search("username", "alice");
+        eventually("the quick sites have answered", || run(&server, &id)["total_results"] == 3);
+        assert_eq!(post(&server, &id, "retry").status, 409);
+        assert!(run(&server, &id)["stopped_at"].is_null());
+
+        let stopped = post(&server, &id, "stop");
+        assert_eq!(stopped.status, 200, "{stopped}");
+        assert!(stopped.json()["stopped_at"].is_string(), "{stopped}");
+        let ended = server.finished(&id);
+        assert_eq!((&ended["status"], &ended["credits_charged"]), (&json!("completed"), &json!(1)));
+        assert_eq!((&ended["coverage"]["hit"], &ended["coverage"]["skipped"]), (&json!(3), &json!(4)));
+        assert_eq!(ended["stopped_at"], stopped.json()["stopped_at"]);
+        let modules = server.get(&format!("/v1/searches/{id}/modules")).json();
+        let reasons = modules["modules"].as_array().unwrap().iter().filter(|it| it["reason"] == "stopped");
+        assert_eq!(reasons.count(), 4, "{modules}");
+        // Nothing changes when it is stopped again.
+        assert_eq!(post(&server, &id, "stop").json()["stopped_at"], ended["stopped_at"]);
+        assert_eq!(server.finished(&id), ended);
+
+        site.open();
+        let key = ("Idempotency-Key", "again-1");
+        let path = format!("/v1/searches/{id}/retry");
+        let retry = || server.request("POST", &path).key(&server.key).header(key.0, key.1).send();
+        let (first, second) = (retry(), retry());
+        assert_eq!(first.status, 200, "{first}");
+        let again = first.json()["run_id"].as_str().unwrap().to_owned();
+        assert_eq!(second.json()["run_id"], again, "the key makes it one run");
+        assert_eq!(first.header("location").unwrap(), format!("/v1/searches/{again}"));
+        let again = server.finished(&again);
+        assert_eq!((&again["retry_of"], &again["credits_charged"]), (&json!(id), &json!(1)));
+        assert_eq!((&again["total_results"], &again["progress"]["modules_total"]), (&json!(4), &json!(4)));
+        assert_eq!(used(&server) - before, 2);
+        let nothing = post(&server, again["run_id"].as_str().unwrap(), "retry");
+        assert_eq!(nothing.status, 409, "{nothing}");
+        assert!(nothing.json()["message"].as_str().unwrap().contains("another answer"), "{nothing}");
+        let path = format!("/v1/searches/{}/retry", again["run_id"].as_str().unwrap());
+        let odd = server.request("POST", &path).key(&server.key).header("Idempotency-Key", &"x".repeat(256));
+        assert_eq!(odd.send().status, 400);
+    }
+}
+
+#[test]
+fn only_the_owner_stops_a_search() {
+    let server = Setup::new().few_modules().start();
+    let id = server.search("username", "everybody");
+    server.finished(&id);
+    let other = server.new_key("pro");
+    for what in ["stop", "retry"] {
+        let path = format!("/v1/searches/{id}/{what}");
+        assert_eq!(server.request("POST", &path).key(&other).send().status, 404, "{what}");
+        assert_eq!(server.request("GET", &path).key(&server.key).send().status, 405, "{what}");
+        for unknown in ["018f4a7e-5c1d-7b3a-9e2f-0123456789ab", "x"] {
+            assert_eq!(post(&server, unknown, what).status, 404, "{what} {unknown}");
+        }
+    }
+}
+
+#[test]
+fn the_retry_of_a_search_without_answers_is_free() {
+    let server = Setup::new().few_modules().start();
+    let id = server.search("username", "limited");
+    assert_eq!(server.finished(&id)["status"], "failed");
+    let before = used(&server);
+    let again = post(&server, &id, "retry").json()["run_id"].as_str().unwrap().to_owned();
+    let again = server.finished(&again);
+    assert_eq!((&again["credits_charged"], &again["retry_of"]), (&json!(0), &json!(id)));
+    assert_eq!(used(&server), before);
+}

@@ -1,0 +1,143 @@
+//! Stopping runs before their end, and asking again what gave no answer.
+
+use sightline::runs::family::member::FollowOrder;
+use sightline::runs::leads::class::Class;
+use sightline::runs::retry::{NoRetry, Retry};
+
+use super::*;
+
+impl Bench {
+    fn stop(&self, run: RunId) {
+        assert!(self.runs.stopper.stop(run, self.account, &Origin::CLI).unwrap());
+    }
+
+    /// Returns the run in the store, whoever drives it.
+    fn in_store(&self, run: RunId) -> RunSummary {
+        self.store.run(run, self.account).unwrap().unwrap()
+    }
+
+    /// Starts the retry of a run that costs `credits` if it is not free, and waits for its end.
+    fn retry(&self, run: RunId, minutes_later: i64) -> Result<RunSummary, NoRetry> {
+        let (summary, reports) = (self.in_store(run), self.store.modules(run).unwrap());
+        let now = SystemClock.now() + jiff::SignedDuration::from_mins(minutes_later);
+        let retry = Retry::of(&summary, &reports, &self.runs.starter.catalog(), now)?;
+        let Ok(StartResult::Started(run)) =
+            retry.start(&self.runs.starter, self.order("x").charge, None, Origin::CLI)
+        else {
+            panic!("not started")
+        };
+        Ok(self.finish(&run))
+    }
+}
+
+#[test]
+fn a_stopped_run_ends_with_what_it_has() {
+    let catalog = [modules("ok", 3), modules("gate", 40)].concat();
+    let bench = bench(&catalog, config());
+    let run = bench.start("alice");
+    eventually("the quick modules have ended and the others wait", || {
+        run.summary().total_results == 3 && bench.web.at_gate.load(Ordering::SeqCst) > 0
+    });
+    bench.stop(run.id());
+    let summary = bench.finish(&run);
+    assert_eq!((summary.status, summary.total_results, summary.credits_charged), (Status::Completed, 3, 1));
+    assert!(summary.stopped_at.is_some_and(|at| at <= summary.completed_at.unwrap()));
+    assert_eq!(outcome_of(&run, "gate-000"), ("skipped".to_owned(), Some("stopped")));
+    assert_eq!(summary.coverage.count_of(Outcome::Skipped), 40);
+    // The time does not change, and neither does a run that has ended.
+    bench.stop(run.id());
+    assert_eq!(bench.in_store(run.id()), RunSummary { ..summary.clone() });
+    assert!(!bench.runs.stopper.stop(run.id(), AccountId::new(), &Origin::CLI).unwrap());
+    assert!(!bench.runs.stopper.stop(RunId::new(), bench.account, &Origin::CLI).unwrap());
+    bench.web.open_gate();
+}
+
+#[test]
+fn a_run_that_is_stopped_before_any_conclusion_fails_and_is_refunded() {
+    let bench = bench(&modules("gate", 5), config());
+    let run = bench.start("alice");
+    eventually("a module waits", || bench.web.at_gate.load(Ordering::SeqCst) > 0);
+    bench.stop(run.id());
+    let summary = bench.finish(&run);
+    assert_eq!((summary.status, summary.error.unwrap().code), (Status::Failed, "stopped".to_owned()));
+    eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
+    assert_eq!(bench.in_store(run.id()).credits_charged, 0);
+    // It was not unlucky, so its retry is not free.
+    bench.web.open_gate();
+    let retry = bench.retry(run.id(), 0).unwrap();
+    assert_eq!((retry.credits_charged, retry.retry_of, retry.total_results), (1, Some(run.id()), 5));
+}
+
+#[test]
+fn a_waiting_run_is_stopped_at_once() {
+    let bench = bench(&modules("gate", 3), RunsConfig { max_runs: 1, ..config() });
+    let driven = bench.start("alice");
+    let Ok(StartResult::Queued(waiting)) = bench.runs.starter.start(bench.order("bob")) else {
+        panic!("not queued")
+    };
+    bench.stop(waiting.id);
+    let stopped = bench.in_store(waiting.id);
+    assert_eq!((stopped.status, stopped.credits_charged), (Status::Failed, 0));
+    assert_eq!(stopped.coverage.count_of(Outcome::Skipped), 3);
+    assert_eq!((stopped.progress.modules_completed, stopped.waits), (3, false));
+    assert!(bench.store.modules(waiting.id).unwrap().iter().all(|it| it.reason == Some(Reason::Stopped)));
+    assert!(driven.stopped_at().is_none());
+    bench.web.open_gate();
+    bench.finish(&driven);
+}
+
+#[test]
+fn a_run_is_stopped_through_another_process() {
+    let catalog = [modules("ok", 1), modules("gate", 5)].concat();
+    let bench = bench(&catalog, config());
+    let run = bench.start("alice");
+    eventually("it has a result", || run.summary().total_results == 1);
+    let other = bench.another_process(&bench.web);
+    assert!(other.stopper.stop(run.id(), bench.account, &Origin::CLI).unwrap());
+    // SQLite sends no notification. The next checkpoint tells the driver.
+    let summary = bench.finish(&run);
+    assert_eq!(summary.status, Status::Completed);
+    assert_eq!(summary.stopped_at, bench.in_store(run.id()).stopped_at);
+    bench.web.open_gate();
+}
+
+#[test]
+fn a_root_stops_its_family() {
+    let bench = bench(&[modules("ok", 1), modules("gate", 3)].concat(), config());
+    let order = FollowOrder { depth: 1, max_searches: 5, links: Class::Stated, choice: Choice::default() };
+    let request = StartRequest { follow: Some(Arc::new(order)), ..bench.order("alice") };
+    let Ok(StartResult::Started(root)) = bench.runs.starter.start(request) else { panic!("not started") };
+    eventually("it has a result", || root.summary().total_results == 1);
+    bench.stop(root.id());
+    assert_eq!(bench.finish(&root).status, Status::Completed);
+    let state = || bench.runs.families.state(root.id(), bench.account).unwrap().unwrap();
+    eventually("no lead is followed any more", || !state().is_running());
+    bench.web.open_gate();
+}
+
+#[test]
+fn a_retry_asks_only_what_gave_no_answer_and_is_free_once() {
+    let catalog = [modules("ok", 1), modules("miss", 1), modules("gate", 3)].concat();
+    let bench = bench(&catalog, config());
+    let options = RunOptions { time_budget: TimeBudget::from_secs(1), ..RunOptions::default() };
+    let order = StartRequest { options, ..bench.order("alice") };
+    let Ok(StartResult::Started(run)) = bench.runs.starter.start(order) else { panic!("not started") };
+    assert_eq!(bench.retry(run.id(), 0), Err(NoRetry::Running));
+    let first = bench.finish(&run);
+    assert_eq!((first.status, first.coverage.conclusive(), bench.used()), (Status::Completed, 2, 1));
+    eventually("its end is stored", || bench.in_store(run.id()).status.is_terminal());
+    // Ten minutes later, it costs a credit.
+    let late = Retry::of(&first, &run.reports(), &bench.runs.starter.catalog(), {
+        first.completed_at.unwrap() + jiff::SignedDuration::from_secs(601)
+    });
+    assert!(!late.unwrap().is_free());
+
+    bench.web.open_gate();
+    let free = bench.retry(run.id(), 0).unwrap();
+    assert_eq!((free.credits_charged, free.total_results, bench.used()), (0, 3, 1));
+    assert_eq!((free.progress.modules_total, free.options.time_budget), (3, TimeBudget::from_secs(1)));
+    let paid = bench.retry(run.id(), 0).unwrap();
+    assert_eq!((paid.credits_charged, bench.used()), (1, 2));
+    eventually("its end is stored", || bench.in_store(free.id).status.is_terminal());
+    assert_eq!(bench.retry(free.id, 0), Err(NoRetry::NothingLeft));
+}
