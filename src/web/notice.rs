@@ -27,6 +27,8 @@ pub enum Notice {
     SearchDeleted,
     /// The account is deleted.
     AccountDeleted,
+    /// The plan of an account was changed by an operator.
+    PlanChanged,
     /// The circuits of all hosts are closed.
     CircuitsReset,
     /// The quarantines of all modules have ended.
@@ -37,7 +39,7 @@ pub enum Notice {
 
 impl Notice {
     /// All notices, for look-ups by name.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
@@ -50,6 +52,7 @@ impl Notice {
         Self::WatchDeleted,
         Self::SearchDeleted,
         Self::AccountDeleted,
+        Self::PlanChanged,
         Self::CircuitsReset,
         Self::QuarantinesReset,
         Self::DeadlinesReset,
@@ -70,6 +73,7 @@ impl Notice {
             Self::WatchDeleted => "watch-deleted",
             Self::SearchDeleted => "search-deleted",
             Self::AccountDeleted => "account-deleted",
+            Self::PlanChanged => "plan-changed",
             Self::CircuitsReset => "circuits-reset",
             Self::QuarantinesReset => "quarantines-reset",
             Self::DeadlinesReset => "deadlines-reset",
@@ -98,6 +102,7 @@ impl Notice {
             Self::WatchDeleted => "The watch and its changes are deleted. Its runs are in the history.",
             Self::SearchDeleted => "The search and its results are deleted.",
             Self::AccountDeleted => "Your account is deleted permanently. Its data is being removed.",
+            Self::PlanChanged => "The plan is changed. Running servers apply it within seconds.",
             Self::CircuitsReset => "Searches ask all hosts again.",
             Self::QuarantinesReset => "Searches ask all modules again.",
             Self::DeadlinesReset => {

@@ -149,6 +149,9 @@ pub static ROUTES: &[Route] = &[
     route("POST", "/app/operator/quarantines/reset", Access::Operator, operator::reset_quarantines),
     route("POST", "/app/operator/deadlines/reset", Access::Operator, operator::reset_deadlines),
     route("GET", "/app/operator/accounts", Access::Operator, operator::accounts),
+    route("POST", "/app/operator/accounts", Access::Operator, operator::create),
+    route("POST", "/app/operator/accounts/link", Access::Operator, operator::link),
+    route("POST", "/app/operator/accounts/plan", Access::Operator, operator::set_plan),
     route("GET", "/app/assets/{file}", Access::File, asset::asset),
 ];
 

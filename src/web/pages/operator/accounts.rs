@@ -8,13 +8,16 @@ use url::form_urlencoded;
 use super::paging::{pages, shown};
 use crate::account::account::{Account, Role};
 use crate::account::service::{AccountError, Accounts};
-use crate::http::Reply;
+use crate::account::sign_in::token::Token;
+use crate::http::{Reply, Response};
 use crate::web::error::WebError;
-use crate::web::frame::{Frame, render};
+use crate::web::frame::{Frame, render_as};
 use crate::web::service::Web;
 use crate::web::show::Moment;
 use crate::web::visit::{Form, Visit};
 
+/// The beginning of a set-up link's token in the cookie.
+pub(super) const LINK: &str = "link-";
 /// The number of rows on a page.
 const ROWS: usize = 50;
 
@@ -25,6 +28,13 @@ struct Page<'a> {
     plans: Vec<PlanRow<'a>>,
     choice: &'a Choice,
     rows: Vec<AccountRow<'a>>,
+    /// The set-up link that was just made. It is shown only this once.
+    link: Option<String>,
+    /// Why an action was refused.
+    wrong: Option<String>,
+    /// The address and the plan in the form for a new account.
+    new_email: String,
+    new_plan: String,
     shown: String,
     pages: usize,
     before: Option<String>,
@@ -89,6 +99,20 @@ impl Choice {
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn accounts(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
+    let has_link = web.made_secret(&visit, LINK).is_some();
+    let response = show(web, visit, None)?;
+    Ok(Reply::Now(if has_link { web.without_secret(response) } else { response }))
+}
+
+/// Returns the page with the reason why an action was refused.
+pub(super) fn show(web: &Web, mut visit: Visit, wrong: Option<String>) -> Result<Response, WebError> {
+    visit.frame.here = "/app/operator/accounts";
+    let link = web.made_secret(&visit, LINK).filter(|_| wrong.is_none());
+    let link = link.as_deref().and_then(|made| Token::parse(made.strip_prefix(LINK)?));
+    let link = link.map(|token| format!("{}/app/set-up/{}", web.config.base_url, token.expose()));
+    let form = visit.form();
+    let refused = |name: &str| wrong.as_ref().map_or_else(String::new, |_| form.get(name).to_owned());
+    let (new_email, new_plan) = (refused("email"), refused("plan"));
     let known = &web.parts.accounts;
     let asked = Choice::read(&visit.query());
     let mut all = known.accounts()?;
@@ -109,8 +133,12 @@ pub(in crate::web) fn accounts(web: &Arc<Web>, visit: Visit) -> Result<Reply, We
         before: (page > 1).then(|| choice.on_page(page - 1)),
         after: (page < pages).then(|| choice.on_page(page + 1)),
         choice: &choice,
+        link,
+        new_email,
+        new_plan,
+        wrong,
     };
-    Ok(Reply::Now(render(&page)))
+    Ok(render_as(if page.wrong.is_some() { 422 } else { 200 }, &page))
 }
 
 fn plans<'a>(known: &'a Accounts, all: &[Account]) -> Vec<PlanRow<'a>> {

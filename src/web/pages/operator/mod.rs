@@ -9,7 +9,9 @@
 //! | `table` | filters and order of the table of modules |
 //! | `rows` | a module as a row of the table |
 //! | `accounts` | `/app/operator/accounts`: plans and accounts |
+//! | `account_actions` | creates accounts and links, changes plans |
 
+mod account_actions;
 mod accounts;
 mod learnt;
 mod load;
@@ -18,6 +20,7 @@ mod rows;
 mod service;
 mod table;
 
+pub(in crate::web) use account_actions::{create, link, set_plan};
 pub(in crate::web) use accounts::accounts;
 pub(in crate::web) use learnt::{reset_circuits, reset_deadlines, reset_quarantines};
 pub(in crate::web) use service::{load, service};
