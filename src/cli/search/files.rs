@@ -1,7 +1,7 @@
 //! The files into which results are written beside standard output.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::view::Format;
 use crate::cli::exit::Failure;
@@ -29,7 +29,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// Fails if the suffix is unknown, or the folder cannot be written.
-    pub(super) fn begin(path: &PathBuf) -> Result<Self, Failure> {
+    pub(super) fn begin(path: &Path) -> Result<Self, Failure> {
         let suffix = path.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
         let format = Format::of_suffix(suffix).ok_or_else(|| {
             let shown = path.display();
@@ -37,7 +37,7 @@ impl OutputFile {
             Failure::Usage(format!("--output {shown}: the suffix names the format: {allowed} are allowed"))
         })?;
         let file = Replacement::begin_private(path).map_err(|error| failed(path, &error))?;
-        Ok(Self { path: path.clone(), format, file })
+        Ok(Self { path: path.to_path_buf(), format, file })
     }
 
     /// Returns the file as a place to write to.
@@ -55,6 +55,6 @@ impl OutputFile {
     }
 }
 
-fn failed(path: &PathBuf, error: &std::io::Error) -> Failure {
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Failed(format!("cannot write {}: {error}", path.display()))
 }

@@ -159,7 +159,7 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let searched = searches_of(&args)?;
     args.engine.check(std::env::vars_os())?;
     let follow = Option::<FollowOrder>::from(args.follow);
-    let files = args.outputs.iter().map(OutputFile::begin).collect::<Result<Vec<_>, _>>()?;
+    let files = args.outputs.iter().map(|path| OutputFile::begin(path)).collect::<Result<Vec<_>, _>>()?;
     let formats = || files.iter().map(|file| file.format).chain([args.format]);
     if follow.is_some() && !formats().all(Format::takes_families) {
         let text = "--follow needs table or json as --format and --output: the other formats hold one search";
