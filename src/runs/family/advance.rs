@@ -55,7 +55,11 @@ fn try_to_advance(
         None => start_next(context, &family, &members, &order, level)?,
     };
     let newer = context.journal.family(root, account)?;
-    if let Some(newer) = newer.filter(|newer| newer.members.iter().all(|run| run.status.is_terminal())) {
+    // Runs that have ended since may name further leads. Maintenance continues with them.
+    let was_read = |run: &RunSummary| members.iter().any(|member| member.summary.id == run.id);
+    let is_over =
+        |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
+    if let Some(newer) = newer.filter(is_over) {
         end(context, &newer, &members, stopped)?;
     }
     Ok(())
