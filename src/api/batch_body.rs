@@ -30,7 +30,7 @@ use crate::runs::run::count;
 pub struct BatchBody {
     /// The searches. `wait` and `stream` have no effect. The same search is made once.
     #[schema(min_items = 1, max_items = 1000)]
-    searches: Vec<SearchOfBatch>,
+    searches: Vec<BatchSearchBody>,
     /// A name for people.
     #[schema(value_type = Option<String>, max_length = 100, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", examples("applicants of May"))]
     name: Option<String>,
@@ -39,18 +39,10 @@ pub struct BatchBody {
     dry_run: Option<bool>,
 }
 
-/// A search as in `POST /v1/searches`, of which a batch may also make variants.
-#[derive(Debug, ToSchema)]
-#[schema(as = BatchSearchRequest)]
-#[expect(dead_code, reason = "only its schema is used")]
-pub struct SearchOfBatch {
-    #[serde(flatten)]
-    search: SearchBody,
-    /// Whether to search the best ten variants of a username: the username itself and nine others. The others follow the
-    /// last search of the list. All of them count towards the 1,000 searches.
-    #[schema(value_type = Option<bool>, examples(true))]
-    variants: Option<bool>,
-}
+/// A search of a batch: a body of `POST /v1/searches`, of which the batch may also make variants. Its schema is in
+/// `search_schema`.
+#[derive(Debug)]
+pub struct BatchSearchBody;
 
 /// A file of searches. Generated clients send it as it is only if the schema says that it is a file.
 #[derive(Debug, ToSchema)]
@@ -150,9 +142,9 @@ fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError>
     let (mut draft, mut variants) = (Draft::default(), Vec::new());
     for (row, search) in (1..).zip(searches) {
         match read_search(api, search) {
-            Ok((query, search, own_variants)) => {
-                draft.add(row, &query, search);
-                variants.extend(own_variants);
+            Ok(checked) => {
+                draft.add(row, &checked.query, checked.search);
+                variants.extend(checked.variants);
             }
             Err(error) => {
                 let (field, message, allowed) = error.told();
@@ -170,11 +162,15 @@ fn draft(api: &Api, members: &HashMap<String, Value>) -> Result<Draft, ApiError>
     Ok(draft)
 }
 
-/// Reads a search and makes its variants, if they are wanted.
-fn read_search(
-    api: &Api,
-    search: &Value,
-) -> Result<(Query, BatchSearch, Vec<(Query, BatchSearch)>), ApiError> {
+/// A valid search of the list.
+struct CheckedSearch {
+    query: Query,
+    search: BatchSearch,
+    /// The searches for its variants, if they are wanted.
+    variants: Vec<(Query, BatchSearch)>,
+}
+
+fn read_search(api: &Api, search: &Value) -> Result<CheckedSearch, ApiError> {
     let Value::Object(members) = search else {
         return Err(ApiError::invalid_request("searches", "the search is not an object", "an object"));
     };
@@ -189,7 +185,7 @@ fn read_search(
     let search = BatchSearch { search_type, query: text, premium, options, choice, follow, purpose };
     let variants =
         if decode::flag(&members, "variants")? { variants(api, &query, &search)? } else { Vec::new() };
-    Ok((query, search, variants))
+    Ok(CheckedSearch { query, search, variants })
 }
 
 /// Returns the searches for the variants of a username without itself.

@@ -15,6 +15,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::batch_body::BatchSearchBody;
 use super::decode::SearchBody;
 use super::follow_body;
 use crate::modules::catalog::MAX_NAMES;
@@ -99,24 +100,57 @@ impl ToSchema for SearchBody {
     }
 
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        schemas.extend(SearchType::ALL.map(|of| (schema_name(of).to_owned(), of_type(of))));
+        schemas.extend(SearchType::ALL.map(|of| (schema_name(of).to_owned(), of_type(of).into())));
     }
 }
 
 impl PartialSchema for SearchBody {
     fn schema() -> RefOr<Schema> {
-        let mut any = OneOfBuilder::new().description(Some(
-            "The query and the options of the search. Unknown members are ignored; an optional one \
-             that is null counts as not given.",
-        ));
-        let mut mapping = Vec::new();
-        for search_type in SearchType::ALL {
-            let reference = Ref::from_schema_name(schema_name(search_type));
-            mapping.push((search_type.as_str(), reference.ref_location.clone()));
-            any = any.item(reference);
-        }
-        any.discriminator(Some(Discriminator::with_mapping("type", mapping))).into()
+        any_type(schema_name)
     }
+}
+
+impl ToSchema for BatchSearchBody {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("BatchSearchRequest")
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        SearchBody::schemas(schemas);
+        let variants = flag(
+            "Search the best ten variants of the username: the username itself and nine others. The others follow the \
+             last search of the list. All of them count towards the 1,000 searches.",
+        );
+        let search = of_type(SearchType::Username).property("variants", variants);
+        schemas.push((USERNAME_OF_BATCH.to_owned(), search.into()));
+    }
+}
+
+impl PartialSchema for BatchSearchBody {
+    fn schema() -> RefOr<Schema> {
+        any_type(|search_type| match search_type {
+            SearchType::Username => USERNAME_OF_BATCH,
+            other => schema_name(other),
+        })
+    }
+}
+
+/// The name of the schema of a username search in a batch.
+const USERNAME_OF_BATCH: &str = "BatchUsernameSearch";
+
+/// Returns the schema of a search of any type. `name` returns the name of the schema for a type.
+fn any_type(name: impl Fn(SearchType) -> &'static str) -> RefOr<Schema> {
+    let mut any = OneOfBuilder::new().description(Some(
+        "The query and the options of the search. Unknown members are ignored; an optional one that is null counts as \
+         not given.",
+    ));
+    let mut mapping = Vec::new();
+    for search_type in SearchType::ALL {
+        let reference = Ref::from_schema_name(name(search_type));
+        mapping.push((search_type.as_str(), reference.ref_location.clone()));
+        any = any.item(reference);
+    }
+    any.discriminator(Some(Discriminator::with_mapping("type", mapping))).into()
 }
 
 fn schema_name(search_type: SearchType) -> &'static str {
@@ -137,14 +171,13 @@ fn example_choice(search_type: SearchType) -> [&'static str; 3] {
     }
 }
 
-fn of_type(search_type: SearchType) -> RefOr<Schema> {
+fn of_type(search_type: SearchType) -> ObjectBuilder {
     choice_of_type(search_type)
         .description(Some(format!("A search for {}.", search_type.allowed())))
         .property("wait", flag("Answer with the results if the run ends within the longest wait (30 seconds, as configured: see capabilities), else with status `running`."))
         .property("stream", flag("Answer with a stream of events; takes precedence over `wait`."))
         .property("follow", follow_body::follow_schema())
         .property("purpose", follow_body::purpose_schema())
-        .into()
 }
 
 /// Returns the schema of a search for one type of query: the query, the choice of modules and the options of the run.
