@@ -180,7 +180,7 @@ fn linked(answer: &Answer) -> BTreeMap<String, String> {
 
 #[test]
 fn lists_link_to_their_pages() {
-    let server = Setup::new().few_modules().flag("--base-url=https://search.example.org/sightline").start();
+    let server = Setup::new().flag("--base-url=https://search.example.org/sightline").start();
     for name in ["first", "second", "third"] {
         server.finished(&server.search("username", name));
     }
@@ -207,7 +207,7 @@ fn lists_link_to_their_pages() {
 
 #[test]
 fn a_batch_links_to_its_further_searches() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let searches: Vec<_> = (0..3).map(|n| json!({"type": "username", "query": format!("name{n}")})).collect();
     let body = json!({"searches": searches});
     let batch = server.request("POST", "/v1/batches").key(&server.key).json(&body).send();

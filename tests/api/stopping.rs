@@ -68,7 +68,7 @@ fn a_search_is_stopped_and_its_rest_is_asked_again() {
 
 #[test]
 fn only_the_owner_stops_a_search() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let id = server.search("username", "everybody");
     server.finished(&id);
     let other = server.new_key("pro");
@@ -84,7 +84,7 @@ fn only_the_owner_stops_a_search() {
 
 #[test]
 fn the_retry_of_a_search_without_answers_is_free() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let id = server.search("username", "limited");
     assert_eq!(server.finished(&id)["status"], "failed");
     let before = used(&server);

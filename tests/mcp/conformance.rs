@@ -67,7 +67,7 @@ fn failed(packages: &npm::Packages, url: &str, scenario: &str, revision: &str) -
 
 #[test]
 fn the_scenarios_that_apply_pass() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     server.finished(&server.search("username", "octocat"));
     // The suite sends no key, so a proxy adds it.
     let authorization: &'static str =

@@ -21,7 +21,7 @@ fn inspected(packages: &Packages, target: &[&str], words: &[&str]) -> Value {
 
 #[test]
 fn the_inspector_lists_and_calls_each_tool() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let packages = npm::packages("mcp", &PACKAGES);
     let url = format!("http://{}/mcp", server.address);
     let key = format!("Authorization: Bearer {}", server.key);

@@ -7,7 +7,7 @@ use crate::support::server::Setup;
 
 #[test]
 fn a_session_of_2025_11_25_works() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
     let opened = in_session(&server, &initialize).send();
@@ -44,7 +44,7 @@ fn a_session_of_2025_11_25_works() {
 
 #[test]
 fn stateless_requests_of_2026_07_28_work() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let discovered = stateless(&server, "server/discover", json!({})).send().json()["result"].clone();
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28", "2025-11-25", "2025-06-18"]));
     assert_eq!(
@@ -136,7 +136,7 @@ fn pages_of_other_origins_may_not_call() {
 
 #[test]
 fn limits_credits_and_plans_hold() {
-    let server = Setup::new().few_modules().flag("--rate-limit-search=2").flag("--rate-limit-read=4").start();
+    let server = Setup::new().flag("--rate-limit-search=2").flag("--rate-limit-read=4").start();
     let search = json!({"name": "search", "arguments": {"type": "username", "query": "octocat"}});
     for left in ["1", "0"] {
         let answer = stateless(&server, "tools/call", search.clone()).send();
@@ -148,7 +148,7 @@ fn limits_credits_and_plans_hold() {
         assert_eq!(answer.header("x-ratelimit-remaining"), Some(left), "{answer}");
     }
     stateless(&server, "tools/list", json!({})).send().is_error(429, "rate_limited");
-    let mut poor = Setup::new().few_modules().flag("--plans=tiny=1:api,unlimited=unlimited:api").start();
+    let mut poor = Setup::new().flag("--plans=tiny=1:api,unlimited=unlimited:api").start();
     poor.key = poor.new_key("tiny");
     let first = result_of(&stateless(&poor, "tools/call", search.clone()).send());
     assert_eq!(first["result"]["isError"], false, "{first}");

@@ -26,7 +26,7 @@ fn fits(server: &Server, tool: &str, value: &Value) {
 
 #[test]
 fn every_tool_answers_as_its_schema_says() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let search = json!({"type": "username", "query": "person1"});
     let answer = content(&server, "search", &search);
     let run = answer["run"]["run_id"].as_str().unwrap().to_owned();
@@ -66,7 +66,7 @@ fn a_lead_is_followed() {
 
 #[test]
 fn coverage_says_what_is_not_known() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let blocked = content(&server, "search", &json!({"type": "username", "query": "blocked.smith"}));
     let coverage = &blocked["coverage"];
     let statement = coverage["statement"].as_str().unwrap();
@@ -89,7 +89,7 @@ fn coverage_says_what_is_not_known() {
 
 #[test]
 fn arguments_are_checked() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     for (tool, arguments, part) in [
         ("search", json!({"type": "person", "query": "x"}), "the type is unknown"),
         ("search", json!({"type": "username"}), "query is missing"),

@@ -202,7 +202,7 @@ fn no_label_contains_text_of_a_client() {
         .map(|route| route.path.as_str())
         .chain(sightline::api::routes::PAGES.iter().map(|page| page.path))
         .chain(sightline::web::routes::ROUTES.iter().map(|route| route.path))
-        .chain(["none", "/app none"])
+        .chain(["/mcp", "none", "/app none"])
         .collect();
     for (name, value) in &page.labels {
         match name.as_str() {
@@ -216,7 +216,7 @@ fn no_label_contains_text_of_a_client() {
                     "{value}"
                 );
             }
-            "type" | "outcome" | "reason" | "health" | "operation" | "kind" | "state" => {
+            "type" | "outcome" | "reason" | "health" | "operation" | "kind" | "state" | "result" => {
                 assert!(value.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name} {value}");
             }
             _ => panic!("a label that nobody expects: {name}=\"{value}\""),

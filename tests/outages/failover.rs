@@ -101,7 +101,7 @@ impl Load {
 
 /// Lets the standby of a pair take over under load. `database` is the address of both.
 fn fails_over(mut pair: Pair, database: &str, checks_time: bool) {
-    let server = Setup::new().few_modules().database(database).start();
+    let server = Setup::new().database(database).start();
     let (load, mut back_after) = (Load::default(), Duration::ZERO);
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {

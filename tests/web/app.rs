@@ -221,7 +221,7 @@ fn every_answer_has_the_headers_for_browsers() {
 
 #[test]
 fn an_unknown_address_is_a_page_for_browsers_and_json_for_programs() {
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let page = Person::new(&server).get("/nope");
     assert!(page.status == 404 && text(&page).contains("<h1>Page not found</h1>"), "{page}");
     assert_eq!(server.get("/nope").json()["error"], "not_found");

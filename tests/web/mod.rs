@@ -7,6 +7,7 @@ mod browser;
 mod chromium;
 mod diff;
 mod docs;
+mod leads;
 mod operator;
 pub(crate) mod person;
 mod searches;

@@ -71,7 +71,7 @@ fn only_operators_see_the_operator_pages() {
 #[test]
 fn an_operator_creates_accounts_makes_links_and_changes_plans() {
     const PAGE: &str = "/app/operator/accounts";
-    let server = Setup::new().few_modules().start();
+    let server = Setup::new().start();
     let ann = Person::signed_in(&server, EMAIL, "pro");
     let bob = [("email", "bob@example.org"), ("plan", "free")];
     for path in ["", "/link", "/plan"] {

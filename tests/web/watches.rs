@@ -31,7 +31,7 @@ fn a_watch_is_created_run_paused_and_deleted() {
         assert!(text(&person.get(PAGE)).contains("There is no watch yet."));
         let (hook, event) = (site.url("/in"), "watch.changed");
         let hooks = "/app/webhooks";
-        assert_eq!(person.post(hooks, hooks, &[("url", &hook), ("event", event)]).status, 200);
+        assert_eq!(person.post(hooks, hooks, &[("url", &hook), ("event", event)]).status, 303);
         let hook_id = between(&text(&person.get(hooks)), "href=\"/app/webhooks/", "\"").to_owned();
         let fields = [
             ("query", "everybody"),

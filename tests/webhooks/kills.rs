@@ -86,7 +86,7 @@ fn hostile() -> Site {
         // The head is complete after about a second.
         "/slow" => drip(stream, *b"HTTP/1.1 200 OK\r\n\r\n"),
         "/once500" if !seen.lock().unwrap().insert(request.header("webhook-id").unwrap()) => {
-            answer(stream, request)
+            answer(stream, request);
         }
         "/hang" => hold(stream),
         "/drop" => {}

@@ -14,7 +14,7 @@ const ALL_COMPLETED: &str = "(() => {
 
 #[test]
 fn a_family_is_followed_and_a_lead_is_searched_from_its_card() {
-    let desk = Desk::new(Setup::new());
+    let desk = Desk::new(Setup::new().all_modules());
     let axe = Axe::load();
     desk.sign_up("ann@example.com", "unlimited");
     desk.browser.run("document.querySelector('select[name=follow]').value = '3'", &[]);
@@ -57,7 +57,7 @@ fn a_lead_is_searched_with_the_keyboard(desk: &Desk, axe: &Axe) {
 
 #[test]
 fn the_people_of_a_running_family_are_shown_at_its_end() {
-    let desk = Desk::new(Setup::new().realistic().flag("--run-timeout=20s"));
+    let desk = Desk::new(Setup::new().all_modules().realistic().flag("--run-timeout=20s"));
     desk.sign_up("ann@example.com", "unlimited");
     desk.browser.run("document.querySelector('select[name=follow]').value = '1'", &[]);
     let root = desk.search_here("person8");

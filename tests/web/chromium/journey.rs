@@ -197,7 +197,7 @@ fn a_search_is_stopped_on_its_page_and_its_rest_asked_again() {
     assert_eq!(desk.browser.find("[data-part=asked]").text(), "3 of 3");
     site.open();
     desk.browser.click("[data-part=again] button");
-    desk.browser.wait_until(&format!("!location.pathname.endsWith({:?})", first));
+    desk.browser.wait_until(&format!("!location.pathname.endsWith({first:?})"));
     assert_eq!(desk.draws_all(), 2);
     desk.browser.wait_until(
         "document.querySelector('[data-part=legend] [data-outcome=hit] .count').textContent === '2'",
