@@ -40,6 +40,7 @@ fn on_postgres() {
 
 fn soak(database: &TestDatabase) {
     let server = Setup::new()
+        .all_modules()
         .realistic()
         .database(&database.url)
         .flag("--check-timeout=2s")
