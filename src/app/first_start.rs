@@ -45,7 +45,7 @@ pub(super) fn first_account(
     };
     let (key, _) =
         accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
-    // Whoever starts the server operates it.
+    // The person who starts the server is its operator.
     let made_operator = sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM);
     made_operator
         .map_err(|error| AppError::failed(error).at("cannot make the first account that of an operator"))?;
