@@ -245,9 +245,9 @@ impl ApiError {
         Self::new(Failure::Unavailable, "the service is shutting down; nothing was charged").retry_after(1)
     }
 
-    /// Returns 503: no browser for a premium search answers.
+    /// Returns 503: no browser answers, for a premium search or a PDF.
     pub fn premium_unavailable() -> Self {
-        let message = "premium searches are not available at the moment; nothing was charged";
+        let message = "no browser is available, which premium searches and PDFs need; nothing was charged";
         Self::new(Failure::PremiumUnavailable, message).retry_after(60)
     }
 

@@ -33,7 +33,7 @@ impl ExportParameters {
 /// Gets a run as a file.
 ///
 /// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then say so. CSV
-/// cells never run as formulas in a spreadsheet. Costs no credits.
+/// cells never run as formulas in a spreadsheet. A PDF needs a browser, which takes some seconds. Costs no credits.
 #[utoipa::path(
     get,
     path = "/v1/searches/{run_id}/export",
@@ -44,28 +44,43 @@ impl ExportParameters {
         (status = 200, description = "The file.",
             content(
                 (ReportBody<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
-                (String = "text/html"),
+                (String = "text/html"), (String = "text/markdown"), (Vec<u8> = "application/pdf"),
             ),
             headers(
                 ("Content-Disposition" = String), ("X-Run-Id" = String), ("X-Run-Status" = String),
                 ("Content-Security-Policy" = Option<String>),
             )),
+        (status = 503, description = "premium_unavailable"),
     )
 )]
 pub fn export(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let found = api.find(call)?;
     let ExportParameters { format } = ExportParameters::read(call.request)?;
-    let run = match format {
-        Format::Html => api.runs.reader.record_with_thumbnails(&found)?,
-        Format::Json | Format::Ndjson | Format::Csv => api.runs.reader.record(&found)?,
+    let run = match format.has_pictures() {
+        true => api.runs.reader.record_with_thumbnails(&found)?,
+        false => api.runs.reader.record(&found)?,
     };
-    file(&run, format).map(Reply::Now)
+    if format != Format::Pdf {
+        return file(api, &run, format).map(Reply::Now);
+    }
+    if !api.runs.starter.can_print() {
+        return Err(ApiError::premium_unavailable());
+    }
+    let (api, request_id, errors) = (Arc::clone(api), call.request_id.clone(), call.errors.clone());
+    // A browser takes seconds.
+    Ok(Reply::Later(Box::new(move || {
+        let file = file(&api, &run, format);
+        Reply::Now(file.unwrap_or_else(|error| error.into_response(&request_id, &errors)))
+    })))
 }
 
-fn file(run: &RunRecord, format: Format) -> Result<Response, ApiError> {
+fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, ApiError> {
     let mut bytes = Vec::new();
-    // Cannot happen: a Vec takes all bytes, and the record contains only numbers and strings.
-    format.write(&mut bytes, run).map_err(|error| ApiError::internal().with_cause(error))?;
+    let starter = &api.runs.starter;
+    // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
+    format
+        .write(&mut bytes, run, &starter.catalog(), |page| starter.print(page))
+        .map_err(|error| ApiError::premium_unavailable().with_cause(error))?;
     let summary = &run.summary;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(summary, format))

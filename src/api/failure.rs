@@ -269,7 +269,7 @@ impl Failure {
             Self::PremiumUnavailable => row(
                 503,
                 Code::PremiumUnavailable,
-                "Premium searches are not available at the moment. Nothing was charged.",
+                "No browser is available at the moment, which premium searches and PDF reports need. Nothing was charged.",
             )
             .retry(&["retry_after"]),
             Self::WebhooksUnavailable => {

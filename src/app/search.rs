@@ -15,6 +15,7 @@ use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
 use crate::config::{EngineConfig, SuppressionConfig};
 use crate::modules::catalog::{Catalog, Choice};
+use crate::modules::probe::ProbeError;
 use crate::modules::profile_index::NamedAccount;
 use crate::modules::query::Query;
 use crate::runs::family::member::{FollowOrder, NewMember};
@@ -77,12 +78,24 @@ pub enum ListEvent<'a> {
     Suppressed,
 }
 
-/// The searches that a request has started, and the catalogue that they have used.
+/// The searches that a request has started, and the catalogue that they have used. Its browsers stay open until it is
+/// dropped.
 pub struct Searched {
     /// The search, and those that its leads have started, in this order.
     pub records: Vec<RunRecord>,
     /// The catalogue.
     pub catalog: Arc<Catalog>,
+    engine: Engine,
+}
+
+impl Searched {
+    /// Prints an HTML page that loads nothing as a PDF.
+    ///
+    /// # Errors
+    /// Fails if no configured browser prints it.
+    pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
+        self.engine.runs.starter.print(page)
+    }
 }
 
 /// Returns the account whose profile has the pasted address `text`.
@@ -128,7 +141,7 @@ pub fn search(
         }
     }
     local.close();
-    Ok(Searched { records, catalog: local.engine.runs.starter.catalog() })
+    Ok(Searched { records, catalog: local.engine.runs.starter.catalog(), engine: local.engine })
 }
 
 /// Runs a search for each query, some at once, until all have ended or `sink` breaks off. Events come in the order of the

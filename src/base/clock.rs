@@ -65,6 +65,11 @@ pub fn rfc3339_millis(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
+/// Formats a moment to the second for people, as in `2026-05-06 07:08:09 UTC`.
+pub fn to_the_second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
 /// The Serde form of a [`Timestamp`], see [`rfc3339_millis`]. Use it with `#[serde(with = "…")]`.
 pub mod millis {
     use jiff::Timestamp;

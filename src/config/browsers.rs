@@ -59,6 +59,11 @@ pub struct BrowserSettings {
 }
 
 impl BrowserSettings {
+    /// Returns whether any browser is configured.
+    pub fn is_configured(&self) -> bool {
+        !self.webdrivers.is_empty()
+    }
+
     /// Checks the options that depend on each other.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let is_elsewhere = |webdriver: &WebdriverSetting| match webdriver {

@@ -324,6 +324,19 @@ pub trait Browsers: Send + Sync {
     /// first check of the endpoints, if that has not ended. It is called before each premium search is
     /// charged.
     fn is_available(&self) -> bool;
+
+    /// Returns whether the browsers print pages. By default, they do not.
+    fn prints(&self) -> bool {
+        false
+    }
+
+    /// Prints an HTML page that loads nothing as a PDF.
+    ///
+    /// # Errors
+    /// Returns an error if no browser can be opened, or if it does not print the page before `deadline`.
+    fn print(&self, _page: &str, _deadline: Instant) -> Result<Vec<u8>, ProbeError> {
+        Err(ProbeError::Browser("no browser that prints is configured".into()))
+    }
 }
 
 /// The browsers of a server on which none is configured.

@@ -1,5 +1,5 @@
-//! Reports: a run as a file in the four formats that the API, the web app and the command line offer, and the
-//! export of an account.
+//! Reports: a run as a file in the formats that the API, the web app and the command line offer, and the export of an
+//! account.
 //!
 //! | file | holds |
 //! |---|---|
@@ -7,7 +7,10 @@
 //! | [`csv`] | one row for each result, for spreadsheets |
 //! | [`batch`], [`batch_export`] | the results of a batch of searches, and its matrix |
 //! | [`graph`] | the entities of runs, and what joins them |
+//! | [`dossier`] | the results of a domain or an email address as tables by subject |
+//! | [`timeline`] | the days that results tell |
 //! | [`html`] | one page to read, print or keep |
+//! | `markdown` | the same as text |
 //! | [`file_name`] | names of report files |
 //! | [`account`], [`audit`], `watches` | the export of an account |
 //!
@@ -16,7 +19,9 @@
 //! | `json` | the run with all results, and `modules`: how each module ended | nothing |
 //! | `ndjson` | one result on each line and nothing else, so that all lines have the same shape | the run, its coverage |
 //! | `csv` | one row for each result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
-//! | `html` | results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
+//! | `html` | overview, people, graph, results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
+//! | `pdf` | the page as a browser prints it | as `html` |
+//! | `md` | overview, people, results, coverage, and each module that gave no answer with the reason | misses, rare members of the metadata |
 //!
 //! A list of results alone would present a running search, or one that half of all sites blocked, as
 //! complete. Therefore the JSON and the page state it, and the other formats mark it in the file name
@@ -31,22 +36,27 @@ pub mod batch;
 pub mod batch_export;
 pub mod body;
 pub mod csv;
+pub mod dossier;
 pub mod file_name;
 pub mod graph;
 pub mod html;
+mod markdown;
+pub mod timeline;
 mod watches;
 
+use std::error::Error;
 use std::io::{self, Write};
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
+use crate::modules::catalog::Catalog;
 use crate::runs::record::RunRecord;
 use body::{FamilyBody, ReportBody};
 
 /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
-/// (one row for each result) or `html` (one page to read).
+/// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser) or `md` (Markdown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReportFormat)]
@@ -59,19 +69,25 @@ pub enum Format {
     Csv,
     /// One self-contained page.
     Html,
+    /// The page, printed by a browser.
+    Pdf,
+    /// Markdown (CommonMark with the tables of GitHub).
+    Md,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Html];
+    pub const ALL: [Self; 6] = [Self::Json, Self::Ndjson, Self::Csv, Self::Html, Self::Pdf, Self::Md];
 
-    /// Returns `json`, `ndjson`, `csv` or `html`: the name of the format and the extension of its files.
+    /// Returns `json`, `ndjson`, `csv`, `html`, `pdf` or `md`: the name of the format and the extension of its files.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "json",
             Self::Ndjson => "ndjson",
             Self::Csv => "csv",
             Self::Html => "html",
+            Self::Pdf => "pdf",
+            Self::Md => "md",
         }
     }
 
@@ -88,6 +104,8 @@ impl Format {
             Self::Ndjson => "application/x-ndjson",
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::Html => "text/html; charset=utf-8",
+            Self::Pdf => "application/pdf",
+            Self::Md => "text/markdown; charset=utf-8",
         }
     }
 
@@ -96,16 +114,29 @@ impl Format {
         (self == Self::Html).then(html::content_security_policy)
     }
 
-    /// Writes the run.
+    /// Returns whether the format shows thumbnails.
+    pub fn has_pictures(self) -> bool {
+        matches!(self, Self::Html | Self::Pdf)
+    }
+
+    /// Writes the run. `print` prints a page as a PDF; it is only called for that format.
     ///
     /// # Errors
-    /// Returns the errors of `out`.
-    pub fn write(self, out: &mut dyn Write, run: &RunRecord) -> io::Result<()> {
+    /// Returns the errors of `out`, and the error of `print` as their source.
+    pub fn write<E: Into<Box<dyn Error + Send + Sync>>>(
+        self,
+        out: &mut dyn Write,
+        run: &RunRecord,
+        catalog: &Catalog,
+        print: impl FnOnce(&str) -> Result<Vec<u8>, E>,
+    ) -> io::Result<()> {
         match self {
             Self::Json => write_json(out, &ReportBody::from(run)),
             Self::Ndjson => write_lines(out, run),
             Self::Csv => csv::write(out, &run.results),
-            Self::Html => out.write_all(html::page(run).as_bytes()),
+            Self::Html => out.write_all(html::page(run, catalog).as_bytes()),
+            Self::Pdf => out.write_all(&print(&html::page(run, catalog)).map_err(io::Error::other)?),
+            Self::Md => out.write_all(markdown::page(run, catalog).as_bytes()),
         }
     }
 }
@@ -133,7 +164,10 @@ mod tests {
 
     fn written(format: Format) -> String {
         let mut out = Vec::new();
-        format.write(&mut out, &run(vec![result(1, "=HYPERLINK(1)\n"), result(2, "octocat")])).unwrap();
+        let (run, catalog) =
+            (run(vec![result(1, "=HYPERLINK(1)\n"), result(2, "octocat")]), Catalog::from_text("none", "[]"));
+        let print = |page: &str| Ok::<_, io::Error>(format!("printed {page}").into_bytes());
+        format.write(&mut out, &run, &catalog.unwrap(), print).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -151,6 +185,16 @@ mod tests {
         assert_eq!(document["query"], "octocat");
         assert_eq!(document["results"].as_array().unwrap().len(), 2);
         assert_eq!(document["modules"][1]["reason"], "captcha");
+    }
+
+    #[test]
+    fn a_pdf_is_the_printed_page_and_an_error_of_the_printer_is_kept() {
+        assert!(written(Format::Pdf).starts_with("printed <!DOCTYPE html>"));
+        let (run, catalog) = (run(Vec::new()), Catalog::from_text("none", "[]").unwrap());
+        let error = Format::Pdf
+            .write(&mut Vec::new(), &run, &catalog, |_| Err::<Vec<u8>, _>("no paper"))
+            .unwrap_err();
+        assert_eq!(error.to_string(), "no paper");
     }
 
     #[test]

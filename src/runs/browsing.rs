@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::pool::CheckPool;
-use crate::modules::probe::Browsers;
+use crate::modules::probe::{Browsers, ProbeError};
 
+/// The time limit for printing a page, with the wait for a free browser.
+const PRINTING: Duration = Duration::from_secs(60);
 /// The time for which the answer of the browsers is cached.
 const BELIEVED: Duration = Duration::from_secs(1);
 
@@ -50,6 +52,19 @@ impl Browsing {
                 is_available
             }
         }
+    }
+
+    /// Returns whether a browser is available that prints pages.
+    pub fn can_print(&self) -> bool {
+        self.browsers.prints() && self.is_available()
+    }
+
+    /// Prints an HTML page that loads nothing as a PDF. Takes seconds, up to a minute.
+    ///
+    /// # Errors
+    /// Returns an error if no browser is available, or if it does not print the page in time.
+    pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
+        self.browsers.print(page, Instant::now() + PRINTING)
     }
 
     /// Returns the number of checks that are running, and the maximum number.

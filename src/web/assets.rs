@@ -14,7 +14,11 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         Asset::new(
             "app.css",
             STYLE,
-            concat!(include_str!("../report/html/outcomes.css"), include_str!("assets/app.css")),
+            concat!(
+                include_str!("../report/html/outcomes.css"),
+                include_str!("assets/app.css"),
+                include_str!("../report/html/parts.css"),
+            ),
         ),
         Asset::new("app.js", SCRIPT, APP),
         Asset::new("icon.svg", PICTURE, include_str!("assets/icon.svg")),

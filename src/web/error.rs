@@ -103,10 +103,21 @@ impl WebError {
         Self { retry_after: Some(RETRY_AFTER), ..Self::new(503, "Not available right now", text) }
     }
 
+    /// Returns 503: no browser prints reports.
+    pub fn cannot_print() -> Self {
+        let text = "No browser is available that prints a PDF. The other formats need none.";
+        Self { retry_after: Some(Duration::from_secs(60)), ..Self::new(503, "Not available right now", text) }
+    }
+
     /// Returns 500: a defect of the service. The log shows `cause`, which must contain no secret.
     pub fn internal(cause: impl Into<Cause>) -> Self {
         let text = "The service failed, and its log has the cause. It may not have done what you asked for.";
         Self { cause: Some(cause.into()), ..Self::new(500, "Something went wrong", text) }
+    }
+
+    /// Adds the cause for the log, which must contain no secret.
+    pub fn with_cause(self, cause: impl Into<Cause>) -> Self {
+        Self { cause: Some(cause.into()), ..self }
     }
 
     /// Returns the status.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::support::databases::databases;
 use crate::support::server::{Answer, Server, Setup};
 
-const FORMATS: [&str; 4] = ["json", "ndjson", "csv", "html"];
+/// The formats that need no browser.
+const FORMATS: [&str; 5] = ["json", "ndjson", "csv", "html", "md"];
 
 fn export(server: &Server, run: &str, format: &str) -> Answer {
     let answer = server.get(&format!("/v1/searches/{run}/export?format={format}"));
@@ -55,7 +56,8 @@ fn every_format_contains_the_whole_run_before_and_after_a_restart() {
         for (row, result) in rows.iter().zip(results) {
             assert_eq!(serde_json::from_str::<Value>(&row[head.len() - 1]).unwrap(), result["metadata"]);
         }
-        let articles = text(&live[3]).matches("<article>").count();
+        assert!(text(&live[4]).starts_with("# username search for alice\n"), "{}", live[4]);
+        let articles = text(&live[3]).matches("<article id=").count();
         assert_eq!(articles, results.len());
 
         let server = server.restart(&[]);
@@ -63,7 +65,7 @@ fn every_format_contains_the_whole_run_before_and_after_a_restart() {
             let after = export(&server, &id, format);
             if *format == "html" {
                 // The page contains the time of its creation.
-                assert_eq!(text(&after).matches("<article>").count(), articles);
+                assert_eq!(text(&after).matches("<article id=").count(), articles);
             } else {
                 assert!(after.body == before.body, "{} {format}: {after}", database.name);
             }
@@ -82,6 +84,7 @@ fn each_format_has_its_content_type_and_file_name() {
         ("ndjson", "application/x-ndjson"),
         ("csv", "text/csv; charset=utf-8; header=present"),
         ("html", "text/html; charset=utf-8"),
+        ("md", "text/markdown; charset=utf-8"),
     ] {
         let answer = export(&server, &id, format);
         assert_eq!(answer.header("content-type"), Some(media));
@@ -125,7 +128,8 @@ fn an_unknown_format_is_refused_and_the_default_is_json() {
         let body = refused.is_error(400, "invalid_request");
         assert_eq!(body["detail"]["field"], "format", "{refused}");
         let twice = query.matches("ormat=").count() == 2;
-        let allowed = if twice { json!("one value") } else { json!(FORMATS) };
+        let allowed =
+            if twice { json!("one value") } else { json!(["json", "ndjson", "csv", "html", "pdf", "md"]) };
         assert_eq!(body["detail"]["allowed"], allowed, "{refused}");
     }
 }
@@ -179,9 +183,46 @@ fn a_running_run_exports_its_results_so_far() {
         assert!(name.contains("-running-simulated."), "{name}");
         match format {
             "json" => assert_eq!(answer.json()["status"], "running"),
-            "html" => assert!(text(&answer).contains("Still running."), "{answer}"),
+            "html" | "md" => assert!(text(&answer).contains("Still running."), "{answer}"),
             _ => {}
         }
+    }
+}
+
+#[test]
+fn a_pdf_needs_a_browser() {
+    let server = Setup::new().start();
+    let id = server.search("username", "alice");
+    server.finished(&id);
+    let refused = server.get(&format!("/v1/searches/{id}/export?format=pdf"));
+    refused.is_error(503, "premium_unavailable");
+    assert!(refused.header("retry-after").is_some(), "{refused}");
+}
+
+#[test]
+fn a_domain_is_reported_by_subject_with_a_verdict_on_its_mail() {
+    let server = Setup::new().all_modules().start();
+    let id = server.search("domain", "example.com");
+    let run = server.finished(&id);
+    let (page, notes) = (export(&server, &id, "html"), export(&server, &id, "md"));
+    for section in ["dns", "subdomains", "certificates", "technology", "mail", "people", "archive"] {
+        assert!(
+            text(&page).contains(&format!("<section class=\"panel\" id=\"dossier-{section}\">")),
+            "{section}"
+        );
+    }
+    for record in ["SPF", "DKIM", "DMARC", "MTA-STS"] {
+        assert_eq!(text(&page).matches(&format!("<th scope=\"row\">{record}</th>")).count(), 1, "{record}");
+        assert_eq!(text(&notes).lines().filter(|line| line.starts_with(&format!("| {record} |"))).count(), 1);
+    }
+    let (_, subdomains) = text(&page).split_once("id=\"dossier-subdomains\"").unwrap();
+    let (subdomains, _) = subdomains.split_once("<section class=\"panel\"").unwrap();
+    // Each subdomain is one row, with a link to its result.
+    for result in run["results"].as_array().unwrap().iter().filter(|result| result["type"] == "subdomain") {
+        let value = result["value"].as_str().unwrap();
+        let row = format!("<tr><td><bdi>{value}</bdi></td>");
+        assert_eq!(subdomains.matches(&row).count(), 1, "{value}");
+        assert!(subdomains.contains(&format!("<a href=\"#result-{}\">", result["id"])), "{result}");
     }
 }
 

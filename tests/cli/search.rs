@@ -124,7 +124,12 @@ fn every_format_contains_the_same_results() {
 
     let page = of("html");
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Simulated."), "{page}");
-    assert_eq!(page.matches("<article>").count(), results.len());
+    assert_eq!(page.matches("<article id=").count(), results.len());
+
+    let text = of("md");
+    assert!(text.starts_with("# username search for alice\n") && text.contains("**Simulated.**"), "{text}");
+    let has_row = |value: &&str| text.lines().any(|line| line.starts_with("| ") && line.contains(*value));
+    assert!(values.iter().all(has_row), "{text}");
 
     let table = of("table");
     assert!(table.starts_with("CONF "), "{table}");
@@ -210,7 +215,8 @@ fn interrupted(site: &GatedSite, args: &[&str], times: usize) -> (Option<i32>, S
 fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
     let (site, folder) = (GatedSite::start(), Folder::new());
     let path = |suffix: &str| folder.path().join(format!("alice.{suffix}")).display().to_string();
-    let files = ["json", "csv", "ndjson", "html", "txt"].map(|suffix| format!("--output={}", path(suffix)));
+    let files =
+        ["json", "csv", "ndjson", "html", "md", "txt"].map(|suffix| format!("--output={}", path(suffix)));
     let args: Vec<&str> = ["alice"].into_iter().chain(files.iter().map(String::as_str)).collect();
     let (code, out, err) = interrupted(&site, &args, 1);
     assert_eq!(code, Some(130), "{out}{err}");
@@ -222,7 +228,8 @@ fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
     let reasons = json["modules"].as_array().unwrap().iter().filter(|it| it["reason"] == "stopped");
     assert_eq!(reasons.count(), 2, "{json}");
     assert_eq!((read("ndjson").lines().count(), read("csv").lines().count()), (2, 3));
-    assert_eq!((read("html").matches("<article>").count(), read("txt").lines().count()), (2, 3));
+    assert_eq!((read("html").matches("<article id=").count(), read("txt").lines().count()), (2, 3));
+    assert!(read("md").contains("## Coverage"));
     assert_eq!(out, read("txt"));
 }
 

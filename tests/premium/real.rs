@@ -1,10 +1,11 @@
 //! All browser modules with real pages: the simulated web gives the same verdicts through Chromium as without a
-//! browser.
+//! browser. And reports that Chromium prints.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::cli::{Folder, ran};
 use crate::support::eventually;
 use crate::support::server::{Server, Setup};
 
@@ -70,4 +71,45 @@ fn real_pages_have_the_outcomes_of_the_simulated_web() {
         results(&played, "everybody.example", &named)[0]["metadata"]["display_name"]
     );
     assert!(found[0]["metadata"]["display_name"].is_string(), "{found:?}");
+}
+
+/// Fails unless it is a PDF with the links of a report.
+#[track_caller]
+fn is_printed_report(pdf: &[u8], link: &str) {
+    let holds = |text: &str| pdf.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(
+        pdf.starts_with(b"%PDF-") && holds("%%EOF"),
+        "{}",
+        String::from_utf8_lossy(&pdf[..pdf.len().min(200)])
+    );
+    assert!(holds("/Type /Page") && holds(link), "{} bytes without {link}", pdf.len());
+}
+
+#[test]
+fn a_report_is_printed_by_the_browser() {
+    let server = Setup::new().flag("--webdriver=auto").start();
+    let id = server.search("username", "alice");
+    let run = server.finished(&id);
+    let links =
+        run["results"].as_array().unwrap().iter().filter_map(|it| it["metadata"]["profile_url"].as_str());
+    let link = links.map(str::to_owned).find(|link| link.starts_with("https://")).unwrap();
+    // The second one uses the open session again.
+    for _ in 0..2 {
+        let printed = server.get(&format!("/v1/searches/{id}/export?format=pdf"));
+        assert_eq!(
+            (printed.status, printed.header("content-type")),
+            (200, Some("application/pdf")),
+            "{printed}"
+        );
+        assert!(printed.header("content-disposition").unwrap().ends_with("-simulated.pdf\""), "{printed}");
+        is_printed_report(&printed.body, &link);
+    }
+    let folder = Folder::new();
+    let (pdf, csv) = (folder.path().join("alice.pdf"), folder.path().join("alice.csv"));
+    let outputs = [&pdf, &csv].map(|path| format!("--output={}", path.display()));
+    let query = ["search", "alice", "--sandbox=perfect", "--category=coding", "--webdriver=auto"];
+    ran(&[&query[..], &outputs.each_ref().map(String::as_str)].concat(), &[]).code_is(0);
+    is_printed_report(&std::fs::read(pdf).unwrap(), "https://");
+    let without = ["search", "alice", "--sandbox", outputs[0].as_str()];
+    ran(&without, &[]).code_is(2).err_has("a PDF needs a browser: --webdriver auto");
 }

@@ -192,6 +192,7 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
         ("ndjson", "application/x-ndjson"),
         ("csv", "text/csv"),
         ("html", "text/html"),
+        ("md", "text/markdown"),
     ] {
         let file = person.get(&format!("{page}/export?format={format}"));
         assert_eq!(file.status, 200, "{file}");
@@ -207,7 +208,9 @@ fn it_is_kept_as_a_file(person: &Person<'_>, page: &str) {
     let policies =
         html.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-security-policy"));
     assert_eq!(policies.count(), 1, "its own, and it would not wear its style under the app's");
-    assert_eq!(person.get(&format!("{page}/export?format=pdf")).status, 400);
+    assert_eq!(person.get(&format!("{page}/export?format=xml")).status, 400);
+    let printed = person.get(&format!("{page}/export?format=pdf"));
+    assert!(printed.status == 503 && text(&printed).contains("No browser is available"), "{printed}");
 }
 
 fn it_is_deleted(person: &Person<'_>, page: &str) {

@@ -150,15 +150,15 @@ impl<'a> Report<'a> {
         request: &SearchRequest,
     ) -> Result<Self, Failure> {
         let file = match format {
-            Format::Table | Format::Html if is_output => {
-                return Ok(Self::Table { out, view: View::new(Format::Table, all), headed: None });
-            }
-            Format::Table | Format::Html => {
-                return Ok(Self::Table { out, view: View::of_file(Format::Table, all), headed: None });
-            }
             Format::Json => BatchFormat::Json,
             Format::Ndjson => BatchFormat::Ndjson,
             Format::Csv => BatchFormat::Csv,
+            // The formats that hold one search are refused before.
+            Format::Table | Format::Html | Format::Pdf | Format::Md => {
+                let view =
+                    if is_output { View::new(Format::Table, all) } else { View::of_file(Format::Table, all) };
+                return Ok(Self::Table { out, view, headed: None });
+            }
         };
         let now = jiff::Timestamp::now();
         let batch = Batch {
@@ -202,7 +202,7 @@ impl<'a> Report<'a> {
                 if view.is_of_terminal() {
                     head(*out, row, headed)?;
                 }
-                return view.finish(*out, run, &[], catalog);
+                return view.finish_table(*out, run, &[], catalog);
             }
         };
         let run = ended.map(|(run, _)| run);

@@ -19,7 +19,7 @@ use super::exit::{Exit, Failure};
 use super::interrupt::Watch;
 use super::logging::start_log;
 use super::unused::UnusedDatabase;
-use crate::app::{self, SearchEvent, SearchRequest, Searched};
+use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::modules::catalog::Choice;
@@ -166,9 +166,13 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
         return Err(Failure::Usage(text.to_owned()));
     }
     let is_list = matches!(searched, Searches::List(_));
-    if is_list && formats().any(|format| format == Format::Html) {
-        let text = "an HTML page holds one search: several queries and --from need table, json, ndjson or csv as --format \
-                    and --output";
+    if is_list && !formats().all(Format::takes_lists) {
+        let text = "html, pdf and md hold one search: several queries and --from need table, json, ndjson or csv as \
+                    --format and --output";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    if formats().any(|format| format == Format::Pdf) && !args.engine.browsers.is_configured() {
+        let text = "a PDF needs a browser: --webdriver auto starts one (Debian: install chromium-driver)";
         return Err(Failure::Usage(text.to_owned()));
     }
     if is_list && follow.is_some() {
@@ -273,16 +277,20 @@ fn search_one(
     if let Some(failure) = broken {
         return Err(failure);
     }
-    let Searched { records, catalog } = found?;
-    let Some((run, children)) = records.split_first() else { return Ok(Exit::Failed) };
-    view.finish(out, run, children, &catalog)?;
+    let found = found?;
+    let (catalog, print) = (&found.catalog, |page: &str| found.print(page));
+    let Some((run, children)) = found.records.split_first() else { return Ok(Exit::Failed) };
+    view.finish(out, run, children, catalog, &print)?;
     out.flush()?;
-    for mut file in output.files {
+    // A browser may fail, which must not keep the other files from being written.
+    let mut files = output.files;
+    files.sort_by_key(|file| file.format == Format::Pdf);
+    for mut file in files {
         let format = file.format;
         let mut view = View::of_file(format, output.all);
         match format {
-            Format::Table => view.table(file.writer(), run, &catalog)?,
-            _ => view.finish(file.writer(), run, children, &catalog)?,
+            Format::Table => view.table(file.writer(), run, catalog)?,
+            _ => view.finish(file.writer(), run, children, catalog, &print)?,
         }
         file.finish()?;
     }

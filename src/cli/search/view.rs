@@ -10,6 +10,7 @@ use super::terminal::Terminal;
 use crate::base::text::{line, padded, plain};
 use crate::cli::exit::Failure;
 use crate::modules::catalog::Catalog;
+use crate::modules::probe::ProbeError;
 use crate::report;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
@@ -33,7 +34,14 @@ pub(super) enum Format {
     Csv,
     /// One HTML page to read, print or keep, at the end
     Html,
+    /// The page as a browser prints it, at the end (needs --webdriver)
+    Pdf,
+    /// Markdown, for notes and language models, at the end
+    Md,
 }
+
+/// Prints a page as a PDF.
+pub(super) type Print<'p> = dyn Fn(&str) -> Result<Vec<u8>, ProbeError> + 'p;
 
 /// Writes results as they are found (the table, if the output is no terminal), or at the end.
 pub(super) struct View {
@@ -47,11 +55,13 @@ pub(super) struct View {
 
 impl Format {
     /// The suffixes of files.
-    pub(super) const SUFFIXES: [(&'static str, Self); 5] = [
+    pub(super) const SUFFIXES: [(&'static str, Self); 7] = [
         ("html", Self::Html),
         ("json", Self::Json),
         ("ndjson", Self::Ndjson),
         ("csv", Self::Csv),
+        ("pdf", Self::Pdf),
+        ("md", Self::Md),
         ("txt", Self::Table),
     ];
 
@@ -61,9 +71,14 @@ impl Format {
         Self::SUFFIXES.into_iter().find(|(known, _)| *known == suffix).map(|(_, format)| format)
     }
 
-    /// Returns whether the format can hold several searches.
+    /// Returns whether the format can hold a search and those that its leads have started.
     pub(super) fn takes_families(self) -> bool {
         matches!(self, Self::Table | Self::Json)
+    }
+
+    /// Returns whether the format can hold the searches of a list.
+    pub(super) fn takes_lists(self) -> bool {
+        !matches!(self, Self::Html | Self::Pdf | Self::Md)
     }
 }
 
@@ -111,6 +126,7 @@ impl View {
         run: &RunRecord,
         children: &[RunRecord],
         catalog: &Catalog,
+        print: &Print<'_>,
     ) -> Result<(), Failure> {
         if self.format == Format::Json && run.summary.follow.is_some() {
             return Ok(report::write_family(out, run, children)?);
@@ -121,11 +137,14 @@ impl View {
             Format::Ndjson => report::Format::Ndjson,
             Format::Csv => report::Format::Csv,
             Format::Html => report::Format::Html,
+            Format::Pdf => report::Format::Pdf,
+            Format::Md => report::Format::Md,
         };
-        Ok(format.write(out, run)?)
+        Ok(format.write(out, run, catalog, print)?)
     }
 
-    fn finish_table(
+    /// Writes the rest of the table after the last result.
+    pub(super) fn finish_table(
         &self,
         out: &mut dyn Write,
         run: &RunRecord,

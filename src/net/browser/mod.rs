@@ -51,6 +51,7 @@ pub use config::{BrowserConfig, BrowserError, EgressProxyAddress, Webdriver};
 use super::failure::out_of_resources;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use availability::Availability;
+use client::Fault;
 use egress::{Destination, PageLoad};
 use endpoint::Opener;
 use page::Task;
@@ -142,6 +143,14 @@ impl Browsers for RealBrowsers {
     fn is_available(&self) -> bool {
         self.shared.availability.is_available()
     }
+
+    fn prints(&self) -> bool {
+        true
+    }
+
+    fn print(&self, page: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
+        self.shared.print(page, deadline)
+    }
 }
 
 impl Drop for RealBrowsers {
@@ -185,8 +194,8 @@ impl Shared {
         address.ok_or_else(|| ProbeError::Protocol("the URL of the request cannot be simulated".into()))
     }
 
-    /// Starts loading a page. A session that ended while it was idle is replaced, because this check has not caused
-    /// that. Each attempt has its own page load, so that requests of an earlier attempt end with its page load.
+    /// Starts loading a page. Each attempt has its own page load, so that requests of an earlier attempt end with its page
+    /// load.
     fn open(
         &self,
         lease: &mut Lease<'_>,
@@ -194,15 +203,40 @@ impl Shared {
         page_load: impl Fn() -> Arc<PageLoad>,
         deadline: Instant,
     ) -> Result<(Page, Arc<PageLoad>), ProbeError> {
-        loop {
-            lease.fill(deadline).map_err(|none| self.no_session(none))?;
+        self.begin(lease, deadline, |lease| {
             let page_load = page_load();
             lease.egress().begin(Arc::clone(&page_load));
-            let Some(session) = lease.session() else { continue };
-            let is_new = session.is_new();
-            let fault = match session.open_page(url, deadline) {
-                Ok(page) => return Ok((page, page_load)),
-                Err(fault) => fault,
+            Some(lease.session()?.open_page(url, deadline).map(|page| (page, page_load)))
+        })
+    }
+
+    /// Prints a page that loads nothing: its slot has no page load, so its egress proxy would refuse every request.
+    fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
+        let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
+        let blank = |lease: &mut Lease<'_>| Some(lease.session()?.blank_page(deadline));
+        let page = self.begin(&mut lease, deadline, blank)?;
+        let session = lease.session().ok_or_else(|| ProbeError::Browser("the browser was lost".into()))?;
+        let printed = session.print(html, deadline);
+        let is_session_broken = matches!(&printed, Err(fault) if fault.is_end_of_session());
+        self.close(&mut lease, page, deadline, is_session_broken);
+        printed.map_err(|fault| ProbeError::Browser(format!("cannot print: {}", fault.kind())))
+    }
+
+    /// Begins something in the session of a lease. A session that ended while it was idle is replaced, because this caller
+    /// has not caused that.
+    fn begin<T>(
+        &self,
+        lease: &mut Lease<'_>,
+        deadline: Instant,
+        attempt: impl Fn(&mut Lease<'_>) -> Option<Result<T, Fault>>,
+    ) -> Result<T, ProbeError> {
+        loop {
+            lease.fill(deadline).map_err(|none| self.no_session(none))?;
+            let Some(is_new) = lease.session().map(|session| session.is_new()) else { continue };
+            let fault = match attempt(lease) {
+                Some(Ok(begun)) => return Ok(begun),
+                Some(Err(fault)) => fault,
+                None => continue,
             };
             lease.retire();
             self.availability.recheck();

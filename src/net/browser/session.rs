@@ -7,6 +7,8 @@ use std::mem::take;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use log::warn;
 use serde_json::{Value, json};
 use url::Url;
@@ -19,6 +21,8 @@ use super::session_counts::Claim;
 use super::socket::Socket;
 use super::wait_group::WaitGroup;
 
+/// The body of a script that writes a page.
+const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();";
 /// The number of pages after which a browser is replaced, because it does not free all memory.
 const MAX_PAGES: u32 = 100;
 /// The time limit for commands that a working browser executes at once.
@@ -153,8 +157,7 @@ impl Session {
 
     /// Starts loading an address in an empty context.
     pub(super) fn open_page(&mut self, url: &Url, deadline: Instant) -> Result<Page, Fault> {
-        let page = self.empty_page(deadline)?;
-        self.pages += 1;
+        let page = self.blank_page(deadline)?;
         if self.contexts.as_ref().is_some_and(Contexts::has_devtools) {
             // Browsers that do not support the command only load more.
             let _ = self.devtools_command("Network.enable", &nothing(), deadline);
@@ -174,6 +177,22 @@ impl Session {
         let page = contexts.create_page(&context, left(deadline).min(SHORT)).map_err(|error| gone(&error))?;
         self.post("window", &json!({"handle": page}), deadline)?;
         Ok(Page { context: Some(context) })
+    }
+
+    /// Opens an empty page in an empty context.
+    pub(super) fn blank_page(&mut self, deadline: Instant) -> Result<Page, Fault> {
+        let page = self.empty_page(deadline)?;
+        self.pages += 1;
+        Ok(page)
+    }
+
+    /// Writes HTML into the empty page, and prints it as a PDF on A4 paper.
+    pub(super) fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, Fault> {
+        self.run(WRITE_PAGE, &json!([html]), deadline)?;
+        let paper = json!({"page": {"width": 21.0, "height": 29.7}, "background": true});
+        let printed = self.post("print", &paper, deadline)?;
+        let decoded = printed.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+        decoded.ok_or_else(|| Fault::Gone("the printed page is not Base64".into()))
     }
 
     fn devtools_command(&self, command: &str, with: &Value, deadline: Instant) -> Result<Value, Fault> {

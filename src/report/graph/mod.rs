@@ -1,4 +1,4 @@
-//! A graph as a file.
+//! A graph as a file and as a drawing.
 //!
 //! | format | content | left out |
 //! |---|---|---|
@@ -6,6 +6,7 @@
 //! | `graphml` | the same for Gephi, yEd, Neo4j and NetworkX | the numbers of results |
 //! | `stix` | a STIX 2.1 bundle for threat intelligence platforms | kinds that STIX has no object for |
 
+pub mod drawing;
 mod graphml;
 mod stix;
 

@@ -7,6 +7,9 @@ use url::Url;
 
 use crate::base::text::plain;
 
+/// The most sources that are named.
+const MOST_SOURCES: usize = 6;
+
 /// The HTML that has been built so far.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
@@ -18,6 +21,17 @@ impl Markup {
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.html.push_str(markup);
         self
+    }
+
+    /// Appends other markup.
+    pub(super) fn append(&mut self, other: Self) -> &mut Self {
+        self.html.push_str(&other.html);
+        self
+    }
+
+    /// Returns whether nothing was built.
+    pub(super) fn is_empty(&self) -> bool {
+        self.html.is_empty()
     }
 
     /// Appends text from any source, escaped for elements and quoted attributes.
@@ -60,6 +74,29 @@ impl Markup {
     /// Appends text from outside in an element with its own text direction, because it may run from right to left.
     pub(super) fn isolated(&mut self, text: &str) -> &mut Self {
         self.raw("<bdi>").link(text, text).raw("</bdi>")
+    }
+
+    /// Appends the platforms that state something, each as a link to its result.
+    pub(super) fn sources(&mut self, named: &[(u32, &str)]) -> &mut Self {
+        self.raw(" <small class=\"sources\">");
+        for (index, (id, platform)) in named.iter().take(MOST_SOURCES).enumerate() {
+            self.raw(if index == 0 { "" } else { ", " });
+            self.raw("<a href=\"#result-").show(id).raw("\"><bdi>").text(platform).raw("</bdi></a>");
+        }
+        if named.len() > MOST_SOURCES {
+            self.raw(" and ").show(named.len() - MOST_SOURCES).raw(" more");
+        }
+        self.raw("</small>")
+    }
+
+    /// Appends a table up to its rows. It scrolls by itself where it is too wide.
+    pub(super) fn begin_table(&mut self, title: &str, heads: &[&str]) -> &mut Self {
+        self.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"").text(title);
+        self.raw("\"><table>\n<caption>").text(title).raw("</caption>\n<thead><tr>");
+        for head in heads {
+            self.raw("<th scope=\"col\">").text(head).raw("</th>");
+        }
+        self.raw("</tr></thead>\n<tbody>\n")
     }
 
     pub(super) fn into_string(self) -> String {

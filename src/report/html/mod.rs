@@ -4,27 +4,40 @@
 //! | file | holds |
 //! |---|---|
 //! | `markup` | escapes everything from outside |
-//! | `results` | the results by type, in order of confidence |
+//! | `overview` | what the results say together, and the categories |
+//! | `timeline` | the days that results tell, as a drawing and as a table |
+//! | `dossier` | the results of a domain or an email address as tables |
+//! | `people` | people, and the graph as a drawing |
+//! | `results` | the results by category, in order of confidence |
 //! | `coverage` | which modules gave an answer, and why others did not |
 //! | `outcomes.css` | the colours of outcomes, which the web app uses, too |
+//! | `parts.css` | the style of overview, timeline, dossier and graph, which the web app uses, too |
 //! | `report.css` | style for the screen, light and dark, and for paper |
 
 mod coverage;
+mod dossier;
 mod markup;
+mod overview;
+mod people;
 mod results;
+mod timeline;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
+use crate::base::clock::to_the_second;
+use crate::modules::catalog::Catalog;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{RunSummary, Status};
 use markup::Markup;
 pub use markup::web_address;
+pub use overview::{overview, titled};
+pub use people::graph;
 pub use results::initial;
 
-const STYLE: &str = concat!(include_str!("outcomes.css"), include_str!("report.css"));
+const STYLE: &str =
+    concat!(include_str!("outcomes.css"), include_str!("parts.css"), include_str!("report.css"));
 
 /// Returns the policy of the page: it may use its own style, pictures that are part of it, and nothing else.
 pub fn content_security_policy() -> String {
@@ -34,19 +47,28 @@ pub fn content_security_policy() -> String {
     )
 }
 
-/// Returns the page.
-pub fn page(run: &RunRecord) -> String {
+/// Returns the page. The catalogue tells the categories of modules and the addresses of profiles.
+pub fn page(run: &RunRecord, catalog: &Catalog) -> String {
     let mut page = Markup::default();
     head(&mut page, &run.summary);
     page.raw("<body>\n<main>\n");
     title(&mut page, run);
     notices(&mut page, run);
-    results::write(&mut page, run);
+    overview_section(&mut page, run, catalog);
+    people::write(&mut page, run, catalog);
+    results::write(&mut page, run, catalog);
     coverage::write(&mut page, run);
     page.raw("</main>\n");
     footer(&mut page, run);
     page.raw("</body>\n</html>\n");
     page.into_string()
+}
+
+fn overview_section(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
+    let parts = overview::write(run, catalog);
+    if !parts.is_empty() {
+        page.raw("<section>\n<h2>Overview</h2>\n").append(parts).raw("</section>\n");
+    }
 }
 
 fn head(page: &mut Markup, run: &RunSummary) {
@@ -72,10 +94,10 @@ fn title(page: &mut Markup, run: &RunRecord) {
         .raw("</bdi></h1>\n<dl class=\"facts\">\n");
     fact(page, "Status", summary.status.as_str());
     fact(page, "Results", &summary.total_results.to_string());
-    fact(page, "Started", &moment(summary.created_at));
+    fact(page, "Started", &to_the_second(summary.created_at));
     match summary.completed_at {
-        Some(at) => fact(page, "Ended", &moment(at)),
-        None => fact(page, "As of", &moment(run.as_of)),
+        Some(at) => fact(page, "Ended", &to_the_second(at)),
+        None => fact(page, "As of", &to_the_second(run.as_of)),
     }
     fact(page, "Run", &summary.id.to_string());
     page.raw("</dl>\n</header>\n");
@@ -83,11 +105,6 @@ fn title(page: &mut Markup, run: &RunRecord) {
 
 fn fact(page: &mut Markup, name: &'static str, value: &str) {
     page.raw("<div><dt>").raw(name).raw("</dt><dd>").text(value).raw("</dd></div>\n");
-}
-
-/// Formats a time to the second.
-fn moment(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 /// Writes the notices about a run that is simulated, incomplete or failed.
@@ -125,7 +142,7 @@ fn footer(page: &mut Markup, run: &RunRecord) {
         .raw("nothing was found there, not that a name is free.</p>\n<p>Made by Sightline ")
         .raw(env!("CARGO_PKG_VERSION"))
         .raw(" on ")
-        .text(&moment(run.as_of))
+        .text(&to_the_second(run.as_of))
         .raw(".</p>\n</footer>\n");
 }
 
@@ -135,11 +152,15 @@ mod tests {
     use crate::report::csv::tests::{result, run};
     use crate::runs::run::RunError;
 
+    fn catalog() -> Catalog {
+        Catalog::from_text("none", "[]").unwrap()
+    }
+
     #[test]
     fn nothing_from_outside_is_markup_and_nothing_is_loaded() {
         let mut report = run(vec![result(1, "\"><img src=x onerror=alert(1)>")]);
         report.summary.query = "<script>alert(1)</script>".into();
-        let page = page(&report);
+        let page = page(&report, &catalog());
         for absent in
             ["<img", "<script", "<link", "javascript:alert(1)\"", "onerror=alert(1)>", "url(", "@import"]
         {
@@ -153,10 +174,10 @@ mod tests {
     #[test]
     fn thumbnails_are_part_of_the_page_and_other_results_have_a_letter() {
         let mut report = run(vec![result(1, "octocat"), result(2, "other")]);
-        assert!(!page(&report).contains("class=\"face\""), "no pictures were asked for");
+        assert!(!page(&report, &catalog()).contains("class=\"face\""), "no pictures were asked for");
         report.summary.options.avatars = true;
         report.thumbnails.insert(1, b"\x89PNG".to_vec());
-        let page = page(&report);
+        let page = page(&report, &catalog());
         assert_eq!(
             page.matches("<img class=\"face\" src=\"data:image/png;base64,iVBORw==\" alt=\"\"").count(),
             1
@@ -167,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_policy_fits_the_style() {
-        let page = page(&run(Vec::new()));
+        let page = page(&run(Vec::new()), &catalog());
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = STANDARD.encode(Sha256::digest(style));
         assert!(content_security_policy().contains(&hash));
@@ -176,7 +197,7 @@ mod tests {
 
     #[test]
     fn modules_without_an_answer_are_listed_with_their_reason() {
-        let page = page(&run(Vec::new()));
+        let page = page(&run(Vec::new()), &catalog());
         for present in ["walled &lt;b&gt;&amp;", "captcha", "needs key", "2 of 3", "Nothing was found"] {
             assert!(page.contains(present), "{present}: {page}");
         }
@@ -188,7 +209,7 @@ mod tests {
         let mut report = run(Vec::new());
         (report.summary.status, report.summary.simulated) = (Status::Running, true);
         report.summary.progress.modules_total = 9;
-        let shown = page(&report);
+        let shown = page(&report, &catalog());
         assert!(
             shown.contains("5 of 9 modules had not ended yet") && shown.contains("Simulated."),
             "{shown}"
@@ -196,6 +217,6 @@ mod tests {
         report.summary.status = Status::Failed;
         report.summary.error =
             Some(RunError { code: "no_conclusion".into(), message: "no <module> did".into() });
-        assert!(page(&report).contains("The search failed:</strong> no &lt;module&gt; did."));
+        assert!(page(&report, &catalog()).contains("The search failed:</strong> no &lt;module&gt; did."));
     }
 }

@@ -1,5 +1,6 @@
-//! The section of results by type, in order of confidence.
+//! The section of results by category, in order of confidence.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use base64::Engine as _;
@@ -7,6 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::markup::{Markup, web_address};
+use super::overview::{category_of, titled};
+use crate::modules::catalog::Catalog;
 use crate::runs::entity::merge::SOURCES;
 use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::record::RunRecord;
@@ -15,47 +18,50 @@ use crate::runs::run::ResultRecord;
 /// The metadata member that is the link of the value.
 const PROFILE_URL: &str = "profile_url";
 
-/// The types that come first. Other types follow in the order of their names.
-const FIRST: [&str; 4] = ["profile", "account", "person_name", "email"];
-
-pub(super) fn write(page: &mut Markup, run: &RunRecord) {
+pub(super) fn write(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
     page.raw("<section>\n<h2>Results</h2>\n");
     if run.results.is_empty() {
         page.raw("<p>Nothing was found");
         page.raw(if run.summary.status.is_terminal() { "." } else { " yet." });
         page.raw(" The modules that were asked, and those that gave no answer, are below.</p>\n");
     }
-    for ((_, kind), results) in by_type(&run.results) {
-        page.raw("<h3>").text(&kind.replace('_', " ")).raw(" <span class=\"count\">");
-        page.show(results.len()).raw("</span></h3>\n<div class=\"results\">\n");
+    for (category, results) in by_category(&run.results, catalog) {
+        page.raw("<h3 id=\"category-").text(category).raw("\">").text(&titled(category));
+        page.raw(" <span class=\"count\">").show(results.len());
+        page.raw("</span></h3>\n<div class=\"results\">\n");
         results.into_iter().for_each(|result| article(page, result, run));
         page.raw("</div>\n");
     }
     page.raw("</section>\n");
 }
 
-/// Groups the results by type. Within a group they are sorted by confidence, then by id.
-fn by_type(results: &[ResultRecord]) -> BTreeMap<(usize, &str), Vec<&ResultRecord>> {
-    let mut groups: BTreeMap<(usize, &str), Vec<&ResultRecord>> = BTreeMap::new();
+/// Groups the results by category: the category with the most results first, and in it those with the highest confidence.
+fn by_category<'r>(
+    results: &'r [ResultRecord],
+    catalog: &'r Catalog,
+) -> Vec<(&'r str, Vec<&'r ResultRecord>)> {
+    let mut groups: BTreeMap<&str, Vec<&ResultRecord>> = BTreeMap::new();
     for result in results {
-        let kind = result.result_type.as_str();
-        let place = FIRST.iter().position(|first| *first == kind).unwrap_or(FIRST.len());
-        groups.entry((place, kind)).or_default().push(result);
+        groups.entry(category_of(catalog, &result.source)).or_default().push(result);
     }
     for group in groups.values_mut() {
         group.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
     }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| Reverse(group.len()));
     groups
 }
 
 fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
-    page.raw("<article>\n");
+    page.raw("<article id=\"result-").show(result.id).raw("\">\n");
     if run.summary.options.avatars {
         face(page, result, run.thumbnails.get(&result.id));
     }
     page.raw("<p class=\"platform\">")
         .text(result.platform.as_deref().unwrap_or(&result.source))
-        .raw(" <span class=\"confidence\" title=\"confidence, 0 to 1\">")
+        .raw(" <span class=\"confidence\">")
+        .text(&result.result_type.replace('_', " "))
+        .raw("</span> <span class=\"confidence\" title=\"confidence, 0 to 1\">")
         .show(format_args!("{:.2}", result.confidence))
         .raw("</span></p>\n");
     value(page, result);

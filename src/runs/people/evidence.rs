@@ -158,6 +158,15 @@ impl Band {
             _ => None,
         }
     }
+
+    /// Returns `confirmed`, `likely` or `possible`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Likely => "likely",
+            Self::Possible => "possible",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -15,8 +15,13 @@ const SIZES: [(&str, u32); 2] = [("desktop", 1280), ("phone", 390)];
 fn pictures() {
     let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
     std::fs::create_dir_all(&folder).unwrap();
-    let desk =
-        Desk::new(Setup::new().realistic().flag("--run-timeout=20s").flag(&crate::webhooks::lab::key_flag()));
+    let desk = Desk::new(
+        Setup::new()
+            .all_modules()
+            .realistic()
+            .flag("--run-timeout=20s")
+            .flag(&crate::webhooks::lab::key_flag()),
+    );
     let take = |name: &str| photograph(&desk, &folder, name);
     desk.open("/");
     take("landing");
@@ -50,9 +55,15 @@ fn pictures() {
     desk.has_state("Completed");
     desk.open(&format!("{run}/diff{}", again.trim_start_matches("/app/searches")));
     take("diff");
-    for query in ["robert@example.com", "example.com", "carol77"] {
-        desk.search(query);
+    for (query, kind) in [("robert@example.com", "email"), ("example.com", "domain")] {
+        let run = desk.search(query);
+        desk.has_state("Completed");
+        desk.open(&run);
+        take(&format!("run-{kind}"));
     }
+    desk.open(&format!("{}#dossier-mail", desk.place()));
+    take("run-domain-mail");
+    desk.search("carol77");
     desk.open("/app/watches");
     take("watches-empty");
     desk.open(&run);

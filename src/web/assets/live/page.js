@@ -41,10 +41,26 @@ class RunPage {
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
     this.part("legend").addEventListener("click", (event) => this.coverage.open(event.target.closest("[data-outcome]")?.dataset.outcome));
+    this.part("summary")?.addEventListener("click", (event) => this.choose(event));
     walkByKeys(this.part("results"));
     // The last search for a lead has ended, so it is known what became of each.
     this.root.querySelector("[data-refresh]")?.addEventListener("over", () => this.leads.refresh());
     this.root.querySelectorAll("details.menu").forEach(closeLikeMenu);
+  }
+
+  // The link of a category shows its results alone, and all of them if it is chosen again.
+  choose(event) {
+    const chosen = event.target.closest("[data-category] a");
+    if (!chosen) return;
+    const { category } = chosen.closest("[data-category]").dataset;
+    const isChosen = this.results.view.category === category;
+    this.results.view.category = isChosen ? "" : category;
+    for (const link of this.part("summary").querySelectorAll("[data-category] a")) {
+      if (link === chosen && !isChosen) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+    if (isChosen) event.preventDefault();
+    this.show();
   }
 
   take(frames) {

@@ -23,7 +23,7 @@ class Results {
     this.thumbnails = thumbnails;
     this.known = new Map();
     this.groups = new Map();
-    this.view = { text: "", kind: "", order: "category" };
+    this.view = { text: "", kind: "", category: "", order: "category" };
   }
 
   // Returns true if the result is new or changed. A known id can arrive again, changed or not.
@@ -56,10 +56,10 @@ class Results {
   }
 
   visible() {
-    const { text, kind } = this.view;
+    const { text, kind, category } = this.view;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     return [...this.known.values()].filter((entry) =>
-      (!kind || entry.record.type === kind) && words.every((word) => entry.text.includes(word)));
+      (!kind || entry.record.type === kind) && (!category || entry.category === category) && words.every((word) => entry.text.includes(word)));
   }
 
   // Shows the results that match the filter, and returns their number.
@@ -95,7 +95,7 @@ class Results {
     const list = element("ul", { class: "results" });
     const count = element("span", { class: "count" });
     const title = element("h3", {}, name ? humanize(name) : "All results", " ", count);
-    const section = element("section", { class: "group" }, title, list);
+    const section = element("section", { class: "group", ...(name && { id: `category-${name}` }) }, title, list);
     const group = { section, list, count };
     this.groups.set(name, group);
     return group;

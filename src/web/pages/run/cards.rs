@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::text::plain;
-use crate::report::html::{initial, web_address};
+use crate::report::html::{initial, titled, web_address};
 use crate::runs::pictures::avatar::Avatar;
 use crate::runs::run::ResultRecord;
 
@@ -19,6 +19,7 @@ const CONFIDENCE_LABELS: [(f64, &str); 3] = [(0.9, "very likely"), (0.7, "likely
 /// The results of one category.
 #[derive(Debug, PartialEq)]
 pub(super) struct Group {
+    pub(super) category: String,
     pub(super) name: String,
     /// The width of the group: 1 or 2, or 3 for more results.
     pub(super) size: usize,
@@ -62,9 +63,10 @@ pub(super) fn groups(
         let name = category(&result.source).unwrap_or_else(|| "other".to_owned());
         groups.entry(name).or_default().push(card(result));
     }
-    let groups = groups.into_iter().map(|(name, cards)| Group {
-        name: titled(&name),
+    let groups = groups.into_iter().map(|(category, cards)| Group {
+        name: titled(&category),
         size: cards.len().min(3),
+        category,
         cards,
     });
     (groups.collect(), results.len().saturating_sub(MOST))
@@ -141,12 +143,6 @@ fn confidence_label(confidence: f64) -> &'static str {
 /// Returns one of eight numbers that is always the same for a platform. The script calculates the same number.
 fn hue(platform: &str) -> u32 {
     platform.chars().fold(0, |hash, c| (hash * 31 + u32::from(c)) % 9973) % 8
-}
-
-fn titled(name: &str) -> String {
-    let name = plain(name).replace('_', " ");
-    let mut rest = name.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::lookup::find;
 use crate::http::{Reply, Response};
 use crate::report::Format;
 use crate::report::file_name::content_disposition;
+use crate::runs::record::RunRecord;
 use crate::web::error::WebError;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
@@ -14,23 +15,38 @@ use crate::web::visit::Visit;
 /// ended, the file name says so.
 ///
 /// # Errors
-/// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable.
+/// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable, or if a PDF is asked for
+/// and no browser prints it.
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let format = Format::from_name(visit.query().get("format"));
-    let format =
-        format.ok_or_else(|| WebError::invalid("A search can be exported as json, ndjson, csv or html."))?;
+    let format = format.ok_or_else(|| {
+        WebError::invalid("A search can be exported as json, ndjson, csv, html, pdf or md.")
+    })?;
     let found = find(web, &visit)?;
-    let run = match format {
-        Format::Html => web.parts.runs.reader.record_with_thumbnails(&found)?,
-        Format::Json | Format::Ndjson | Format::Csv => web.parts.runs.reader.record(&found)?,
+    let run = match format.has_pictures() {
+        true => web.parts.runs.reader.record_with_thumbnails(&found)?,
+        false => web.parts.runs.reader.record(&found)?,
     };
+    if format != Format::Pdf {
+        return file(web, &run, format).map(Reply::Now);
+    }
+    if !web.parts.runs.starter.can_print() {
+        return Err(WebError::cannot_print());
+    }
+    // A browser takes seconds.
+    Ok(web.later(visit, move |web, _| file(web, &run, format).map(Reply::Now)))
+}
+
+fn file(web: &Web, run: &RunRecord, format: Format) -> Result<Response, WebError> {
     let mut bytes = Vec::new();
-    // This cannot fail: a Vec accepts all bytes, and the record contains only numbers and strings.
-    format.write(&mut bytes, &run).map_err(WebError::internal)?;
+    let starter = &web.parts.runs.starter;
+    // A Vec accepts all bytes, and the record contains only numbers and strings, so only printing can fail.
+    let written = format.write(&mut bytes, run, &starter.catalog(), |page| starter.print(page));
+    written.map_err(|error| WebError::cannot_print().with_cause(error))?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("Content-Disposition", content_disposition(&run.summary, format));
-    Ok(Reply::Now(match format.content_security_policy() {
+    Ok(match format.content_security_policy() {
         Some(policy) => response.with_header("Content-Security-Policy", policy),
         None => response,
-    }))
+    })
 }

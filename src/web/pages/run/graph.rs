@@ -6,7 +6,6 @@ use std::sync::Arc;
 use askama::Template;
 use uuid::Uuid;
 
-use super::drawing::Drawing;
 use super::family::TreeView;
 use super::leads::{LeadRow, Owners, label};
 use super::lookup::find;
@@ -14,6 +13,8 @@ use super::people::PeopleView;
 use crate::base::text::plain;
 use crate::http::{Reply, Response};
 use crate::report::graph::GraphFormat;
+use crate::report::graph::drawing::Drawing;
+use crate::report::html;
 use crate::runs::graph::{EdgeClass, Graph, Node};
 use crate::runs::people::people;
 use crate::web::error::WebError;
@@ -37,7 +38,10 @@ struct Page {
     leads: Vec<LeadRow>,
     /// The number of leads that the page leaves out.
     more_leads: usize,
-    drawing: Drawing,
+    /// The drawing as SVG.
+    drawing: String,
+    /// The number of entities that are not drawn.
+    hidden: usize,
     entities: Vec<Entity>,
     formats: [(GraphFormat, &'static str); 3],
 }
@@ -100,7 +104,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
         more_leads: found.len().saturating_sub(MOST_LEADS),
         leads: found.iter().take(MOST_LEADS).map(row).collect(),
         entities: entities(&graph, &drawing),
-        drawing,
+        hidden: drawing.hidden,
+        drawing: html::graph(&drawing),
         formats: FORMATS,
         frame: visit.frame,
     })))

@@ -11,12 +11,10 @@
 //! | [`diff`] | what changed since another run |
 //! | [`family`] | the searches for leads, as a tree |
 //! | [`follow`] | follows one lead |
-//! | [`drawing`] | the graph as a drawing |
 //! | [`leads`] | leads in a table and on cards |
 //! | [`lookup`] | finds the run of an address |
 //! | [`people`] | the people of the run as cards |
 //! | [`thumbnail`] | the profile picture of a result |
-//! | [`summary`] | what the results say together |
 //! | [`stop`] | stops the run, or asks again what gave no answer |
 //! | [`delete`] | deletes the run |
 
@@ -24,7 +22,6 @@ mod cards;
 mod coverage;
 pub(in crate::web) mod delete;
 pub(in crate::web) mod diff;
-mod drawing;
 pub(in crate::web) mod events;
 pub(in crate::web) mod export;
 pub(in crate::web) mod family;
@@ -35,5 +32,4 @@ mod lookup;
 pub(in crate::web) mod page;
 mod people;
 pub(in crate::web) mod stop;
-mod summary;
 pub(in crate::web) mod thumbnail;

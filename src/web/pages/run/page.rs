@@ -14,12 +14,11 @@ use super::family::TreeView;
 use super::leads::CardLeads;
 use super::lookup::find;
 use super::stop::Again;
-use super::summary::{self, FactList};
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
-use crate::report::Format;
+use crate::report::{Format, html};
 use crate::runs::coverage::Coverage;
 use crate::runs::record::RunRecord;
 use crate::runs::run::RunSummary;
@@ -61,9 +60,11 @@ struct Page {
     once: String,
     answered: String,
     parts: Vec<Part>,
-    /// What the results say together.
-    facts: Vec<FactList>,
+    /// The overview as HTML. It is empty while the run is running.
+    overview: String,
     groups: Vec<Group>,
+    /// Whether the overview has all results as tables, so that the cards are collapsed.
+    is_dossier: bool,
     /// The leads on the cards.
     leads: CardLeads,
     /// The searches for leads. There is none if the run follows none and nobody has followed one by hand.
@@ -77,7 +78,7 @@ struct Page {
     /// The time in milliseconds without data after which the connection counts as lost.
     silence_millis: u128,
     sign_in: String,
-    exports: [(Format, &'static str); 4],
+    exports: Vec<(Format, &'static str)>,
 }
 
 /// Handles `GET /app/searches/{run_id}`: shows the run.
@@ -130,8 +131,11 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         answered: coverage::answered(&coverage),
         coverage,
         parts: coverage::parts(record),
-        facts: if run.status.is_terminal() { summary::facts(&record.results) } else { Vec::new() },
+        overview: if run.status.is_terminal() { html::overview(record, &catalog) } else { String::new() },
         groups,
+        is_dossier: run.status.is_terminal()
+            && run.search_type != SearchType::Username
+            && run.total_results > 0,
         leads: CardLeads::default(),
         tree: None,
         parent: None,
@@ -139,7 +143,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         sites: sites(web, run.search_type),
         silence_millis: silence(web.config.keep_alive).as_millis(),
         sign_in: format!("{}/app/sign-in?next=%2Fapp%2Fsearches%2F{}", frame.root, run.id),
-        exports: EXPORTS,
+        exports: exports(web),
         frame,
     }
 }
@@ -155,12 +159,20 @@ fn watch(web: &Web, run: &RunSummary) -> Result<Option<WatchId>, WebError> {
 }
 
 /// The formats of the file, starting with the one to read.
-const EXPORTS: [(Format, &str); 4] = [
+const EXPORTS: [(Format, &str); 6] = [
     (Format::Html, "Report to read and print (HTML)"),
+    (Format::Pdf, "The same, printed (PDF)"),
+    (Format::Md, "Text for notes (Markdown)"),
     (Format::Csv, "Spreadsheet (CSV)"),
     (Format::Json, "Everything (JSON)"),
     (Format::Ndjson, "Results, one on each line (NDJSON)"),
 ];
+
+/// Returns the formats that are available: a PDF needs a browser.
+fn exports(web: &Web) -> Vec<(Format, &'static str)> {
+    let can_print = web.parts.runs.starter.can_print();
+    EXPORTS.into_iter().filter(|(format, _)| can_print || *format != Format::Pdf).collect()
+}
 
 /// Returns the search whose unanswered modules the run asks again, unless it was deleted.
 fn retry_of(web: &Web, run: &RunSummary) -> Result<Option<RunId>, WebError> {

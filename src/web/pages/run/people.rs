@@ -84,12 +84,11 @@ impl<'a> Thumbnails<'a> {
         let shown = |text: &String| plain(text).into_owned();
         let first = person.names.first().or(person.accounts.first().map(|account| &account.value));
         let title = first.map(shown).unwrap_or_default();
-        let (band, tone) = words(person.band);
         PersonCard {
             face: self.face(person.accounts.iter().flat_map(|account| &account.results), &title),
             title,
-            band,
-            tone,
+            band: person.band.as_str(),
+            tone: tone(person.band),
             percent: format!("{:.0}%", person.score * 100.0),
             accounts: person.accounts.iter().map(|account| self.row(account)).collect(),
             emails: person.emails.iter().map(shown).collect(),
@@ -107,7 +106,7 @@ impl<'a> Thumbnails<'a> {
             face: self.face(&account.results, &label),
             label: plain(&label).into_owned(),
             name: account.display_name.as_deref().map(|name| plain(name).into_owned()),
-            band: words(account.band).0,
+            band: account.band.as_str(),
         }
     }
 
@@ -121,11 +120,11 @@ impl<'a> Thumbnails<'a> {
     }
 }
 
-/// Returns the word for a band, and the tone of its badge.
-fn words(band: Band) -> (&'static str, &'static str) {
+/// Returns the tone of the badge of a band.
+fn tone(band: Band) -> &'static str {
     match band {
-        Band::Confirmed => ("confirmed", "good"),
-        Band::Likely => ("likely", "accent"),
-        Band::Possible => ("possible", "warn"),
+        Band::Confirmed => "good",
+        Band::Likely => "accent",
+        Band::Possible => "warn",
     }
 }

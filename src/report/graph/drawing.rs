@@ -23,45 +23,60 @@ const LABEL: usize = 24;
 
 /// The drawing.
 #[derive(Debug, PartialEq)]
-pub(super) struct Drawing {
-    pub(super) size: u32,
-    pub(super) dots: Vec<Dot>,
-    pub(super) lines: Vec<Line>,
+pub struct Drawing {
+    /// The width and the height.
+    pub size: u32,
+    /// The entities.
+    pub dots: Vec<Dot>,
+    /// What joins them.
+    pub lines: Vec<Line>,
     /// The number of entities that are left out.
-    pub(super) hidden: usize,
+    pub hidden: usize,
 }
 
 /// An entity.
 #[derive(Debug, PartialEq)]
-pub(super) struct Dot {
+pub struct Dot {
     /// The position of the entity in the graph.
-    pub(super) number: usize,
-    pub(super) kind: &'static str,
-    pub(super) label: String,
-    pub(super) x: u32,
-    pub(super) y: u32,
+    pub number: usize,
+    /// The kind of the entity.
+    pub kind: &'static str,
+    /// The label, with printable characters only.
+    pub label: String,
+    /// The coordinates.
+    pub x: u32,
+    /// The coordinates.
+    pub y: u32,
     /// Whether the label is to the left of the dot.
-    pub(super) is_left: bool,
-    pub(super) text_x: u32,
+    pub is_left: bool,
+    /// The coordinate of the label.
+    pub text_x: u32,
     /// The angle of the label in degrees. It points away from the middle, so that labels do not overlap.
-    pub(super) turn: i32,
+    pub turn: i32,
 }
 
 /// What joins two entities.
 #[derive(Debug, PartialEq)]
-pub(super) struct Line {
-    pub(super) class: EdgeClass,
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) x1: u32,
-    pub(super) y1: u32,
-    pub(super) x2: u32,
-    pub(super) y2: u32,
+pub struct Line {
+    /// How the entities are joined.
+    pub class: EdgeClass,
+    /// The position of an entity in the graph, and of the other one.
+    pub from: usize,
+    /// See `from`.
+    pub to: usize,
+    /// The coordinates of both ends.
+    pub x1: u32,
+    /// See `x1`.
+    pub y1: u32,
+    /// See `x1`.
+    pub x2: u32,
+    /// See `x1`.
+    pub y2: u32,
 }
 
 impl Drawing {
     /// Makes the drawing. The same graph gives the same one.
-    pub(super) fn new(graph: &Graph) -> Self {
+    pub fn new(graph: &Graph) -> Self {
         let tree = Tree::new(graph);
         let places = tree.places();
         let size = places.values().map(|(x, y)| x.hypot(*y)).fold(RING, f64::max) + MARGIN;

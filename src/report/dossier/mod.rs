@@ -1,0 +1,55 @@
+//! The dossier of a domain or an email address: what a run found, as tables by subject instead of one card for each
+//! result. A value that several results state is one row with all its sources.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`shape`] | which results belong in which section, and the columns of their tables |
+//! | [`table`] | the rows of a table |
+//! | [`mail`] | the verdicts on mail security |
+//!
+//! To show a member of the metadata: name it in a column of its table in [`shape`].
+
+pub mod mail;
+mod shape;
+pub mod table;
+
+use crate::modules::query::SearchType;
+use crate::runs::record::RunRecord;
+use mail::Verdict;
+use table::Table;
+
+/// A section of a dossier.
+#[derive(Debug, PartialEq)]
+pub struct Section {
+    /// Identifies the section on a page.
+    pub id: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The verdicts, of the section about mail only.
+    pub verdicts: Vec<Verdict>,
+    /// The tables that have rows.
+    pub tables: Vec<Table>,
+}
+
+impl Section {
+    /// Returns the number of rows of all tables.
+    pub fn count(&self) -> usize {
+        self.tables.iter().map(|table| table.rows.len()).sum()
+    }
+}
+
+/// Returns the sections of a run that have content. There are none for a username: each of its results is an account,
+/// which a card shows better.
+pub fn sections(run: &RunRecord) -> Vec<Section> {
+    if run.summary.search_type == SearchType::Username {
+        return Vec::new();
+    }
+    let section = |(id, title): (&'static str, &'static str)| Section {
+        id,
+        title,
+        verdicts: if id == shape::MAIL { mail::verdicts(run) } else { Vec::new() },
+        tables: shape::tables(id, &run.results),
+    };
+    let sections = shape::SECTIONS.into_iter().map(section);
+    sections.filter(|section| !section.tables.is_empty() || !section.verdicts.is_empty()).collect()
+}

@@ -1,0 +1,206 @@
+//! A table of results: one row for each distinct value, with its sources.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::runs::entity::merge::SOURCES;
+use crate::runs::run::ResultRecord;
+
+/// The most items of a list in a cell.
+const MOST_ITEMS: usize = 12;
+/// The length from which the same cell of further results is left out.
+const MOST_BYTES: usize = 200;
+/// The length of a day, as in `2026-05-06`.
+const DAY: usize = 10;
+
+/// A column of a table.
+#[derive(Debug, PartialEq)]
+pub struct Column {
+    /// The heading.
+    pub head: &'static str,
+    /// The members of the metadata that the column shows, joined by commas. Empty for the value of the result.
+    pub(super) members: &'static [&'static str],
+    /// Whether the column shows the day of a time.
+    pub(super) is_day: bool,
+    /// Whether results that differ in this column are different rows.
+    pub(super) is_key: bool,
+}
+
+/// A table that has a heading for each column, and a cell for each column in each row.
+#[derive(Debug, PartialEq)]
+pub struct Table {
+    /// The title.
+    pub title: &'static str,
+    /// The headings of the columns with content.
+    pub heads: Vec<&'static str>,
+    /// The rows in the order of their first cells that differ.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Debug, PartialEq)]
+pub struct Row {
+    /// The cells as text from outside, which may be empty.
+    pub cells: Vec<String>,
+    /// The results that state it, each with a platform.
+    pub sources: Vec<(u32, String)>,
+}
+
+impl Table {
+    /// Makes the table of these results. Columns that are empty in every row are left out.
+    pub(super) fn new<'r>(
+        title: &'static str,
+        columns: &'static [Column],
+        results: impl Iterator<Item = &'r ResultRecord>,
+    ) -> Self {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for result in results {
+            let cells: Vec<String> = columns.iter().map(|column| column.cell(result)).collect();
+            let key = key(columns, &cells);
+            match places.get(&key) {
+                Some(place) => rows[*place].add(columns, cells, result),
+                None => {
+                    places.insert(key, rows.len());
+                    rows.push(Row { cells, sources: sources(result) });
+                }
+            }
+        }
+        rows.sort_by_cached_key(|row| row.cells.iter().map(|cell| cell.to_lowercase()).collect::<Vec<_>>());
+        let is_used = |index: &usize| rows.iter().any(|row| !row.cells[*index].is_empty());
+        let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
+        for row in &mut rows {
+            row.cells = used.iter().map(|index| row.cells[*index].clone()).collect();
+        }
+        Self { title, heads: used.into_iter().map(|index| columns[index].head).collect(), rows }
+    }
+}
+
+impl Row {
+    /// Adds a result that states the same value: what it says besides, and its sources.
+    fn add(&mut self, columns: &[Column], cells: Vec<String>, result: &ResultRecord) {
+        for ((mine, other), column) in self.cells.iter_mut().zip(cells).zip(columns) {
+            if mine.is_empty() {
+                *mine = other;
+            } else if !column.is_key && !other.is_empty() && !mine.contains(&other) && mine.len() < MOST_BYTES
+            {
+                *mine += "; ";
+                *mine += &other;
+            }
+        }
+        for source in sources(result) {
+            if !self.sources.iter().any(|(_, platform)| *platform == source.1) {
+                self.sources.push(source);
+            }
+        }
+    }
+}
+
+impl Column {
+    fn cell(&self, result: &ResultRecord) -> String {
+        if self.members.is_empty() {
+            let address = result.metadata.get("profile_url").and_then(Value::as_str);
+            return result.value.as_deref().or(address).unwrap_or_default().trim().to_owned();
+        }
+        let values = self.members.iter().filter_map(|name| result.metadata.get(*name));
+        let texts = values.flat_map(texts).map(|text| if self.is_day { day_of(text) } else { text });
+        let mut distinct: Vec<String> = Vec::new();
+        for text in texts.filter(|text| !text.is_empty()) {
+            if !distinct.contains(&text) {
+                distinct.push(text);
+            }
+        }
+        if self.is_day {
+            distinct.truncate(1);
+        }
+        distinct.truncate(MOST_ITEMS);
+        distinct.join(", ")
+    }
+}
+
+/// Returns the platforms that found a result.
+fn sources(result: &ResultRecord) -> Vec<(u32, String)> {
+    let named = result.metadata.get(SOURCES).and_then(Value::as_array);
+    let platforms = named.into_iter().flatten().filter_map(|source| source.get("platform")?.as_str());
+    let platforms: Vec<(u32, String)> = platforms.map(|platform| (result.id, platform.to_owned())).collect();
+    if !platforms.is_empty() {
+        return platforms;
+    }
+    vec![(result.id, result.platform.as_deref().unwrap_or(&result.source).to_owned())]
+}
+
+fn key(columns: &[Column], cells: &[String]) -> String {
+    let keys = columns.iter().zip(cells).filter(|(column, _)| column.is_key);
+    keys.map(|(_, cell)| cell.to_lowercase()).collect::<Vec<_>>().join("\u{0}")
+}
+
+/// Returns a text, number or truth value as text, or those of a list. Anything deeper is not shown in a table.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.trim().to_owned()],
+        Value::Number(number) => vec![number.to_string()],
+        Value::Bool(is_so) => vec![if *is_so { "yes" } else { "no" }.to_owned()],
+        Value::Array(items) => {
+            items.iter().filter(|item| !item.is_array() && !item.is_object()).flat_map(texts).collect()
+        }
+        Value::Null | Value::Object(_) => Vec::new(),
+    }
+}
+
+/// Returns the day of a time as in RFC 3339, and other texts as they are.
+fn day_of(text: String) -> String {
+    match text.get(..DAY).filter(|day| day.parse::<jiff::civil::Date>().is_ok()) {
+        Some(day) => day.to_owned(),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const COLUMNS: &[Column] = &[
+        Column { head: "Type", members: &["record_type"], is_day: false, is_key: true },
+        Column { head: "Value", members: &[], is_day: false, is_key: true },
+        Column { head: "Seen", members: &["last_seen_at"], is_day: true, is_key: false },
+        Column { head: "Never", members: &["absent"], is_day: false, is_key: false },
+    ];
+
+    fn result(id: u32, value: &str, metadata: &Value) -> ResultRecord {
+        serde_json::from_value(json!({
+            "id": id, "type": "dns_record", "entity_type": "dns_record", "platform": format!("Site {id}"), "value": value,
+            "confidence": 0.9, "source": "site", "metadata": metadata, "created_at": "2026-01-01T00:00:00.000Z",
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_value_is_one_row_with_all_its_sources() {
+        let sources = json!([{"module": "a", "platform": "A"}, {"module": "b", "platform": "B"}]);
+        let results = [
+            result(1, "NS.example", &json!({"record_type": "NS"})),
+            result(
+                2,
+                "10.0.0.1",
+                &json!({"record_type": "A", "sources": sources, "last_seen_at": "2026-05-06T07:08:09Z"}),
+            ),
+            result(3, "ns.example", &json!({"record_type": "NS", "last_seen_at": "no date"})),
+            result(4, "10.0.0.1", &json!({"record_type": ["A", {"deep": 1}]})),
+        ];
+        let table = Table::new("Records", COLUMNS, results.iter());
+        assert_eq!(table.heads, ["Type", "Value", "Seen"]);
+        let row = |cells: [&str; 3], sources: &[(u32, &str)]| Row {
+            cells: cells.map(str::to_owned).to_vec(),
+            sources: sources.iter().map(|(id, platform)| (*id, (*platform).to_owned())).collect(),
+        };
+        assert_eq!(
+            table.rows,
+            [
+                row(["A", "10.0.0.1", "2026-05-06"], &[(2, "A"), (2, "B"), (4, "Site 4")]),
+                row(["NS", "NS.example", "no date"], &[(1, "Site 1"), (3, "Site 3")]),
+            ]
+        );
+    }
+}
