@@ -38,6 +38,7 @@ const APP: &str = concat!(
     include_str!("assets/live/results.js"),
     include_str!("assets/live/loader.js"),
     include_str!("assets/live/coverage.js"),
+    include_str!("assets/live/chips.js"),
     include_str!("assets/live/leads.js"),
     include_str!("assets/live/page.js"),
     "}\n{\n",

@@ -10,6 +10,7 @@ mod injection;
 mod interruptions;
 mod journey;
 mod line;
+mod live;
 mod pages;
 mod watches;
 
@@ -123,14 +124,15 @@ impl Desk {
         counts[0].as_u64().and_then(|count| count.try_into().ok()).unwrap()
     }
 
-    /// Waits until the page's script has read a run to its end and shown everything. Returns the number of
+    /// Waits until the page's script has read a run to its end, and lets it show everything. Returns the number of
     /// results. The status text alone may come from the server.
     pub(super) fn draws_all(&self) -> usize {
         self.has_state("Completed");
         self.browser.wait_until(
             "(() => {
+                document.querySelector('[data-part=news]:not([hidden])')?.click();
                 const part = (name) => document.querySelector(`[data-part=${name}]`)?.textContent;
-                const told = /^Search completed: (\\d+) results?$/.exec(part('said'))?.[1];
+                const told = /^Search completed: (\\d+) results?/.exec(part('said'))?.[1];
                 return told === part('found') && Number(told) === document.querySelectorAll('[id^=result-]').length;
             })()",
         );

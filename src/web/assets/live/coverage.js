@@ -3,6 +3,7 @@
 class Coverage {
   constructor(root, address) {
     this.root = root;
+    this.chosen = "";
     this.loader = new Loader(address, ({ modules }) => this.list(modules));
     root.addEventListener("toggle", () => this.refresh(), true);
   }
@@ -12,17 +13,25 @@ class Coverage {
     return this.root.querySelectorAll("[data-outcome]");
   }
 
-  // Opens the list of an outcome.
-  open(outcome) {
-    for (const part of this.parts()) if (part.dataset.outcome === outcome) part.open = true;
+  // Shows only this outcome, with its list, or all of them for "".
+  choose(outcome) {
+    this.chosen = outcome;
+    for (const part of this.parts()) {
+      this.hide(part);
+      if (part.dataset.outcome === outcome) part.open = true;
+    }
+  }
+
+  hide(part) {
+    const count = Number(part.querySelector(".count").textContent);
+    part.hidden = this.chosen ? part.dataset.outcome !== this.chosen : count === 0;
   }
 
   // Shows the counts of a progress or done event.
   count(coverage) {
     for (const part of this.parts()) {
-      const count = Number(coverage[part.dataset.outcome]) || 0;
-      part.hidden = count === 0;
-      part.querySelector(".count").textContent = count;
+      part.querySelector(".count").textContent = Number(coverage[part.dataset.outcome]) || 0;
+      this.hide(part);
     }
     this.refresh();
   }

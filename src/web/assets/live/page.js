@@ -9,13 +9,14 @@ class RunPage {
     this.root = root;
     this.query = document.title;
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
-    this.results = new Results(this.part("results"), categoriesOf(root), root.dataset.thumbnails);
+    this.isRunning = "running" in root.dataset;
+    this.results = new Results(this.part("results"), sitesOf(root), root.dataset.thumbnails, this.isRunning);
     this.leads = new Leads(this.results, root.dataset.leads);
     this.coverage = new Coverage(this.part("coverage"), root.dataset.modules);
     this.said = -SAY_EVERY;
     this.isDue = false;
     this.hasEnded = false;
-    this.isRunning = "running" in root.dataset;
+    this.hasNews = false;
     this.kinds = "";
     this.since = performance.now() - Number(this.part("took").dataset.millis);
     this.clock = this.isRunning ? setInterval(() => this.tick(), 1000) : 0;
@@ -36,12 +37,13 @@ class RunPage {
     for (const name of ["text", "kind", "order"]) {
       this.part(name).addEventListener("input", (event) => {
         this.results.view[name] = event.target.value;
-        this.show();
+        this.showChosen();
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
-    this.part("legend").addEventListener("click", (event) => this.coverage.open(event.target.closest("[data-outcome]")?.dataset.outcome));
-    this.part("summary")?.addEventListener("click", (event) => this.choose(event));
+    this.part("summary")?.addEventListener("click", (event) => this.chooseCategory(event));
+    this.part("news").addEventListener("click", () => this.showNews());
+    new Chips(this.part("legend"), (outcome) => this.choose(outcome));
     walkByKeys(this.part("results"));
     // The last search for a lead has ended, so it is known what became of each.
     this.root.querySelector("[data-refresh]")?.addEventListener("over", () => this.leads.refresh());
@@ -49,7 +51,7 @@ class RunPage {
   }
 
   // The link of a category shows its results alone, and all of them if it is chosen again.
-  choose(event) {
+  chooseCategory(event) {
     const chosen = event.target.closest("[data-category] a");
     if (!chosen) return;
     const { category } = chosen.closest("[data-category]").dataset;
@@ -60,7 +62,32 @@ class RunPage {
       else link.removeAttribute("aria-current");
     }
     if (isChosen) event.preventDefault();
+    this.showChosen();
+  }
+
+  // Shows the results that the reader has chosen. Those of a dossier are collapsed before.
+  showChosen() {
+    this.results.settle();
+    this.part("results").closest("details")?.setAttribute("open", "");
     this.show();
+  }
+
+  // Only a hit has results: for any other outcome, the coverage follows the bar at once.
+  choose(outcome) {
+    this.coverage.choose(outcome);
+    const [bar, coverage] = ["bar", "coverage"].map((name) => this.part(name).closest("section"));
+    for (let part = bar.nextElementSibling; part && part !== coverage; part = part.nextElementSibling) {
+      part.classList.toggle("set-aside", outcome !== "" && outcome !== "hit");
+    }
+  }
+
+  // Shows the results that wait, and leads to the first ones.
+  showNews() {
+    this.results.settle();
+    this.show();
+    const title = this.root.querySelector("#found");
+    title.scrollIntoView();
+    title.focus();
   }
 
   take(frames) {
@@ -88,20 +115,33 @@ class RunPage {
   }
 
   show() {
-    const shown = this.results.show();
+    const { shown, waiting } = this.results.show();
     this.leads.place();
     const known = this.results.known.size;
-    const isFiltered = shown < known;
+    const isFiltered = shown + waiting < known;
     this.part("found").textContent = known;
+    this.tellNews(waiting);
     this.part("matching").textContent = isFiltered ? `${shown} of ${known} shown` : "";
     const nothing = this.part("nothing");
-    nothing.hidden = shown > 0;
+    nothing.hidden = shown + waiting > 0;
     nothing.firstElementChild.textContent = isFiltered ? "Nothing matches the filter."
       : this.hasFailed ? "The search failed before anything was found."
       : this.hasEnded ? "Nothing was found. The sites that gave no answer are listed below."
         : "Nothing found yet. Results appear here as they come.";
     this.showKinds();
     document.title = this.hasEnded ? this.query : `(${known}) ${this.query}`;
+  }
+
+  // The button for the results that wait. Screen readers hear of it once, not with every result.
+  tellNews(waiting) {
+    const button = this.part("news");
+    button.hidden = waiting === 0;
+    button.textContent = `${counted(waiting, "new result", "new results")}: show`;
+    if (waiting && !this.hasNews) {
+      const end = this.hasEnded ? `${this.part("said").textContent}. ` : "";
+      this.announce(`${end}New results wait. The button before the results shows them.`);
+    }
+    this.hasNews = waiting > 0;
   }
 
   showKinds() {
@@ -263,14 +303,17 @@ function closeLikeMenu(menu) {
   });
 }
 
-// `coding:github gitlab|social:mastodon`: the category of each module.
-function categoriesOf(root) {
-  const categories = new Map();
+// `coding:github~25 gitlab~310|social:mastodon`: the category of each module, and its popularity if it is known.
+function sitesOf(root) {
+  const sites = new Map();
   for (const group of root.dataset.sites.split("|")) {
-    const [category, ids = ""] = group.split(":");
-    for (const id of ids.split(" ")) categories.set(id, category);
+    const [category, modules = ""] = group.split(":");
+    for (const module of modules.split(" ")) {
+      const [id, rank] = module.split("~");
+      sites.set(id, { category, rank: rank ? Number(rank) : Number.MAX_SAFE_INTEGER });
+    }
   }
-  return categories;
+  return sites;
 }
 
 const root = document.querySelector("[data-run]");

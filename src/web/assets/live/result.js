@@ -39,18 +39,25 @@ function firstOf(value) {
   return Array.isArray(value) ? value[0] : value;
 }
 
-function meter(confidence) {
-  const percent = Math.round(Math.min(1, Math.max(0, confidence)) * 100);
-  const bar = drawing("svg", { class: "meter", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    drawing("rect", { width: percent, height: 10 }));
-  return element("div", { class: "result-sure" }, bar, `${sureness(confidence)}, ${percent}%`);
+function percentOf(record) {
+  return Math.round(Math.min(1, Math.max(0, record.confidence)) * 100);
 }
 
-function valueLine(record) {
-  const address = firstOf(record.metadata.profile_url);
-  const shown = record.value ?? address;
+function meter(record) {
+  const percent = percentOf(record);
+  const bar = drawing("svg", { class: "meter", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    drawing("rect", { width: percent, height: 10 }));
+  return element("div", { class: "result-sure" }, bar, `${sureness(record.confidence)}, ${percent}%`);
+}
+
+function shownValueOf(record) {
+  return record.value ?? firstOf(record.metadata.profile_url);
+}
+
+function valueLine(record, name = "div", kind = "") {
+  const shown = shownValueOf(record);
   if (shown == null) return "";
-  return element("div", { class: "result-value" }, link(address ?? shown, shown));
+  return element(name, { class: `result-value${kind}` }, link(firstOf(record.metadata.profile_url) ?? shown, shown));
 }
 
 const MOST_CHARS = 140;
@@ -62,36 +69,75 @@ function textOfMember(record, name) {
   return characters.length > MOST_CHARS ? `${characters.slice(0, MOST_CHARS).join("")}…` : characters.join("");
 }
 
-// The name, the text and the figures of a profile, as the server shows them.
-function aboutLines(record) {
+// What a card shows besides its value: the name, the text and the figures of a profile, as the server shows them.
+function factsOf(record) {
   const day = (name) => textOfMember(record, name).slice(0, 10);
+  const { followers } = record.metadata;
   const name = textOfMember(record, "display_name");
   const active = day("last_seen_at") || day("last_posted_at");
-  const figures = [textOfMember(record, "location"),
-    Number.isInteger(record.metadata.followers) ? `${record.metadata.followers} followers` : "",
-    day("created_at") && `since ${day("created_at")}`, active && `active ${active}`].filter(Boolean).join(" · ");
+  return {
+    name: name === shownValueOf(record) ? "" : name,
+    bio: textOfMember(record, "bio"),
+    figures: [textOfMember(record, "location"),
+      Number.isInteger(followers) && followers >= 0 ? `${followers} followers` : "",
+      day("created_at") && `since ${day("created_at")}`, active && `active ${active}`].filter(Boolean),
+    hasPicture: Boolean(record.metadata.avatar?.sha256),
+  };
+}
+
+// The place of a result among others, by the rule of the server: those with something to show before bare ones, then the
+// more certain, then those with more to show, then those of the more popular site.
+function standingOf(record, rank) {
+  const { name, bio, figures, hasPicture } = factsOf(record);
+  const facts = figures.length + [name, bio, hasPicture].filter(Boolean).length;
+  return [Number(facts === 0), -percentOf(record), -facts, rank, record.id];
+}
+
+function compareStandings(one, other) {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  return at < 0 ? 0 : one[at] - other[at];
+}
+
+function isBare([bare]) {
+  return bare === 1;
+}
+
+function aboutLines({ name, bio, figures }) {
   const line = (kind, child) => element("div", { class: `result-about${kind}` }, child);
   const lines = [];
-  if (name && name !== record.value) lines.push(line("", element("strong", {}, element("bdi", {}, name))));
-  if (textOfMember(record, "bio")) lines.push(line("", element("bdi", {}, textOfMember(record, "bio"))));
-  if (figures) lines.push(line(" faint", element("bdi", {}, figures)));
+  if (name) lines.push(line("", element("strong", {}, element("bdi", {}, name))));
+  if (bio) lines.push(line("", element("bdi", {}, bio)));
+  if (figures.length) lines.push(line(" faint", element("bdi", {}, figures.join(" · "))));
   return lines;
 }
 
-function resultCard(record, thumbnails) {
-  const name = element("div", { class: "result-name" }, element("bdi", {}, platformOf(record)),
-    element("span", { class: "badge" }, plain(record.type).replaceAll("_", " ")));
-  const about = aboutLines(record);
-  const body = element("div", {}, name, valueLine(record), ...about, meter(record.confidence));
-  const head = element("div", { class: "result-head" }, face(record, thumbnails), body);
-  const isBare = about.length === 0 && !record.metadata.avatar?.sha256;
-  return element("li", { class: isBare ? "result bare" : "result", id: `result-${record.id}` }, head, detailsOf(record));
+function badgeOf(record) {
+  return element("span", { class: "badge" }, plain(record.type).replaceAll("_", " "));
 }
 
-// Created when they are first opened, since most never are.
-function detailsOf(record) {
-  const of = element("span", { class: "visually-hidden" }, ` of ${platformOf(record)}`);
-  const details = element("details", {}, element("summary", {}, "Details", of));
+// A card, or a line for a result with nothing but its value.
+function resultCard(record, standing, thumbnails) {
+  const [kind, head] = isBare(standing) ? ["result bare", bareLine(record)] : ["result", cardHead(record, thumbnails)];
+  return element("li", { class: kind, id: `result-${record.id}` }, head, detailsOf(record, isBare(standing)));
+}
+
+function cardHead(record, thumbnails) {
+  const name = element("div", { class: "result-name" }, element("bdi", {}, platformOf(record)), badgeOf(record));
+  const body = element("div", {}, name, valueLine(record), ...aboutLines(factsOf(record)), meter(record));
+  return element("div", { class: "result-head" }, face(record, thumbnails), body);
+}
+
+function bareLine(record) {
+  const platform = element("strong", { class: "cut" }, element("bdi", {}, platformOf(record)));
+  const percent = element("span", { class: "faint" }, `${percentOf(record)}%`);
+  return element("div", { class: "result-line" }, platform, " ", valueLine(record, "span", " cut"), " ", percent);
+}
+
+// Created when they are first opened, since most never are. A line has no place for the word.
+function detailsOf(record, isLine) {
+  const word = "Details";
+  const of = element("span", { class: "visually-hidden" }, `${isLine ? word : ""} of ${platformOf(record)}`);
+  const details = element("details", {}, element("summary", {}, isLine ? "" : word, of));
   details.addEventListener("toggle", () => {
     if (details.open && !details.querySelector("dl")) details.append(facts(record));
   });
@@ -116,6 +162,7 @@ function facts(record) {
   if (address != null && record.value != null) add("Address", link(address, address));
   const picture = firstOf(record.metadata.avatar_url);
   if (picture != null) add("Picture", link(picture, picture));
+  add("Type", humanize(record.type));
   add("Found by", plain(sourcesOf(record).join(", ")));
   add("Seen", plain(record.created_at).replace("T", " ").replace(/\.\d+Z$/, " UTC"));
   return list;

@@ -1,6 +1,8 @@
-// All results so far: kept by id, filtered, sorted, grouped by the category of the site.
+// All results so far: kept by id, filtered, sorted, grouped by the category of the site. While the run is live, nothing
+// moves that the reader sees: new results that would move it wait until the reader asks for them.
 
 const ORDERS = {
+  category: (a, b) => compareStandings(a.standing, b.standing),
   sure: (a, b) => b.record.confidence - a.record.confidence || a.record.id - b.record.id,
   newest: (a, b) => b.record.id - a.record.id,
   platform: (a, b) => a.name.localeCompare(b.name) || a.record.id - b.record.id,
@@ -17,10 +19,12 @@ function leaves(value) {
 }
 
 class Results {
-  constructor(root, categories, thumbnails) {
+  constructor(root, sites, thumbnails, isLive) {
     this.root = root;
-    this.categories = categories;
+    this.sites = sites;
     this.thumbnails = thumbnails;
+    this.isLive = isLive;
+    this.isSettling = true;
     this.known = new Map();
     this.groups = new Map();
     this.view = { text: "", kind: "", category: "", order: "category" };
@@ -32,11 +36,15 @@ class Results {
     const written = JSON.stringify(record);
     const before = this.known.get(record.id);
     if (before?.written === written) return false;
-    const card = resultCard(record, this.thumbnails);
+    const { category, rank } = this.sites.get(record.source) ?? { category: "other", rank: Number.MAX_SAFE_INTEGER };
+    // A result that is shown keeps its place when it changes.
+    const standing = this.isLive && before?.isShown ? before.standing : standingOf(record, rank);
+    const card = resultCard(record, standing, this.thumbnails);
     if (before) this.replace(before.card, card, record);
-    else card.classList.add("is-new");
-    const [name, category] = [platformOf(record), this.categories.get(record.source) ?? "other"];
-    this.known.set(record.id, { record, card, written, text: textOf(record, category), name, category });
+    else if (this.isLive) card.classList.add("is-new");
+    const isShown = Boolean(before?.isShown);
+    const name = platformOf(record);
+    this.known.set(record.id, { record, card, written, standing, isShown, text: textOf(record, category), name, category, rank });
     return true;
   }
 
@@ -55,48 +63,104 @@ class Results {
     return [...new Set([...this.known.values()].map(({ record }) => plain(record.type)))].sort();
   }
 
-  visible() {
-    const { text, kind, category } = this.view;
+  // The results that match the filter, in order.
+  matching() {
+    const { text, kind, category, order } = this.view;
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-    return [...this.known.values()].filter((entry) =>
-      (!kind || entry.record.type === kind) && (!category || entry.category === category) && words.every((word) => entry.text.includes(word)));
+    const matching = [...this.known.values()].filter((entry) =>
+      (!kind || entry.record.type === kind) && (!category || entry.category === category)
+        && words.every((word) => entry.text.includes(word)));
+    return matching.sort(ORDERS[order]);
   }
 
-  // Shows the results that match the filter, and returns their number.
+  // Lets the next `show` show all results in their order, whatever moves: the reader asked for it.
+  settle() {
+    this.isSettling = true;
+  }
+
+  // Shows the results that match the filter. Returns the number of those that are shown, and of those that wait.
   show() {
-    const shown = this.visible();
-    const byGroup = new Map();
-    const grouped = this.view.order === "category";
-    shown.sort(ORDERS[grouped ? "sure" : this.view.order]);
-    for (const entry of shown) {
-      const name = grouped ? entry.category : "";
-      if (!byGroup.has(name)) byGroup.set(name, []);
-      byGroup.get(name).push(entry);
-    }
-    for (const [name, group] of this.groups) {
-      if (byGroup.has(name)) continue;
-      group.section.remove();
-      this.groups.delete(name);
-    }
-    const sections = [...byGroup.keys()].sort().map((name) => this.fill(name, byGroup.get(name)));
-    place(this.root, sections);
-    return shown.length;
+    const isHeld = this.isLive && !this.isSettling && this.root.offsetParent !== null;
+    this.isSettling = false;
+    if (!isHeld) this.release();
+    const matching = this.matching();
+    if (isHeld) this.admit(this.grouped(matching));
+    const shown = matching.filter(({ isShown }) => isShown);
+    // The groups that the reader sees, or has scrolled past, stay where they are.
+    const first = isHeld ? this.sectionsAbove() : [];
+    const sections = [...this.grouped(shown)].map(([name, entries]) => this.fill(name, entries));
+    const kept = first.filter((section) => sections.includes(section));
+    place(this.root, [...kept, ...sections.filter((section) => !kept.includes(section))]);
+    for (const [name, { section }] of this.groups) if (!section.isConnected) this.groups.delete(name);
+    return { shown: shown.length, waiting: matching.length - shown.length };
   }
 
+  // The groups in the order of their first entries.
+  grouped(entries) {
+    return Map.groupBy(entries, ({ category }) => this.view.order === "category" ? category : "");
+  }
+
+  release() {
+    for (const entry of this.known.values()) {
+      entry.isShown = true;
+      if (this.isLive) this.restand(entry);
+    }
+  }
+
+  // Gives a result the place and the form of what it has become.
+  restand(entry) {
+    const standing = standingOf(entry.record, entry.rank);
+    if (isBare(standing) !== isBare(entry.standing)) {
+      const card = resultCard(entry.record, standing, this.thumbnails);
+      this.replace(entry.card, card, entry.record);
+      entry.card = card;
+    }
+    entry.standing = standing;
+  }
+
+  // Shows new results where nothing that the reader sees would move: below the window. While he reads, all of them wait.
+  admit(groups) {
+    if (this.isRead()) return;
+    const isFree = (next) => !next || next.getBoundingClientRect().top >= innerHeight;
+    const admitted = [];
+    for (const [name, entries] of groups) {
+      let next = this.groups.get(name)?.section.nextElementSibling;
+      for (const entry of entries.toReversed()) {
+        if (entry.card.isConnected) next = entry.card;
+        else if (!entry.isShown && isFree(next)) admitted.push(entry);
+      }
+    }
+    for (const entry of admitted) entry.isShown = true;
+  }
+
+  // Whether the reader has scrolled or moved the focus into the results.
+  isRead() {
+    return this.root.contains(document.activeElement)
+      || (scrollY > 0 && this.root.getBoundingClientRect().top < innerHeight / 2);
+  }
+
+  sectionsAbove() {
+    return [...this.root.children].filter((section) => section.getBoundingClientRect().top < innerHeight);
+  }
+
+  // Fills the group, and returns its section.
   fill(name, entries) {
     const group = this.groups.get(name) ?? this.open(name);
-    place(group.list, entries.map(({ card }) => card));
+    const isLine = ({ standing }) => this.view.order === "category" && isBare(standing);
+    place(group.cards, entries.filter((entry) => !isLine(entry)).map(({ card }) => card));
+    place(group.lines, entries.filter(isLine).map(({ card }) => card));
     group.count.textContent = entries.length;
-    group.section.dataset.size = name ? Math.min(3, entries.length) : 3;
+    // The groups of a live run have a row each, so that they can grow.
+    group.section.dataset.size = name && !this.isLive ? Math.min(3, entries.length) : 3;
     return group.section;
   }
 
   open(name) {
-    const list = element("ul", { class: "results" });
+    const [cards, lines] = ["results", "results lines"].map((kind) => element("ul", { class: kind }));
     const count = element("span", { class: "count" });
     const title = element("h3", {}, name ? humanize(name) : "All results", " ", count);
-    const section = element("section", { class: "group", ...(name && { id: `category-${name}` }) }, title, list);
-    const group = { section, list, count };
+    const section = element("section", { class: "group", ...(name && { id: `category-${name}` }) }, title, cards, lines);
+    const group = { section, cards, lines, count };
     this.groups.set(name, group);
     return group;
   }

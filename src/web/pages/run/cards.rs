@@ -1,6 +1,11 @@
-//! Results as cards for browsers without scripts: by category, in order of confidence.
+//! Results as cards for browsers without scripts, in the order in which the script shows them.
+//!
+//! One rule gives the order: results with something to show stand before bare ones, which have nothing but their value.
+//! Then the more certain comes first, then the one with more to show, then the one of the more popular site. A group
+//! stands where its first result would stand.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -23,7 +28,38 @@ pub(super) struct Group {
     pub(super) name: String,
     /// The width of the group: 1 or 2, or 3 for more results.
     pub(super) size: usize,
+    /// The number of its results, also of those that the page leaves out.
+    pub(super) count: usize,
+    /// The results that have something to show.
     pub(super) cards: Vec<Card>,
+    /// The results that have nothing but their value, each a line.
+    pub(super) lines: Vec<Card>,
+}
+
+impl Group {
+    /// Returns the cards, and then the lines.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Card> {
+        self.cards.iter().chain(&self.lines)
+    }
+}
+
+/// What the catalogue knows of the module of a result.
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    pub(super) category: Option<String>,
+    /// The popularity of the site; 1 is the most visited.
+    pub(super) rank: Option<u32>,
+}
+
+/// The place of a result among others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Standing {
+    is_bare: bool,
+    percent: Reverse<u32>,
+    /// The number of facts that the card shows.
+    facts: Reverse<usize>,
+    rank: u32,
+    id: u32,
 }
 
 /// A result as a card.
@@ -46,30 +82,35 @@ pub(super) struct Card {
     /// The beginning of what the person says of themselves.
     pub(super) bio: Option<String>,
     /// The place, the followers and the days of the account.
-    pub(super) figures: Option<String>,
+    pub(super) figures: Vec<String>,
     pub(super) percent: u32,
     pub(super) confidence_label: &'static str,
 }
 
 /// Returns the cards by category, and the number of results that are left out.
-pub(super) fn groups(
-    results: &[ResultRecord],
-    category: impl Fn(&str) -> Option<String>,
-) -> (Vec<Group>, usize) {
-    let mut sorted: Vec<&ResultRecord> = results.iter().collect();
-    sorted.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.id.cmp(&b.id)));
-    let mut groups: BTreeMap<String, Vec<Card>> = BTreeMap::new();
-    for result in sorted.iter().take(MOST) {
-        let name = category(&result.source).unwrap_or_else(|| "other".to_owned());
-        groups.entry(name).or_default().push(card(result));
+pub(super) fn groups(results: &[ResultRecord], site: impl Fn(&str) -> Site) -> (Vec<Group>, usize) {
+    let mut by_category: HashMap<String, Vec<(Standing, Card)>> = HashMap::new();
+    for result in results {
+        let (site, card) = (site(&result.source), card(result));
+        let category = site.category.unwrap_or_else(|| "other".to_owned());
+        let standing = card.standing(site.rank);
+        by_category.entry(category).or_default().push((standing, card));
     }
-    let groups = groups.into_iter().map(|(category, cards)| Group {
-        name: titled(&category),
-        size: cards.len().min(3),
-        category,
-        cards,
+    let mut sorted: Vec<(String, Vec<(Standing, Card)>)> = by_category.into_iter().collect();
+    for (_, cards) in &mut sorted {
+        cards.sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+    sorted.sort_by(|(_, a), (_, b)| a[0].0.cmp(&b[0].0));
+    let mut left = MOST;
+    let groups = sorted.into_iter().map(|(category, cards)| {
+        let count = cards.len();
+        let shown = cards.into_iter().map(|(_, card)| card).take(left);
+        let (lines, cards): (Vec<Card>, Vec<Card>) = shown.partition(Card::is_bare);
+        left -= lines.len() + cards.len();
+        Group { name: titled(&category), category, size: count.min(3), count, cards, lines }
     });
-    (groups.collect(), results.len().saturating_sub(MOST))
+    let groups = groups.filter(|group| group.all().next().is_some()).collect();
+    (groups, results.len().saturating_sub(MOST))
 }
 
 fn card(result: &ResultRecord) -> Card {
@@ -97,7 +138,23 @@ fn card(result: &ResultRecord) -> Card {
 impl Card {
     /// Returns whether the card has nothing but its value.
     pub(super) fn is_bare(&self) -> bool {
-        self.name.is_none() && self.bio.is_none() && self.figures.is_none() && !self.has_thumbnail
+        self.facts() == 0
+    }
+
+    /// Returns the number of facts that the card shows besides its value.
+    fn facts(&self) -> usize {
+        let others = [self.name.is_some(), self.bio.is_some(), self.has_thumbnail];
+        self.figures.len() + others.into_iter().filter(|is_there| *is_there).count()
+    }
+
+    fn standing(&self, rank: Option<u32>) -> Standing {
+        Standing {
+            is_bare: self.is_bare(),
+            percent: Reverse(self.percent),
+            facts: Reverse(self.facts()),
+            rank: rank.unwrap_or(u32::MAX),
+            id: self.id,
+        }
     }
 }
 
@@ -110,7 +167,7 @@ fn text_of(result: &ResultRecord, name: &str) -> Option<String> {
 }
 
 /// Returns the place, the followers and the days of an account. The script has the same text.
-fn figures(result: &ResultRecord) -> Option<String> {
+fn figures(result: &ResultRecord) -> Vec<String> {
     let day = |name: &str| Some(text_of(result, name)?.chars().take(10).collect::<String>());
     let followers = result.metadata.get("followers").and_then(Value::as_u64);
     let parts = [
@@ -119,8 +176,7 @@ fn figures(result: &ResultRecord) -> Option<String> {
         day("created_at").map(|day| format!("since {day}")),
         day("last_seen_at").or_else(|| day("last_posted_at")).map(|day| format!("active {day}")),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty()).then(|| parts.join(" · "))
+    parts.into_iter().flatten().collect()
 }
 
 /// Returns a text, or the first text of a list.
@@ -174,13 +230,40 @@ mod tests {
     #[test]
     fn the_most_confident_results_are_shown_and_the_others_counted() {
         let results: Vec<_> = (1..=50).map(|id| result(id, f64::from(id) / 100.0, &json!({}))).collect();
-        let (groups, more) = groups(&results, |_| None);
+        let (groups, more) = groups(&results, |_| Site::default());
         assert_eq!((groups.len(), groups[0].name.as_str(), groups[0].size, more), (1, "Other", 3, 10));
-        let percents: Vec<u32> = groups[0].cards.iter().map(|card| card.percent).collect();
-        assert_eq!((percents[0], percents[39]), (50, 11));
-        assert_eq!(
-            (groups[0].cards[0].confidence_label, groups[0].cards[39].confidence_label),
-            ("possible", "uncertain")
-        );
+        let lines = &groups[0].lines;
+        assert_eq!((groups[0].count, lines.len(), lines[0].percent, lines[39].percent), (50, 40, 50, 11));
+        assert_eq!((lines[0].confidence_label, lines[39].confidence_label), ("possible", "uncertain"));
+    }
+
+    #[test]
+    fn notable_results_and_their_groups_come_first() {
+        let of = |id: u32, source: &str, confidence: f64, metadata: &Value| {
+            let bare = result(id, confidence, metadata);
+            ResultRecord { source: source.to_owned(), ..bare }
+        };
+        let (name, more) = (json!({"display_name": "A"}), json!({"display_name": "A", "followers": 3}));
+        let results = [
+            of(1, "art-7", 0.99, &json!({})),
+            of(2, "blog-5", 0.9, &name),
+            of(3, "blog-4", 0.9, &name),
+            of(4, "blog-0", 0.9, &more),
+            of(5, "code-0", 0.951, &name),
+            of(6, "code-1", 0.99, &json!({})),
+            of(7, "blog-0", 0.949, &name),
+        ];
+        let site = |module: &str| {
+            let (category, rank) = module.split_once('-').unwrap();
+            Site { category: Some(category.to_owned()), rank: rank.parse().ok().filter(|rank| *rank > 0) }
+        };
+        let (groups, more) = groups(&results, site);
+        let shown: Vec<_> = groups.iter().map(|group| (group.name.as_str(), ids(group))).collect();
+        assert_eq!(shown, [("Code", vec![5, 6]), ("Blog", vec![7, 4, 3, 2]), ("Art", vec![1])]);
+        assert_eq!((groups[0].cards.len(), groups[0].lines.len(), more), (1, 1, 0));
+    }
+
+    fn ids(group: &Group) -> Vec<u32> {
+        group.all().map(|card| card.id).collect()
     }
 }

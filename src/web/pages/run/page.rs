@@ -8,7 +8,7 @@ use std::time::Duration;
 use askama::Template;
 use jiff::Timestamp;
 
-use super::cards::{self, Group};
+use super::cards::{self, Group, Site};
 use super::coverage::{self, Part};
 use super::family::TreeView;
 use super::leads::CardLeads;
@@ -65,6 +65,8 @@ struct Page {
     groups: Vec<Group>,
     /// Whether the overview has all results as tables, so that the cards are collapsed.
     is_dossier: bool,
+    /// Whether the results are accounts, whose values are short.
+    is_username: bool,
     /// The leads on the cards.
     leads: CardLeads,
     /// The searches for leads. There is none if the run follows none and nobody has followed one by hand.
@@ -73,7 +75,7 @@ struct Page {
     parent: Option<(RunId, String)>,
     /// The number of results that the page leaves out.
     more: usize,
-    /// The category of each module.
+    /// The category and the rank of each module.
     sites: String,
     /// The time in milliseconds without data after which the connection counts as lost.
     silence_millis: u128,
@@ -99,7 +101,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let mut tree = TreeView::new(web, &summary, &family.tree());
     page.parent = tree.parent.take();
     page.tree = Some(tree).filter(|tree| !tree.is_empty());
-    let shown: HashSet<u32> = page.groups.iter().flat_map(|group| &group.cards).map(|card| card.id).collect();
+    let shown: HashSet<u32> = page.groups.iter().flat_map(Group::all).map(|card| card.id).collect();
     page.leads = CardLeads::of_page(web, &page.frame.root, &family, |result| shown.contains(&result));
     Ok(Reply::Now(render(&page)))
 }
@@ -107,8 +109,12 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
 fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
     let run = &record.summary;
     let catalog = web.parts.runs.starter.catalog();
-    let category = |module: &str| catalog.get(module).map(|module| module.entry().category.clone());
-    let (groups, more) = cards::groups(&record.results, category);
+    let site = |module: &str| {
+        let entry = catalog.get(module).map(|module| module.entry());
+        let category = entry.map(|entry| entry.category.clone());
+        Site { category, rank: entry.and_then(|entry| entry.rank) }
+    };
+    let (groups, more) = cards::groups(&record.results, site);
     let coverage = run.coverage;
     let now = web.parts.clock.now();
     let took = took(run, now);
@@ -136,6 +142,7 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
         is_dossier: run.status.is_terminal()
             && run.search_type != SearchType::Username
             && run.total_results > 0,
+        is_username: run.search_type == SearchType::Username,
         leads: CardLeads::default(),
         tree: None,
         parent: None,
@@ -190,13 +197,16 @@ fn silence(keep_alive: Duration) -> Duration {
     keep_alive * 2 + Duration::from_secs(5)
 }
 
-/// Returns the modules of this type by category: `coding:github gitlab|social:mastodon`.
+/// Returns the modules of this type by category, with the popularity of those whose rank is known:
+/// `coding:github~25 gitlab~310|social:mastodon`.
 fn sites(web: &Web, search_type: SearchType) -> String {
-    let mut categories: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut categories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let catalog = web.parts.runs.starter.catalog();
     for module in catalog.modules() {
         if module.search_type() == search_type {
-            categories.entry(&module.entry().category).or_default().push(module.id());
+            let entry = module.entry();
+            let rank = entry.rank.map_or_else(String::new, |rank| format!("~{rank}"));
+            categories.entry(&entry.category).or_default().push(format!("{}{rank}", module.id()));
         }
     }
     let groups = categories.iter().map(|(category, ids)| format!("{category}:{}", ids.join(" ")));
