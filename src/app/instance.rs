@@ -24,7 +24,7 @@ use crate::api::cache::Snapshots;
 use crate::api::{Api, ApiConfig};
 use crate::base::clock::{Clock, SystemClock};
 use crate::config::{PrivacyConfig, RateLimitConfig, ServeConfig};
-use crate::http::{LoadReader, Server};
+use crate::http::{LoadReader, Server, Traffic};
 use crate::modules::catalog::Catalog;
 use crate::report::account::Archive;
 use crate::runs::batches::service::Batches;
@@ -42,6 +42,7 @@ pub(super) struct Instance {
     _subscriber: Arc<InstanceSubscriber>,
     public_handler: PublicHandler,
     api: Arc<Api>,
+    web: Arc<Web>,
     limiter: Arc<RateLimiter>,
     sign_ins: Arc<SignIns>,
     accounts: Arc<Accounts>,
@@ -104,7 +105,7 @@ impl Instance {
             load_reader: load_reader.clone(),
         };
         let web = Arc::new(Web::new(web_config(config, &engine, base_url), parts));
-        let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: web.router() };
+        let public_handler = PublicHandler { api: Arc::clone(&api).router(), web: Arc::clone(&web).router() };
         let _subscriber = InstanceSubscriber::start(&*store, &engine.runs, &accounts)?;
         if engine.sandbox.is_some() {
             warn!("the web is simulated: no result is real");
@@ -113,6 +114,7 @@ impl Instance {
             _subscriber,
             public_handler,
             api,
+            web,
             limiter,
             sign_ins,
             accounts,
@@ -134,11 +136,16 @@ impl Instance {
         self.public_handler.clone()
     }
 
+    /// Returns the requests of the API and of the web app.
+    fn traffic(&self) -> [Arc<Traffic>; 2] {
+        [self.public_handler.api.traffic(), self.public_handler.web.traffic()].map(Arc::clone)
+    }
+
     /// Returns the parts that metrics and probes read.
     pub(super) fn admin_parts(&self) -> admin::Parts {
         admin::Parts {
             api: Arc::clone(&self.api),
-            traffic: [self.public_handler.api.traffic(), self.public_handler.web.traffic()].map(Arc::clone),
+            traffic: self.traffic(),
             runs: Arc::clone(&self.engine.runs),
             deliveries: self.webhooks.dispatcher.clone(),
             store: self.store.clone(),
@@ -172,6 +179,8 @@ impl Instance {
             bundles,
             sandbox: self.engine.sandbox.clone(),
             api: Arc::clone(&self.api),
+            web: Arc::clone(&self.web),
+            traffic: self.traffic(),
         }
     }
 

@@ -15,10 +15,12 @@ use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::api::Api;
 use crate::base::clock::Clock;
+use crate::http::Traffic;
 use crate::runs::retention::RetentionTask;
 use crate::runs::service::Runs;
 use crate::sandbox::Sandbox;
 use crate::watches::keeper::WatchKeeper;
+use crate::web::{Totals, Web};
 
 /// Pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +40,9 @@ pub(super) struct Maintenance {
     pub(super) bundles: BundleWatch,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) api: Arc<Api>,
+    pub(super) web: Arc<Web>,
+    /// The requests of the API and of the web app.
+    pub(super) traffic: [Arc<Traffic>; 2],
 }
 
 impl Maintenance {
@@ -78,6 +83,9 @@ impl Maintenance {
         self.retention.sweep();
         self.accounts.finish_deletions();
         self.retention.wipe();
+        let totals =
+            Totals::of(self.runs.activity.figures(), self.traffic.each_ref().map(|traffic| &**traffic));
+        self.web.trends.note(self.clock.now(), totals);
     }
 
     fn do_slow_tasks(&self) {

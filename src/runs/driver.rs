@@ -307,6 +307,7 @@ impl<'a> Driver<'a> {
         if let Some(at) = self.subjects[place].lookup {
             return self.note_lookup(at, module, report, took);
         }
+        self.context.figures.note_check(module, &report, took, self.context.clock.now());
         let came_to_nothing =
             report.outcome.is_failure() || report.reason.is_some_and(Reason::is_local_fault);
         self.site_failed |= came_to_nothing && !module.reads_only_feeds();
@@ -324,7 +325,6 @@ impl<'a> Driver<'a> {
         if let Some(cut) = report.reason.and_then(Cut::of) {
             self.context.figures.note_cut(cut);
         }
-        self.context.figures.note_check(self.query.search_type(), report.outcome, took);
         for finding in report.findings {
             self.found.take(self.run, module.id(), finding, self.newest);
         }

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::coverage::Cut;
+use super::module_history::ModuleHistories;
 use crate::base::count::{Counter, DurationHistogram};
-use crate::modules::outcome::{ByOutcome, Outcome};
+use crate::modules::module::Module;
+use crate::modules::outcome::{ByOutcome, Outcome, Report};
 use crate::modules::query::SearchType;
 
 /// The totals of this process since its start.
@@ -29,6 +33,8 @@ pub struct Figures {
     cuts: [Counter; Cut::ALL.len()],
     /// The durations of the checks that sent a request.
     pub check_durations: DurationHistogram,
+    /// The checks of each module.
+    pub modules: ModuleHistories,
     /// The number of charges.
     pub charges: Counter,
     /// The credits charged.
@@ -55,8 +61,9 @@ impl Figures {
     }
 
     /// Records that a module ended. A duration of zero means that the module was not queried.
-    pub(super) fn note_check(&self, search_type: SearchType, outcome: Outcome, took: Duration) {
-        self.checks[place(search_type)][outcome].one();
+    pub(super) fn note_check(&self, module: &Module, report: &Report, took: Duration, at: Timestamp) {
+        self.checks[place(module.search_type())][report.outcome].one();
+        self.modules.note(module.id(), report, at);
         if !took.is_zero() {
             self.check_durations.note(took);
         }

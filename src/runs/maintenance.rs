@@ -143,28 +143,28 @@ impl Maintenance {
         }
     }
 
-    /// Closes the open circuits of all hosts, in this process at once and in others within seconds.
+    /// Closes the open circuit of a host, or of all hosts, in this process at once and in others within seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reset_circuits(&self, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_circuits(None, at, by))
+    pub fn reset_circuits(&self, host: Option<&str>, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_circuits(host, at, by))
     }
 
-    /// Ends the quarantines of all modules, in this process at once and in others within seconds.
+    /// Ends the quarantine of a module, or of all modules, in this process at once and in others within seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reset_quarantines(&self, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_quarantines(None, at, by))
+    pub fn reset_quarantines(&self, module: Option<&str>, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_quarantines(module, at, by))
     }
 
-    /// Forgets the learnt deadlines of all modules, in this process at once and in others within seconds.
+    /// Forgets the learnt deadline of a module, or of all modules, in this process at once and in others within seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reset_deadlines(&self, by: &Origin) -> Result<(), StorageError> {
-        self.reset(|journal, at| journal.reset_deadlines(None, at, by))
+    pub fn reset_deadlines(&self, module: Option<&str>, by: &Origin) -> Result<(), StorageError> {
+        self.reset(|journal, at| journal.reset_deadlines(module, at, by))
     }
 
     /// Writes what this process has learnt, so that it is reset too, and reads the result.

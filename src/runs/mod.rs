@@ -33,6 +33,7 @@
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
 //! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
 //! | [`figures`] | the totals of this process |
+//! | [`module_history`] | how the checks of each module ended in this process |
 //! | [`lanes`] | the order in which a run starts its modules |
 //! | [`browsing`] | checks in browsers, with workers of their own |
 //! | [`pool`] | the check workers that all runs share |
@@ -100,6 +101,7 @@ pub mod lease;
 mod lifecycle;
 pub mod live;
 mod maintenance;
+pub mod module_history;
 pub mod notification;
 pub mod pace;
 pub mod page;

@@ -35,11 +35,13 @@ pub enum Notice {
     QuarantinesReset,
     /// The learnt deadlines of all modules are forgotten.
     DeadlinesReset,
+    /// Something that was learnt about one module is forgotten.
+    ModuleReset,
 }
 
 impl Notice {
     /// All notices, for look-ups by name.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::SignedOut,
         Self::SessionOver,
         Self::PasswordSet,
@@ -56,6 +58,7 @@ impl Notice {
         Self::CircuitsReset,
         Self::QuarantinesReset,
         Self::DeadlinesReset,
+        Self::ModuleReset,
     ];
 
     /// Returns the name of the notice, for a cookie.
@@ -77,6 +80,7 @@ impl Notice {
             Self::CircuitsReset => "circuits-reset",
             Self::QuarantinesReset => "quarantines-reset",
             Self::DeadlinesReset => "deadlines-reset",
+            Self::ModuleReset => "module-reset",
         }
     }
 
@@ -108,6 +112,7 @@ impl Notice {
             Self::DeadlinesReset => {
                 "The learnt deadlines are forgotten. Checks have the configured deadline until new ones are learnt."
             }
+            Self::ModuleReset => "It is reset for this module. All instances follow within seconds.",
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::circuits::{DOWN, free_port, modules};
 use super::*;
-use crate::support::databases::{TestDatabase, databases};
+use crate::support::databases::{TestDatabase, databases, sqlite};
 use crate::web::person::{Person, text};
 
 const OPEN: &str = "sightline_circuits_open";
@@ -116,4 +116,45 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
         let audit = servers[0].cli(&["audit"]);
         assert!(audit.contains("deadlines.reset") && audit.contains("circuit.reset"), "{audit}");
     }
+}
+
+#[test]
+fn a_module_has_a_page_with_its_failures_and_what_was_learnt() {
+    const UP: &str = "/app/operator/modules/up";
+    const DOWN_PAGE: &str = "/app/operator/modules/down";
+    let (site, database) = (Site::start(), sqlite());
+    let servers = instances(&site, &database);
+    let [ann, bob] =
+        ["ann@example.org", "bob@example.org"].map(|email| Person::signed_in(&servers[0], email, "pro"));
+    servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
+
+    let page = text(&ann.get(DOWN_PAGE));
+    assert!(page.contains(&format!("<strong>{DOWN}</strong> is down since")), "{page}");
+    assert!(page.contains("<td data-label=\"Reason\">connect</td>"), "{page}");
+    assert!(page.contains("<dd>none</dd>"), "no account is known: {page}");
+    for name in ["second", "third", "fourth", "fifth"] {
+        assert!(!page.contains(name), "a query: {page}");
+    }
+    let circuits = format!("{DOWN_PAGE}/circuits/reset");
+    let deadline = format!("{UP}/deadline/reset");
+    for path in [&circuits, &deadline] {
+        assert_eq!(bob.post("/app/account", path, &[]).status, 403, "{path}");
+        assert_eq!(ann.post_as(path, &[("csrf", "wrong")], &[]).status, 403, "{path}");
+    }
+    assert_eq!(ann.post(UP, "/app/operator/modules/other/circuits/reset", &[]).status, 404);
+    // A reset of one module leaves the others as they are.
+    for path in [format!("{UP}/circuits/reset"), format!("{DOWN_PAGE}/deadline/reset")] {
+        assert_eq!(ann.post(UP, &path, &[]).status, 303, "{path}");
+    }
+    assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
+
+    for (page, path) in [(DOWN_PAGE, &circuits), (UP, &deadline)] {
+        let answer = ann.post(page, path, &[]);
+        assert_eq!((answer.status, answer.header("location")), (303, Some(page)), "{answer}");
+        let after = text(&ann.get(page));
+        assert!(after.contains("It is reset for this module.") && !after.contains(path.as_str()), "{after}");
+    }
+    assert!(!has_learnt_deadline(&servers[0]) && !has_open_circuit(&servers[0]));
+    let audit = servers[0].cli(&["audit"]);
+    assert!(audit.contains("deadlines.reset") && audit.contains("circuit.reset"), "{audit}");
 }

@@ -3,16 +3,17 @@
 use serde_json::json;
 
 use super::person::{Person, text};
-use crate::support::eventually;
 use crate::support::server::Setup;
+use crate::support::{awaited, eventually};
 
 const EMAIL: &str = "ann@example.org";
-const PAGES: [&str; 3] = ["/app/operator", "/app/operator/load", "/app/operator/accounts"];
+const PAGES: [&str; 4] =
+    ["/app/operator", "/app/operator/load", "/app/operator/modules/github", "/app/operator/accounts"];
 
 /// Returns the platforms of the table from top to bottom.
 fn platforms(page: &str) -> Vec<&str> {
-    let rows = page.split("<th scope=\"row\">").skip(1);
-    rows.map(|row| row.split(['<', '\n']).next().unwrap_or_default()).collect()
+    let rows = page.split("<th scope=\"row\"><a href=\"/app/operator/modules/").skip(1);
+    rows.filter_map(|row| row.split(['>', '<']).nth(1)).collect()
 }
 
 #[test]
@@ -58,6 +59,16 @@ fn only_operators_see_the_operator_pages() {
     assert_eq!((&load["runs_driven"]["value"], &load["started"]["value"]), (&0.into(), &3.into()), "{load}");
     assert!(load["requests"]["percent"].as_u64().is_some_and(|share| (1..=100).contains(&share)), "{load}");
 
+    has_the_figures_of_the_day(&ann);
+    let module = text(&ann.get("/app/operator/modules/github"));
+    for fact in
+        ["<h1>GitHub</h1>", "<dd>coding</dd>", "<code>api.github.com</code>", "Checks since the start: Hit"]
+    {
+        assert!(module.contains(fact), "{fact}: {module}");
+    }
+    assert!(!module.contains("everybody"), "it shows no query: {module}");
+    assert_eq!(ann.get("/app/operator/modules/no-module").status, 404);
+
     let accounts = text(&ann.get("/app/operator/accounts"));
     assert!(accounts.contains(EMAIL) && accounts.contains("3 of unlimited"), "{accounts}");
     let pro = text(&ann.get("/app/operator/accounts?plan=pro&q=ANN"));
@@ -66,6 +77,21 @@ fn only_operators_see_the_operator_pages() {
 
     set_role("user");
     assert_eq!(ann.get("/app/operator").status, 403, "the role was taken away");
+}
+
+/// The charts and the table begin with the start of the instance, and have its searches.
+fn has_the_figures_of_the_day(ann: &Person<'_>) {
+    let page = awaited("the maintenance thread has counted the searches", || {
+        let page = text(&ann.get("/app/operator"));
+        let sum = "<figcaption class=\"name\">searches</figcaption>\n      <span class=\"figure\">3</span>";
+        if page.contains(sum) { Ok(page) } else { Err(page) }
+    });
+    assert!(page.contains("nothing is known of the time before"), "{page}");
+    assert_eq!(page.matches("<svg class=\"trend\"").count(), 4);
+    // The searches may be of two hours.
+    let cells = page.split("data-label=\"Searches\">").skip(1).filter_map(|cell| cell.split('<').next());
+    let searches: u64 = cells.map(|cell| cell.parse::<u64>().unwrap()).sum();
+    assert_eq!(searches, 3, "{page}");
 }
 
 #[test]

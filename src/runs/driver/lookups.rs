@@ -98,7 +98,7 @@ impl Driver<'_> {
 
     /// Handles the end of a look-up. It changes neither the coverage nor the end of the run.
     pub(super) fn note_lookup(&mut self, at: usize, module: &Module, report: Report, took: Duration) {
-        self.context.figures.note_check(module.search_type(), report.outcome, took);
+        self.context.figures.note_check(module, &report, took, self.context.clock.now());
         let known = self.run.lookups();
         let Some(lookup) = known.get(at) else { return };
         let by = FoundBy {

@@ -79,7 +79,7 @@ pub(super) fn quarantined_modules(
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_quarantines(&visit.origin()?)?;
+        web.parts.runs.maintenance.reset_quarantines(None, &visit.origin()?)?;
         Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::QuarantinesReset)))
     }))
 }
@@ -90,7 +90,7 @@ pub(in crate::web) fn reset_quarantines(web: &Arc<Web>, visit: Visit) -> Result<
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_circuits(&visit.origin()?)?;
+        web.parts.runs.maintenance.reset_circuits(None, &visit.origin()?)?;
         Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::CircuitsReset)))
     }))
 }
@@ -101,7 +101,7 @@ pub(in crate::web) fn reset_circuits(web: &Arc<Web>, visit: Visit) -> Result<Rep
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn reset_deadlines(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     Ok(web.later(visit, |web, visit| {
-        web.parts.runs.maintenance.reset_deadlines(&visit.origin()?)?;
+        web.parts.runs.maintenance.reset_deadlines(None, &visit.origin()?)?;
         Ok(Reply::Now(web.redirect_with_notice("/app/operator", Notice::DeadlinesReset)))
     }))
 }

@@ -9,6 +9,7 @@ use super::load::{self, Figure};
 use super::paging::{pages, shown};
 use super::rows::{ModuleRow, duration, tone};
 use super::table::{Choice, Column, ROWS, Row};
+use super::trends::TrendView;
 use crate::http::{Reply, Response};
 use crate::modules::query::SearchType;
 use crate::runs::health::verdict::Verdict;
@@ -23,6 +24,9 @@ use crate::web::visit::Visit;
 struct Page<'a> {
     frame: Frame,
     load: Vec<Figure>,
+    trends: TrendView,
+    hosts_down: usize,
+    in_quarantine: usize,
     hosts: Vec<DownHost>,
     hosts_shown: String,
     quarantined: Vec<QuarantinedModule>,
@@ -81,8 +85,10 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
     let all = health.of_all(catalog.modules(), now);
     let (modules, learnt) =
         (all.len(), all.iter().filter(|(_, health)| health.deadline_ms.is_some()).count());
-    let (hosts, hosts_shown) = down_hosts(health.circuits.open(), now);
-    let (quarantined, quarantined_shown) = quarantined_modules(health.quarantines.open(), now);
+    let (down, quarantines) = (health.circuits.open(), health.quarantines.open());
+    let (hosts_down, in_quarantine) = (down.len(), quarantines.len());
+    let (hosts, hosts_shown) = down_hosts(down, now);
+    let (quarantined, quarantined_shown) = quarantined_modules(quarantines, now);
     let mut rows = asked.of_any_health(all);
     let chips = chips(&asked, &rows);
     asked.filter_and_sort(&mut rows);
@@ -100,6 +106,9 @@ pub(in crate::web) fn service(web: &Arc<Web>, visit: Visit) -> Result<Reply, Web
         frame: visit.frame,
         bundle,
         load: load::figures(runs, &web.parts.load_reader.load()),
+        trends: TrendView::new(web.trends.since, &web.trends.intervals(now), now),
+        hosts_down,
+        in_quarantine,
         hosts,
         hosts_shown,
         quarantined,
