@@ -57,6 +57,7 @@ mod health;
 mod hostile;
 mod ledger;
 mod merging;
+mod notes;
 mod opening;
 mod outages;
 mod quota;
@@ -102,6 +103,7 @@ impl Fixture {
             query: " @Someone ".into(),
             premium: false,
             options: RunOptions::default(),
+            choice: None,
             follow: None,
             family: None,
             watch: None,
@@ -196,6 +198,7 @@ fn result(id: u32, value: &str) -> ResultRecord {
         source: "github".into(),
         metadata: Map::new(),
         created_at: at("2026-03-01T12:00:01.5Z"),
+        annotation: None,
     }
 }
 

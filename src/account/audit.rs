@@ -106,6 +106,8 @@ pub enum Action {
     RunStarted,
     /// A run was stopped by its owner.
     RunStopped,
+    /// The owner of a run has changed what is noted about it or its results. The detail is the result.
+    RunAnnotated,
     /// A run was deleted.
     RunDeleted,
     /// Old runs were removed. The details are their number and the moment before which they had ended.
@@ -147,7 +149,7 @@ pub enum Action {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::AccountCreated,
         Self::PlanChanged,
         Self::AccountExported,
@@ -161,6 +163,7 @@ impl Action {
         Self::KeyRevoked,
         Self::RunStarted,
         Self::RunStopped,
+        Self::RunAnnotated,
         Self::RunDeleted,
         Self::RunsSwept,
         Self::CircuitReset,
@@ -197,6 +200,7 @@ impl Action {
             Self::KeyRevoked => "key.revoked",
             Self::RunStarted => "run.started",
             Self::RunStopped => "run.stopped",
+            Self::RunAnnotated => "run.annotated",
             Self::RunDeleted => "run.deleted",
             Self::RunsSwept => "runs.swept",
             Self::CircuitReset => "circuit.reset",

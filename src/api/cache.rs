@@ -104,6 +104,11 @@ impl Snapshots {
         self.deleted.lock().retain(|_, at| now.saturating_duration_since(*at) < DELETED_TTL);
     }
 
+    /// Removes the snapshot of a run that has changed.
+    pub fn renew(&self, run: RunId) {
+        self.cache.remove(&run);
+    }
+
     /// Removes a run that was deleted.
     pub fn forget(&self, run: RunId) {
         let mut deleted = self.deleted.lock();

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | [`routes`] | the table of all routes: handler, access, rate limit |
-//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
+//! | [`searches`], [`stopping`], [`reading`], [`stream`], [`export`], [`leads`], [`people`], [`diff`], [`thumbnails`], [`notes`], [`variants`], [`accounts`], [`health`], [`capabilities`], [`modules`], [`batches`], [`batch_files`], [`watches`], [`webhooks`], [`deliveries`], [`description`] | handlers with what `/openapi.json` says of them, and the shapes of their answers |
 //! | [`docs`] | the documentation in a browser |
 //! | [`context`] | the arguments of handlers: [`Api`], [`Call`](context::Call) |
 //! | [`service`] | finds the route, authenticates, counts, calls the handler, adds the headers of every answer |
@@ -49,6 +49,7 @@ mod links;
 pub mod mcp;
 mod members;
 pub mod modules;
+pub mod notes;
 pub mod openapi;
 pub mod people;
 pub mod ping;

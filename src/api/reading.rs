@@ -10,6 +10,7 @@ use super::cache::Snapshot;
 use super::context::{Api, Call, json_response, ok_json};
 use super::decode;
 use super::error::ApiError;
+use super::notes::tag_parameter;
 use super::openapi::parameters::IfNoneMatch;
 use crate::base::ids::{AccountId, RunId};
 use crate::http::{Reply, Request, Response};
@@ -75,17 +76,19 @@ fn snapshot(api: &Api, call: &Call<'_>) -> Result<Snapshot, ApiError> {
         return snapshot_of_root(api, account, &found);
     }
     match found {
-        Found::Live(run) => Ok(snapshot_of_live(api, &run)),
+        Found::Live(run) => snapshot_of_live(api, &run),
         Found::Stored(summary) => {
-            let results = api.runs.reader.stored_results(id)?;
+            let mut results = api.runs.reader.stored_results(id)?;
             // A run on another instance may have found more results between the two reads.
             let mut summary = summary;
             summary.total_results = count(results.len());
-            let snapshot = Snapshot::stored(
-                account,
-                body_of(&summary, results.iter().collect()),
-                last_modified(&summary),
-            );
+            let notes = api.runs.reader.notes(&Found::Stored(summary.clone()))?;
+            notes.annotate(&mut results);
+            // Notes may change after the end of the run.
+            let last_modified = last_modified(&summary).filter(|_| notes.is_empty());
+            summary.notes = notes.run;
+            let body = body_of(&summary, results.iter().collect());
+            let snapshot = Snapshot::stored(account, body, last_modified);
             if summary.status.is_terminal() {
                 api.snapshots.keep(id, &snapshot);
             }
@@ -104,15 +107,25 @@ fn snapshot_of_root(api: &Api, account: AccountId, found: &Found) -> Result<Snap
     Ok(Snapshot::stored(account, body, None))
 }
 
-fn snapshot_of_live(api: &Api, run: &LiveRun) -> Snapshot {
+fn snapshot_of_live(api: &Api, run: &Arc<LiveRun>) -> Result<Snapshot, ApiError> {
     if let Some(snapshot) = api.snapshots.at_version(run.id(), run.version()) {
-        return snapshot;
+        return Ok(snapshot);
     }
     let (summary, results, version) = run.snapshot();
-    let body = body_of(&summary, results.iter().map(|result| &result.record).collect());
-    let snapshot = Snapshot::live(summary.account, body, last_modified(&summary), version);
+    // The notes are read after the version, which changes with them.
+    let notes = api.runs.reader.notes(&Found::Live(Arc::clone(run)))?;
+    let last_modified = last_modified(&summary).filter(|_| notes.is_empty());
+    let body = match notes.is_empty() {
+        true => body_of(&summary, results.iter().map(|result| &result.record).collect()),
+        false => {
+            let mut results: Vec<ResultRecord> = results.iter().map(|result| result.record.clone()).collect();
+            notes.annotate(&mut results);
+            body_of(&RunSummary { notes: notes.run, ..summary.clone() }, results.iter().collect())
+        }
+    };
+    let snapshot = Snapshot::live(summary.account, body, last_modified, version);
     api.snapshots.keep(summary.id, &snapshot);
-    snapshot
+    Ok(snapshot)
 }
 
 fn body_of(summary: &RunSummary, results: Vec<&ResultRecord>) -> Vec<u8> {
@@ -227,6 +240,13 @@ pub struct ListParameters {
     /// Only this run and the runs that its leads and theirs have started.
     #[param(value_type = Option<uuid::Uuid>, example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab")]
     root_run_id: Option<RunId>,
+    /// Only runs with this tag, in any case.
+    // The pattern is that of tags in requests.
+    #[param(
+        pattern = r"^[^\x00-\x22\x24-\x2a\x2c\x3b-\x3f\x5b-\x5e\x60\x7b-\xa0\u061c\u1680\u2000-\u200a\u200e\u200f\u2028-\u202f\u205f\u2066-\u206f\u3000]{1,40}$",
+        example = "case-7"
+    )]
+    tag: Option<String>,
 }
 
 impl ListParameters {
@@ -239,6 +259,7 @@ impl ListParameters {
             status: decode::choice_parameter(request, "status", Status::from_name, &statuses)?,
             cursor: cursor_parameter(request)?,
             root_run_id: root_parameter(request)?,
+            tag: tag_parameter(request)?,
         })
     }
 }
@@ -256,11 +277,11 @@ impl ListParameters {
 )]
 pub fn list(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     let account = call.caller()?.account.id;
-    let ListParameters { limit, cursor, search_type, status, root_run_id } =
+    let ListParameters { limit, cursor, search_type, status, root_run_id, tag } =
         ListParameters::read(call.request)?;
     let limit = limit as usize;
     let before = cursor.map(Cursor::place);
-    let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, before };
+    let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(api.page(call, &SearchList::new(&page, limit), page.next.as_ref()))
 }

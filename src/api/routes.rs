@@ -11,8 +11,8 @@ use super::context::Handler;
 use super::openapi::schemas::Schemas;
 use super::{
     accounts, batch_files, batches, capabilities, deliveries, description, diff, docs, export, follow,
-    health, leads, mcp, modules, people, reading, searches, stopping, stream, thumbnails, variants, watches,
-    webhooks,
+    health, leads, mcp, modules, notes, people, reading, searches, stopping, stream, thumbnails, variants,
+    watches, webhooks,
 };
 use crate::account::rate_limit::Policy;
 use crate::http;
@@ -94,6 +94,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<searches::__path_start>(SEARCH, searches::start),
         route::<reading::__path_list>(READ, reading::list),
         route::<reading::__path_run>(READ, reading::run),
+        route::<notes::__path_note_run>(READ, notes::note_run),
         route::<searches::__path_delete>(READ, searches::delete),
         route::<stopping::__path_stop>(READ, stopping::stop),
         route::<stopping::__path_retry>(SEARCH, stopping::retry),
@@ -106,6 +107,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<follow::__path_follow_lead>(SEARCH, follow::follow_lead),
         route::<people::__path_list>(READ, people::list),
         route::<thumbnails::__path_thumbnail>(READ, thumbnails::thumbnail),
+        route::<notes::__path_annotate>(READ, notes::annotate),
         route::<diff::__path_diff>(READ, diff::diff),
         route::<watches::__path_create>(READ, watches::create),
         route::<watches::__path_list>(READ, watches::list),

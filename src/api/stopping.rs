@@ -35,7 +35,7 @@ pub fn stop(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, ApiError> {
     if !api.runs.stopper.stop(id, account, &call.origin()?)? {
         return Err(ApiError::no_such_run());
     }
-    let summary = api.find(call)?.summary();
+    let summary = api.runs.reader.summary(&api.find(call)?)?;
     Ok(ok_json(&RunHead::from(&summary)))
 }
 

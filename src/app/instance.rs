@@ -206,9 +206,10 @@ fn engine(
     snapshots: &Arc<Snapshots>,
 ) -> Result<Engine, AppError> {
     let server = &config.server;
-    let (accounts, snapshots) = (Arc::clone(accounts), Arc::clone(snapshots));
+    let (accounts, snapshots, noted) = (Arc::clone(accounts), Arc::clone(snapshots), Arc::clone(snapshots));
     let hooks = RunHooks {
         on_deletion: Box::new(move |run| snapshots.forget(run)),
+        on_annotation: Box::new(move |run| noted.renew(run)),
         charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
         batches: Some(store.clone()),
     };

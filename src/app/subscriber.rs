@@ -38,6 +38,7 @@ impl Subscriber for InstanceSubscriber {
                 self.accounts.evict_access();
             }
             Notification::Changed { .. }
+            | Notification::Annotated(_)
             | Notification::Deleted(_)
             | Notification::Stopped(_)
             | Notification::Released => {}

@@ -294,7 +294,8 @@ impl<'a> Export<'a> {
     }
 
     fn run(&mut self, list: &mut List, run: &RunSummary) -> Result<(), ExportError> {
-        let results = all_results(&*self.archive.journal, run.id)?;
+        let mut results = all_results(&*self.archive.journal, run.id)?;
+        self.archive.journal.notes(run.id)?.annotate(&mut results);
         let modules = self.archive.journal.modules(run.id)?;
         let thumbnails = self.archive.journal.thumbnails(run.id)?;
         let thumbnails = thumbnails.iter().map(|(id, png)| (*id, STANDARD.encode(png))).collect();

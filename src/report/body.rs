@@ -101,6 +101,18 @@ pub struct RunHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub follow: Option<FollowState>,
+    /// Present only if the owner has set some: words to find the search by.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    #[schema(required = false, max_items = 10, examples(json!(["case-7", "open"])))]
+    pub tags: &'a [String],
+    /// Present only if the owner has written one: a note on the search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(
+        nullable = false,
+        max_length = 2000,
+        examples("The account on GitLab is the one that we know.")
+    )]
+    pub note: Option<&'a str>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(examples(true))]
@@ -134,6 +146,8 @@ impl<'a> From<&'a RunSummary> for RunHead<'a> {
             batch_id: run.batch,
             retry_of: run.retry_of,
             follow: None,
+            tags: &run.notes.tags,
+            note: run.notes.note.as_deref(),
             sandbox: run.simulated,
         }
     }

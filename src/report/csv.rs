@@ -3,6 +3,7 @@
 //!
 //! Metadata that most profiles have are columns of their own, empty for a result without them. The column
 //! `metadata` contains all metadata as JSON. `sources` lists the ids of the modules that found the result.
+//! `note` and `not_this_person` are what the owner of the run has noted.
 
 use std::io::{self, Write};
 
@@ -28,7 +29,7 @@ const METADATA: [(&str, &str); 8] = [
     // the result was found.
     ("since", "created_at"),
 ];
-const AFTER: [&str; 2] = ["sources", "metadata"];
+const AFTER: [&str; 4] = ["sources", "metadata", "note", "not_this_person"];
 
 /// Writes the header and a row for each result.
 ///
@@ -63,6 +64,9 @@ pub(super) fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
         // JSON invalid.
         false => cell(&json(&serde_json::to_string(&result.metadata)?).replace(';', "\\u003b")),
     });
+    let annotation = result.annotation.clone().unwrap_or_default();
+    cells.push(cell(&annotation.note.unwrap_or_default()));
+    cells.push(if annotation.not_this_person { "true".to_owned() } else { String::new() });
     Ok(cells)
 }
 
@@ -91,6 +95,7 @@ pub(super) mod tests {
     use crate::base::ids::{AccountId, RunId};
     use crate::modules::query::SearchType;
     use crate::runs::coverage::Coverage;
+    use crate::runs::notes::annotation::RunNotes;
     use crate::runs::record::{RunRecord, Thumbnails};
     use crate::runs::run::{ModuleReport, Progress, RunSummary, Status};
     use crate::runs::run_options::RunOptions;
@@ -137,6 +142,7 @@ pub(super) mod tests {
             query: "octocat".into(),
             premium: false,
             options: RunOptions::default(),
+            choice: None,
             follow: None,
             family: None,
             watch: None,
@@ -154,6 +160,7 @@ pub(super) mod tests {
             error: None,
             waits: false,
             queue_position: None,
+            notes: RunNotes::default(),
         };
         let thumbnails = Thumbnails::new();
         RunRecord { summary, results, modules, lookups: Vec::new(), as_of: now, thumbnails }

@@ -52,9 +52,10 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts in these results.
+    /// Returns the facts in these results, without those that are marked as results of another person.
     pub fn of(results: &[ResultRecord]) -> Self {
-        let mut created: Vec<Created> = results.iter().filter_map(created).collect();
+        let mut created: Vec<Created> =
+            results.iter().filter(|result| !result.is_of_another_person()).filter_map(created).collect();
         created.sort_by(|a, b| (&a.day, a.result).cmp(&(&b.day, b.result)));
         Self {
             names: facts(results, NAMES, str::to_lowercase),
@@ -82,7 +83,7 @@ impl Facts {
 fn facts(results: &[ResultRecord], members: &[&str], key: impl Fn(&str) -> String) -> Vec<Fact> {
     let mut found: Vec<Fact> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
-    for result in results {
+    for result in results.iter().filter(|result| !result.is_of_another_person()) {
         for text in members.iter().filter_map(|name| result.metadata.get(*name)).flat_map(texts) {
             let place = *places.entry(key(text)).or_insert_with(|| {
                 found.push(Fact { text: text.to_owned(), results: Vec::new() });

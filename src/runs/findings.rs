@@ -113,5 +113,6 @@ fn number(finding: Finding, id: u32, module: &str, now: Timestamp) -> ResultReco
         source: module.to_owned(),
         metadata: finding.metadata,
         created_at: now,
+        annotation: None,
     }
 }

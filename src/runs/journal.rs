@@ -19,6 +19,8 @@ use super::health::Tallies;
 use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
 pub use super::lease::{Claim, InstanceId, Lease, Resumable, StoppedRun};
+use super::notes::annotation::RunNotes;
+use super::notes::storage::NoteStore;
 use super::notification::Subscriber;
 pub use super::page::ListFilter;
 use super::record::Thumbnails;
@@ -29,6 +31,7 @@ use crate::account::audit::Origin;
 use crate::account::credits::Charge;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::modules::catalog::Choice;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
@@ -47,6 +50,8 @@ pub struct NewRun {
     pub premium: bool,
     /// How long its checks may take.
     pub options: RunOptions,
+    /// The choice of its modules, if the caller has made one.
+    pub choice: Option<Arc<Choice>>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,
     /// The place of the run in a family, if a lead starts it.
@@ -96,6 +101,7 @@ impl NewRun {
             query: self.query.clone(),
             premium: self.premium,
             options: self.options,
+            choice: self.choice.clone(),
             follow: self.follow.clone(),
             family: self.family.map(|member| member.place),
             watch: self.watch.map(|start| start.watch),
@@ -113,6 +119,7 @@ impl NewRun {
             error: None,
             waits: self.owner.is_none(),
             queue_position: None,
+            notes: RunNotes::default(),
         }
     }
 }
@@ -128,6 +135,7 @@ impl NewRun {
             query: "alice".into(),
             premium: false,
             options: RunOptions::default(),
+            choice: None,
             follow: None,
             family: None,
             watch: None,
@@ -250,7 +258,7 @@ pub struct Checkpoint {
 
 /// The storage of runs, results, charges and the health of modules. Starts and deletions by users are recorded in the
 /// audit.
-pub trait Journal: Families {
+pub trait Journal: Families + NoteStore {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError>;
 

@@ -61,6 +61,7 @@
 //! | `starter` | starts a search, or queues it |
 //! | `stopper` | stops a search before its end |
 //! | [`retry`] | asking the modules of a run again that came to no conclusion |
+//! | [`notes`] | what owners note about their runs and results |
 //! | `reader` | finds, lists and follows runs |
 //! | `maintenance` | the periodic tasks, and the shutdown |
 //! | [`activity`] | counters and gauges for operators |
@@ -102,6 +103,7 @@ mod lifecycle;
 pub mod live;
 mod maintenance;
 pub mod module_history;
+pub mod notes;
 pub mod notification;
 pub mod pace;
 pub mod page;

@@ -24,6 +24,8 @@ pub struct ListFilter {
     pub root: Option<RunId>,
     /// Selects only runs that this watch has started. The other filters do not apply.
     pub watch: Option<WatchId>,
+    /// Selects only runs with this tag.
+    pub tag: Option<String>,
     /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
     pub before: Option<(Timestamp, RunId)>,
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::Timestamp;
+
 use super::context::RunContext;
 use super::dispatcher::Dispatcher;
 use super::family::stored::all_results;
 use super::follow::Follower;
 use super::journal::ListFilter;
 use super::live::LiveRun;
+use super::notes::storage::StoredNotes;
 use super::page::{Cursor, Page};
 use super::record::RunRecord;
 use super::registry::Registry;
@@ -103,25 +106,44 @@ impl Reader {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn earlier(&self, run: &RunSummary) -> Result<Option<RunSummary>, StorageError> {
+        let before = Some((run.created_at, run.id));
+        Ok(self.comparable(run, before, EARLIER)?.into_iter().next())
+    }
+
+    /// Returns the runs that can be compared with a run, the newest first: those that have ended, with the same account,
+    /// type and normal form of the query. There are none if the run itself has not ended. Only the `limit` newest runs
+    /// before the given place are considered whose query contains that form.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn comparable(
+        &self,
+        run: &RunSummary,
+        before: Option<(Timestamp, RunId)>,
+        limit: usize,
+    ) -> Result<Vec<RunSummary>, StorageError> {
         let normal = |run: &RunSummary| {
             Query::parse(run.search_type, &run.query).ok().map(|query| query.normal().to_owned())
         };
-        let Some(query) = normal(run).filter(|_| run.status.is_terminal()) else { return Ok(None) };
+        let Some(query) = normal(run).filter(|_| run.status.is_terminal()) else { return Ok(Vec::new()) };
         let filter = ListFilter {
             search_type: Some(run.search_type),
             status: None,
             text: Some(query.clone()),
             root: None,
             watch: None,
-            before: Some((run.created_at, run.id)),
+            tag: None,
+            before,
         };
-        let runs = self.page(run.account, &filter, EARLIER)?.runs;
+        let mut runs = self.page(run.account, &filter, limit)?.runs;
         let is_same = |one: &RunSummary| {
-            one.status.is_terminal()
+            one.id != run.id
+                && one.status.is_terminal()
                 && one.simulated == run.simulated
                 && normal(one).as_deref() == Some(query.as_str())
         };
-        Ok(runs.into_iter().find(is_same))
+        runs.retain(is_same);
+        Ok(runs)
     }
 
     /// Returns all results of a stored run.
@@ -149,13 +171,37 @@ impl Reader {
     /// Returns an error if the store fails.
     pub fn record(&self, found: &Found) -> Result<RunRecord, StorageError> {
         let as_of = self.context().clock.now();
-        match found {
-            Found::Live(run) => Ok(run.record(as_of)),
+        let mut record = match found {
+            Found::Live(run) => run.record(as_of),
             Found::Stored(summary) => {
                 let results = self.stored_results(summary.id)?;
                 let lookups = self.context().journal.lookups(summary.id)?;
-                Ok(RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, lookups, as_of))
+                RunRecord::of_reads((**summary).clone(), results, self.reports(found)?, lookups, as_of)
             }
+        };
+        let notes = self.notes(found)?;
+        notes.annotate(&mut record.results);
+        record.summary.notes = notes.run;
+        Ok(record)
+    }
+
+    /// Returns the state of a run with what is noted about it.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn summary(&self, found: &Found) -> Result<RunSummary, StorageError> {
+        Ok(RunSummary { notes: self.notes(found)?.run, ..found.summary() })
+    }
+
+    /// Returns what is noted about a run and its results. The store is not asked about a run in memory of which nothing
+    /// is noted, so that it can be read while the store is unavailable.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn notes(&self, found: &Found) -> Result<StoredNotes, StorageError> {
+        match found {
+            Found::Live(run) if !run.is_annotated() => Ok(StoredNotes::default()),
+            found => self.context().journal.notes(found.id()),
         }
     }
 
@@ -236,7 +282,10 @@ impl Reader {
         let next = runs.last().filter(|_| has_more).map(Cursor::after);
         for summary in &mut runs {
             match self.live(summary.id) {
-                Some(run) => *summary = run.summary(),
+                Some(run) => {
+                    let notes = std::mem::take(&mut summary.notes);
+                    *summary = RunSummary { notes, ..run.summary() };
+                }
                 None => *summary = self.dispatcher.with_position(summary.clone()),
             }
         }

@@ -50,8 +50,8 @@ impl Subscription {
     }
 }
 
-/// A function that is called with the id of each run that is deleted, through this process or another one.
-pub type OnDeletion = Box<dyn Fn(RunId) + Send + Sync>;
+/// A function that is called with the id of a run that was deleted or changed, through this process or another one.
+pub type OnRun = Box<dyn Fn(RunId) + Send + Sync>;
 
 /// The runs in memory, by id.
 pub(super) struct Registry {
@@ -60,15 +60,21 @@ pub(super) struct Registry {
     subscription: Subscription,
     lifecycle: Arc<Lifecycle>,
     keep_ended: Duration,
-    on_deletion: OnDeletion,
+    on_deletion: OnRun,
+    on_annotation: OnRun,
 }
 
 impl Registry {
     /// Creates a registry that keeps runs that have ended for `keep_ended`.
-    pub(super) fn new(lifecycle: Arc<Lifecycle>, keep_ended: Duration, on_deletion: OnDeletion) -> Self {
+    pub(super) fn new(
+        lifecycle: Arc<Lifecycle>,
+        keep_ended: Duration,
+        on_deletion: OnRun,
+        on_annotation: OnRun,
+    ) -> Self {
         let (live, remote, subscription) =
             (RwLock::default(), RemoteRuns::default(), Subscription::default());
-        Self { live, remote, subscription, lifecycle, keep_ended, on_deletion }
+        Self { live, remote, subscription, lifecycle, keep_ended, on_deletion, on_annotation }
     }
 
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
@@ -124,6 +130,14 @@ impl Registry {
         self.remote.notify(run);
     }
 
+    /// Lets the readers of a run read what is noted about it, if it is live in this process.
+    pub(super) fn note_annotated(&self, run: RunId) {
+        if let Some(live) = self.live(run) {
+            live.note_annotated();
+        }
+        (self.on_annotation)(run);
+    }
+
     /// Stops all runs, and wakes all readers.
     pub(super) fn stop_all(&self) {
         self.remote.notify_all();
@@ -168,6 +182,7 @@ impl Registry {
                     live.request_checkpoint();
                 }
             }
+            Notification::Annotated(run) => self.note_annotated(run),
             Notification::Deleted(run) => self.note_deleted(run),
             Notification::Released => self.lifecycle.wake_maintenance(),
             Notification::Access => {}
@@ -180,6 +195,8 @@ impl Registry {
             }
             Notification::Disconnected => {
                 self.subscription.set(Subscription::DISCONNECTED);
+                // Whether notes are changed is not told from now on.
+                self.live.read().values().for_each(|run| run.note_annotated());
                 // Runs may be deleted without a notification, but the store has them.
                 self.drop_ended();
                 self.remote.notify_all();

@@ -10,9 +10,11 @@ use utoipa::ToSchema;
 
 use super::coverage::Coverage;
 use super::family::member::{FollowOrder, Membership};
+use super::notes::annotation::{Annotation, RunNotes};
 use super::run_options::RunOptions;
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
+use crate::modules::catalog::Choice;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -103,6 +105,17 @@ pub struct ResultRecord {
     #[serde(with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub created_at: Timestamp,
+    /// Present only if the owner of the search has noted something about the result. Streams leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub annotation: Option<Annotation>,
+}
+
+impl ResultRecord {
+    /// Returns whether the owner of the run has marked the result as that of another person.
+    pub fn is_of_another_person(&self) -> bool {
+        self.annotation.as_ref().is_some_and(|annotation| annotation.not_this_person)
+    }
 }
 
 // The form is that of the API, and of the journal.
@@ -201,6 +214,8 @@ pub struct RunSummary {
     pub premium: bool,
     /// How long its checks may take.
     pub options: RunOptions,
+    /// The choice of its modules, if the caller has made one. It is not known for a run of an earlier version.
+    pub choice: Option<Arc<Choice>>,
     /// How leads are followed, if they are.
     pub follow: Option<Arc<FollowOrder>>,
     /// The place of the run in a family, if a lead has started it.
@@ -236,6 +251,8 @@ pub struct RunSummary {
     /// The last known position in the queue, from 1. It is `None` if the run is not waiting or the position was not
     /// read.
     pub queue_position: Option<u32>,
+    /// What the owner notes about the run.
+    pub notes: RunNotes,
 }
 
 /// Converts a length to the type of the API. A run has far fewer results and modules than that type can count.

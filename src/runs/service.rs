@@ -24,11 +24,12 @@ use super::journal::{InstanceId, Journal};
 use super::lifecycle::Lifecycle;
 use super::maintenance::Maintenance;
 pub use super::maintenance::idempotency_valid_since;
+use super::notes::notebook::Notebook;
 use super::notification::{Notification, Subscriber};
 use super::pool::CheckPool;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
-pub use super::registry::OnDeletion;
+pub use super::registry::OnRun;
 use super::registry::Registry;
 use super::shared_answers::SharedAnswers;
 pub use super::start_request::{StartError, StartRequest, StartResult};
@@ -73,7 +74,9 @@ pub struct RunsConfig {
 /// What runs need of other layers.
 pub struct RunHooks {
     /// A function that is called for each run that is deleted, through this process or another one.
-    pub on_deletion: OnDeletion,
+    pub on_deletion: OnRun,
+    /// A function that is called for each run whose notes are changed, through this process or another one.
+    pub on_annotation: OnRun,
     /// The charges of searches that leads and batches start. Their cost is that of a standard search.
     pub charge_of: ChargeOf,
     /// The batches of searches, if this process continues them.
@@ -83,7 +86,8 @@ pub struct RunHooks {
 impl Default for RunHooks {
     /// Returns hooks that do nothing. Leads then start no search.
     fn default() -> Self {
-        Self { on_deletion: Box::new(|_| {}), charge_of: Box::new(|_| Ok(None)), batches: None }
+        let (on_deletion, on_annotation): (OnRun, OnRun) = (Box::new(|_| {}), Box::new(|_| {}));
+        Self { on_deletion, on_annotation, charge_of: Box::new(|_| Ok(None)), batches: None }
     }
 }
 
@@ -95,6 +99,8 @@ pub struct Runs {
     pub stopper: Stopper,
     /// The reader, which finds, lists and follows runs.
     pub reader: Reader,
+    /// The component that changes what is noted about runs and their results.
+    pub notebook: Notebook,
     /// The component that reads families, and follows leads on request.
     pub families: FamilyService,
     /// The periodic tasks and the shutdown.
@@ -116,7 +122,7 @@ impl Runs {
         config: RunsConfig,
         hooks: RunHooks,
     ) -> Arc<Self> {
-        let RunHooks { on_deletion, charge_of, batches } = hooks;
+        let RunHooks { on_deletion, on_annotation, charge_of, batches } = hooks;
         let circuits = Arc::new(Circuits::new(Arc::clone(&clock), config.limits.host_retry));
         let quarantines = Arc::new(Quarantines::new(Arc::clone(&clock), config.limits.quarantine_retry));
         let lifecycle = Arc::new(Lifecycle::default());
@@ -146,11 +152,12 @@ impl Runs {
             driving_batches: AtomicUsize::new(0),
         });
         let sharing = Arc::clone(&context);
-        let on_deletion: OnDeletion = Box::new(move |run| {
+        let on_deletion: OnRun = Box::new(move |run| {
             sharing.shared_answers.forget(run);
             on_deletion(run);
         });
-        let registry = Arc::new(Registry::new(Arc::clone(&lifecycle), config.keep_ended, on_deletion));
+        let registry =
+            Arc::new(Registry::new(Arc::clone(&lifecycle), config.keep_ended, on_deletion, on_annotation));
         let dispatcher = Arc::new(Dispatcher {
             context: Arc::clone(&context),
             registry: Arc::clone(&registry),
@@ -164,6 +171,7 @@ impl Runs {
         Arc::new(Self {
             starter: starter(),
             stopper: Stopper::new(Arc::clone(&dispatcher)),
+            notebook: Notebook::new(Arc::clone(&dispatcher)),
             reader: Reader::new(Arc::clone(&dispatcher)),
             families: FamilyService::new(Arc::clone(&context)),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),

@@ -246,6 +246,7 @@ impl Starter {
                 avatars: request.options.avatars && !request.choice.passive,
                 ..request.options
             },
+            choice: request.choice.narrowed().map(Arc::new),
             follow: request.follow.clone(),
             family: request.family,
             watch: request.watch,

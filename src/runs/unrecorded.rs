@@ -17,6 +17,8 @@ use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, StoppedRun, Write,
 };
+use super::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use super::notes::storage::{NoteStore, StoredNotes};
 use super::notification::Subscriber;
 use super::record::Thumbnails;
 use super::run::{ModuleReport, ResultRecord, RunSummary};
@@ -61,6 +63,35 @@ impl Families for Unrecorded {
         _: &Origin,
     ) -> Result<Vec<RunId>, StorageError> {
         Ok(Vec::new())
+    }
+}
+
+impl NoteStore for Unrecorded {
+    fn notes(&self, _: RunId) -> Result<StoredNotes, StorageError> {
+        Ok(StoredNotes::default())
+    }
+
+    fn note_run(
+        &self,
+        _: RunId,
+        _: AccountId,
+        _: &RunNotesUpdate,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Option<RunNotes>, StorageError> {
+        Ok(None)
+    }
+
+    fn annotate(
+        &self,
+        _: RunId,
+        _: u32,
+        _: AccountId,
+        _: &AnnotationUpdate,
+        _: Timestamp,
+        _: &Origin,
+    ) -> Result<Option<Annotation>, StorageError> {
+        Ok(None)
     }
 }
 

@@ -70,6 +70,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0018_watches"),
     migration!("0019_batches"),
     migration!("0020_stopping"),
+    migration!("0021_notes"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

@@ -134,7 +134,10 @@ impl Baseline {
                 };
             if is_taken {
                 replaced.extend(old);
-                new.push(Known { run: run.run_id, seen: result.clone() });
+                new.push(Known {
+                    run: run.run_id,
+                    seen: ResultRecord { annotation: None, ..result.clone() },
+                });
             }
         }
         let found: BTreeSet<EntityKey> = run.results.iter().map(EntityKey::of).collect();

@@ -35,6 +35,7 @@ const APP: &str = concat!(
     include_str!("assets/live/frames.js"),
     include_str!("assets/live/build.js"),
     include_str!("assets/live/result.js"),
+    include_str!("assets/live/notes.js"),
     include_str!("assets/live/results.js"),
     include_str!("assets/live/loader.js"),
     include_str!("assets/live/coverage.js"),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::error::WebError;
-use super::pages::run::{delete, diff, events, export, family, follow, graph, leads, page, stop, thumbnail};
+use super::pages::run::{
+    again, compare, delete, diff, events, export, family, follow, graph, leads, notes, page, stop, thumbnail,
+};
 use super::pages::{
     account, asset, batches, data, history, keys, operator, search, security, set_up, sign_in, watches,
     webhooks,
@@ -84,6 +86,13 @@ pub static ROUTES: &[Route] = &[
     route("GET", "/app/searches/{run_id}/diff/{other}", Access::SignedIn, diff::page).counting(Policy::Read),
     route("POST", "/app/searches/{run_id}/stop", Access::SignedIn, stop::stop).counting(Policy::Read),
     route("POST", "/app/searches/{run_id}/retry", Access::SignedIn, stop::retry).counting(Policy::Search),
+    route("POST", "/app/searches/{run_id}/again", Access::SignedIn, again::again),
+    route("GET", "/app/searches/{run_id}/compare", Access::SignedIn, compare::page).counting(Policy::Read),
+    route("POST", "/app/searches/{run_id}/notes", Access::SignedIn, notes::note_run).counting(Policy::Read),
+    route("GET", "/app/searches/{run_id}/results/{result_id}/annotation", Access::SignedIn, notes::form)
+        .counting(Policy::Read),
+    route("POST", "/app/searches/{run_id}/results/{result_id}/annotation", Access::SignedIn, notes::annotate)
+        .counting(Policy::Read),
     route("GET", "/app/searches/{run_id}/delete", Access::SignedIn, delete::confirm),
     route("POST", "/app/searches/{run_id}/delete", Access::SignedIn, delete::delete),
     route("GET", "/app/batches", Access::SignedIn, batches::list::page).counting(Policy::Read),

@@ -12,6 +12,7 @@ mod leads;
 mod limits;
 mod merging;
 mod modes;
+mod notes;
 mod openapi;
 mod people;
 mod reading;

@@ -407,6 +407,7 @@ fn record(
         source: module.into(),
         metadata,
         created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
+        annotation: None,
     }
 }
 

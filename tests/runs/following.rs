@@ -55,6 +55,7 @@ fn found(id: u32, module: &str) -> ResultRecord {
         source: module.to_owned(),
         metadata: serde_json::Map::new(),
         created_at: SystemClock.now(),
+        annotation: None,
     }
 }
 

@@ -223,6 +223,7 @@ impl Search {
                 source: module.into(),
                 metadata,
                 created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
+                annotation: None,
             }
         };
         self.made.iter().enumerate().map(record).collect()

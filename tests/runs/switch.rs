@@ -20,6 +20,8 @@ use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
     Resumable, Started, StoppedRun, Write,
 };
+use sightline::runs::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use sightline::runs::notes::storage::{NoteStore, StoredNotes};
 use sightline::runs::notification::Subscriber;
 use sightline::runs::record::Thumbnails;
 use sightline::runs::run::{ModuleReport, ResultRecord, RunSummary};
@@ -88,6 +90,36 @@ impl Families for Switched {
     ) -> Result<Vec<RunId>, StorageError> {
         self.up()?;
         self.inner.delete_family(root, account, at, by)
+    }
+}
+
+impl NoteStore for Switched {
+    fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
+        self.up()?;
+        self.inner.notes(run)
+    }
+    fn note_run(
+        &self,
+        run: RunId,
+        account: AccountId,
+        update: &RunNotesUpdate,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<RunNotes>, StorageError> {
+        self.up()?;
+        self.inner.note_run(run, account, update, at, by)
+    }
+    fn annotate(
+        &self,
+        run: RunId,
+        result: u32,
+        account: AccountId,
+        update: &AnnotationUpdate,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Annotation>, StorageError> {
+        self.up()?;
+        self.inner.annotate(run, result, account, update, at, by)
     }
 }
 

@@ -1,14 +1,18 @@
 //! Starting a run: charge, run and idempotency key are stored together or not at all.
 
+use std::sync::Arc;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sightline::account::audit::Origin;
 use sightline::account::credits::{Charge, Cycle};
 use sightline::base::ids::{AccountId, RunId};
+use sightline::modules::catalog::Choice;
 use sightline::modules::query::SearchType;
 use sightline::runs::coverage::Coverage;
 use sightline::runs::journal::{Idempotency, NewRun, Started};
+use sightline::runs::notes::annotation::RunNotes;
 use sightline::runs::run::{Progress, RunSummary, Status};
 use sightline::runs::run_options::{RunOptions, TimeBudget};
 
@@ -27,7 +31,10 @@ fn options() -> RunOptions {
 
 on_both! {
     fn a_started_run_is_stored_whole(f) {
-        let run = NewRun { premium: true, options: options(), simulated: true, ..f.new_run() };
+        let choice = Choice { categories: vec!["coding".into()], nsfw: true, ..Choice::default() };
+        let choice = Some(Arc::new(choice));
+        let run =
+            NewRun { premium: true, options: options(), choice: choice.clone(), simulated: true, ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.summary(&run), RunSummary {
             id: run.id,
@@ -37,6 +44,7 @@ on_both! {
             query: " @Someone ".into(),
             premium: true,
             options: options(),
+            choice,
             follow: None,
             family: None,
             watch: None,
@@ -54,6 +62,7 @@ on_both! {
             error: None,
             waits: false,
             queue_position: None,
+            notes: RunNotes::default(),
         });
         assert_eq!(f.store.modules(run.id).unwrap(), []);
         assert_eq!(f.used(), 2);

@@ -36,7 +36,7 @@ fn a_watch_is_created_run_paused_and_deleted() {
         let fields = [
             ("query", "everybody"),
             ("type", "username"),
-            ("module", "github"),
+            ("modules", "GitHub"),
             ("every", "12h"),
             ("notify_on", "added"),
             ("notify_on", "changed"),
@@ -150,7 +150,7 @@ fn a_wrong_form_is_shown_again_with_what_is_allowed() {
             422,
             "a webhook of this account is allowed",
         ),
-        (vec![("query", "alice"), every, kind, ("module", "nowhere")], 400, "nowhere"),
+        (vec![("query", "alice"), every, kind, ("modules", "nowhere")], 400, "nowhere"),
         (vec![("query", "alice"), every, kind, ("premium", "yes")], 403, "does not include premium"),
     ] {
         let answer = person.post(PAGE, PAGE, &fields);

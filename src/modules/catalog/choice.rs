@@ -38,6 +38,13 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Returns the choice if it names modules or categories.
+    pub fn narrowed(&self) -> Option<Self> {
+        let Self { modules, exclude_modules, categories, .. } = self;
+        let is_narrowed = [modules, exclude_modules, categories].iter().any(|names| !names.is_empty());
+        is_narrowed.then(|| self.clone())
+    }
+
     /// Returns the part of the choice that narrows it the most, for the error when no module is left.
     fn narrows_by(&self) -> Part {
         let parts = [

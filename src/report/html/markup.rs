@@ -71,6 +71,14 @@ impl Markup {
         }
     }
 
+    /// Appends text of several lines.
+    pub(super) fn lines(&mut self, text: &str) -> &mut Self {
+        for (index, line) in text.lines().enumerate() {
+            self.raw(if index == 0 { "" } else { "<br>" }).text(line);
+        }
+        self
+    }
+
     /// Appends text from outside in an element with its own text direction, because it may run from right to left.
     pub(super) fn isolated(&mut self, text: &str) -> &mut Self {
         self.raw("<bdi>").link(text, text).raw("</bdi>")

@@ -100,7 +100,14 @@ fn title(page: &mut Markup, run: &RunRecord) {
         None => fact(page, "As of", &to_the_second(run.as_of)),
     }
     fact(page, "Run", &summary.id.to_string());
-    page.raw("</dl>\n</header>\n");
+    if !summary.notes.tags.is_empty() {
+        fact(page, "Tags", &summary.notes.tags.join(", "));
+    }
+    page.raw("</dl>\n");
+    if let Some(note) = &summary.notes.note {
+        page.raw("<p class=\"note\">").lines(note).raw("</p>\n");
+    }
+    page.raw("</header>\n");
 }
 
 fn fact(page: &mut Markup, name: &'static str, value: &str) {

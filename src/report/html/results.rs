@@ -53,7 +53,8 @@ fn by_category<'r>(
 }
 
 fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
-    page.raw("<article id=\"result-").show(result.id).raw("\">\n");
+    page.raw("<article id=\"result-").show(result.id);
+    page.raw(if result.is_of_another_person() { "\" class=\"other\">\n" } else { "\">\n" });
     if run.summary.options.avatars {
         face(page, result, run.thumbnails.get(&result.id));
     }
@@ -77,7 +78,20 @@ fn article(page: &mut Markup, result: &ResultRecord, run: &RunRecord) {
         page.raw("</dl>\n");
     }
     page.raw("<p class=\"sources\">found by ").text(&sources(&result.metadata, &result.source));
-    page.raw("</p>\n</article>\n");
+    page.raw("</p>\n");
+    annotation(page, result);
+    page.raw("</article>\n");
+}
+
+/// Writes what the owner of the run has noted about the result.
+fn annotation(page: &mut Markup, result: &ResultRecord) {
+    let Some(annotation) = &result.annotation else { return };
+    if annotation.not_this_person {
+        page.raw("<p class=\"mark\">Not this person</p>\n");
+    }
+    if let Some(note) = &annotation.note {
+        page.raw("<p class=\"note\">").lines(note).raw("</p>\n");
+    }
 }
 
 /// Writes the thumbnail, or the first letter of the platform if there is none.

@@ -18,6 +18,7 @@ fn finding(kind: &str, value: Option<&str>, module: &str, metadata: Value) -> Re
         source: module.into(),
         metadata,
         created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
+        annotation: None,
     };
     name_source(&mut record);
     record

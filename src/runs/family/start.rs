@@ -47,6 +47,7 @@ impl Start<'_> {
             query: query.raw().to_owned(),
             premium: false,
             options: RunOptions { named, ..like.options },
+            choice: None,
             follow: like.follow.clone(),
             watch: None,
             family: Some(NewMember { place, lead, class, max_searches }),

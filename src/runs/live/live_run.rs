@@ -36,7 +36,7 @@ pub struct LiveRun {
 impl LiveRun {
     /// Creates a run that starts at this moment.
     pub fn new(opening: RunSummary, lease: Lease, modules: Vec<String>) -> Self {
-        Self::resume(Resumable {
+        let mut run = Self::resume(Resumable {
             lease,
             ran_for: Duration::ZERO,
             summary: opening,
@@ -44,7 +44,9 @@ impl LiveRun {
             done: Vec::new(),
             lookups: Vec::new(),
             results: Vec::new(),
-        })
+        });
+        run.state.get_mut().is_annotated = false;
+        run
     }
 
     /// Creates a run that was waiting or interrupted. Its stored results count as published.
@@ -273,6 +275,18 @@ impl LiveRun {
             wake();
         }
         self.announce(state);
+    }
+
+    /// Records that the store may have notes about the run, and gives the run a new version.
+    pub fn note_annotated(&self) {
+        let mut state = self.state.lock();
+        state.is_annotated = true;
+        self.announce(state);
+    }
+
+    /// Returns whether the store may have notes about the run.
+    pub fn is_annotated(&self) -> bool {
+        self.state.lock().is_annotated
     }
 
     /// Returns the time at which the owner stopped the run, or the following of its leads.

@@ -50,6 +50,8 @@ pub(super) struct State {
     pub(super) stopped: Option<Stopped>,
     /// The time at which the owner stopped the run. Its driver then ends it with what it has.
     pub(super) stopped_at: Option<Timestamp>,
+    /// Whether the store may have notes about the run.
+    pub(super) is_annotated: bool,
     /// Whether the driver is to write a checkpoint before the next one is due.
     pub(super) wants_checkpoint: bool,
     pub(super) wake_driver: Option<Waker>,
@@ -112,6 +114,7 @@ impl State {
             is_stored: false,
             stopped: None,
             stopped_at: summary.stopped_at,
+            is_annotated: true,
             wants_checkpoint: false,
             wake_driver: None,
             ended_at: None,

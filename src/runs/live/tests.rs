@@ -29,6 +29,7 @@ fn record(id: u32) -> ResultRecord {
         source: "m".into(),
         metadata: Map::new(),
         created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
+        annotation: None,
     }
 }
 

@@ -35,6 +35,7 @@ fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
         source: module.into(),
         metadata: members,
         created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
+        annotation: None,
     }
 }
 

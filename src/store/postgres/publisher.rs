@@ -121,6 +121,7 @@ pub(super) fn announce(
     let payload = match notification {
         Notification::Changed { run, epoch } => changes(&[(run, epoch)]),
         Notification::Deleted(run) => format!("deleted {}", run.0.simple()),
+        Notification::Annotated(run) => format!("annotated {}", run.0.simple()),
         Notification::Stopped(run) => format!("stopped {}", run.0.simple()),
         Notification::Released => "released".to_owned(),
         Notification::Access => "access".to_owned(),
@@ -144,6 +145,7 @@ pub(super) fn read(payload: &str) -> Vec<Notification> {
     match words.next() {
         Some("changed") => words.filter_map(read_change).collect(),
         Some("deleted") => words.filter_map(read_run).map(Notification::Deleted).collect(),
+        Some("annotated") => words.filter_map(read_run).map(Notification::Annotated).collect(),
         Some("stopped") => words.filter_map(read_run).map(Notification::Stopped).collect(),
         Some("released") => vec![Notification::Released],
         Some("access") => vec![Notification::Access],

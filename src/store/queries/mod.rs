@@ -13,6 +13,7 @@ mod erasure;
 mod families;
 mod fragments;
 mod health;
+mod notes;
 mod outbox;
 mod queue;
 mod quota;

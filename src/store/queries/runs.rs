@@ -93,6 +93,14 @@ const LIST_BY_ROOT: &str = list!(
 
 const LIST_BY_WATCH: &str = list!(" AND watch = ?5");
 
+/// Selects runs with a tag: `?7` as a JSON text, which is a part of the array of tags. An index leads to the tagged runs.
+const LIST_BY_TAG: &str = list!(
+    " AND tags IS NOT NULL AND strpos(tags, ?7) > 0 AND (CAST(?5 AS text) IS NULL OR search_type = ?5) \
+     AND (CAST(?6 AS text) IS NULL OR status = ?6) \
+     AND (CAST(?8 AS text) IS NULL OR strpos(lower(query), lower(?8)) > 0) \
+     AND (CAST(?9 AS uuid) IS NULL OR id = ?9 OR root_run = ?9)"
+);
+
 impl Journal for Sql {
     fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started, StorageError> {
         let is_created = |started: &Started| *started == Started::Created;
@@ -278,6 +286,12 @@ impl Journal for Sql {
             _ if filter.watch.is_some() => {
                 values.push(Value::from(filter.watch));
                 LIST_BY_WATCH
+            }
+            _ if filter.tag.is_some() => {
+                let tag = filter.tag.as_ref().map(encode).transpose()?;
+                let text = filter.text.as_ref();
+                values.extend_from_slice(values![search_type, status, tag, text, filter.root]);
+                LIST_BY_TAG
             }
             (Some(root), _) => {
                 values.extend_from_slice(values![search_type, status, *root]);

@@ -38,11 +38,11 @@ const REQUEST_TRIES: usize = 10;
 const INSERT: &str = concat!(
     "INSERT INTO runs (id, account, status, search_type, premium, simulated, credits_charged, created_at, owner, \
      lease_until, started_at, turn, query, progress, coverage, planned, options, reports, follow, root_run, \
-     parent_run, depth, watch, batch, retry_of, following) \
+     parent_run, depth, watch, batch, retry_of, choice, following) \
      VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN ",
     next_turn!("?5", "?2"),
-    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, \
+    " END, ?10, ?11, ?12, ?13, ?15, '[]', ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)"
 );
 
@@ -227,6 +227,7 @@ fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Res
         run.watch.map(|start| start.watch),
         run.batch.map(|row| row.batch),
         run.retry_of,
+        run.choice.as_deref().map(encode).transpose()?,
     ];
     statements.execute(INSERT, values).map(drop)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::notes::read_notes;
 use crate::base::storage::StorageError;
 use crate::modules::query::SearchType;
 use crate::runs::family::member::Membership;
@@ -16,13 +17,13 @@ macro_rules! run_columns {
         "id, account, status, search_type, query, premium, total_results, progress, coverage, \
          credits_charged, created_at, completed_at, error, simulated, revision, \
          owner IS NULL AND turn IS NOT NULL AND status = 'running', options, follow, root_run, parent_run, \
-         depth, watch, batch, stopped_at, retry_of"
+         depth, watch, batch, stopped_at, retry_of, choice, tags, note"
     };
 }
 pub(super) use run_columns;
 
 /// The number of columns in [`run_columns`].
-pub(super) const RUN_COLUMNS: usize = 25;
+pub(super) const RUN_COLUMNS: usize = 28;
 
 /// Reads a row whose first columns are [`run_columns`].
 pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
@@ -40,6 +41,7 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         revision: number(row.get(14)?)?,
         waits: row.get(15)?,
         options: decode(row.text(16)?)?,
+        choice: row.optional_text(25)?.map(decode).transpose()?.map(Arc::new),
         follow: row.optional_text(17)?.map(decode).transpose()?.map(Arc::new),
         family: read_place(row)?,
         watch: row.get(21)?,
@@ -47,6 +49,7 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         stopped_at: row.get(23)?,
         retry_of: row.get(24)?,
         queue_position: None,
+        notes: read_notes(row, 26)?,
         progress: decode(row.text(7)?)?,
         coverage: decode(row.text(8)?)?,
         credits_charged: number(row.get(9)?)?,

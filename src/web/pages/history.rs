@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use askama::Template;
+use jiff::Timestamp;
 
+use super::once::new_once;
 use super::option::FormOption;
+use super::run::notes::NotesView;
 use super::run_row::RunRow;
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::http::Reply;
 use crate::modules::query::SearchType;
 use crate::runs::journal::ListFilter;
+use crate::runs::notes::annotation::tag;
 use crate::runs::page::Cursor;
-use crate::runs::run::Status;
+use crate::runs::run::{RunSummary, Status};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render};
 use crate::web::service::Web;
@@ -20,15 +25,42 @@ use crate::web::visit::{Form, Visit};
 const PAGE: usize = 50;
 /// The longest text to search for, in characters.
 const TEXT_CHARS: usize = 200;
+/// The most characters of a note in the list.
+const NOTE_CHARS: usize = 140;
 
 #[derive(Template)]
 #[template(path = "history.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
     filter: Filter,
-    runs: Vec<RunRow>,
+    rows: Vec<Row>,
     first_page: String,
     next_page: Option<String>,
+}
+
+/// A run with what can be done with it.
+struct Row {
+    run: RunRow,
+    notes: NotesView,
+    /// The price of the same search.
+    price: u64,
+    /// The token of the form that starts it again.
+    once: String,
+}
+
+impl Row {
+    fn new(run: &RunSummary, now: Timestamp) -> Result<Self, WebError> {
+        let mut notes = NotesView::of(&run.notes);
+        notes.note = notes.note.map(|note| beginning(&note));
+        let price = if run.premium { PREMIUM_COST } else { STANDARD_COST };
+        Ok(Self { run: RunRow::new(run, now), notes, price, once: new_once()? })
+    }
+}
+
+/// Returns the beginning of a note.
+fn beginning(note: &str) -> String {
+    let shown: String = note.chars().take(NOTE_CHARS).collect();
+    if shown.len() < note.len() { format!("{shown}…") } else { shown }
 }
 
 /// The filters in an address. Invalid ones are ignored.
@@ -37,6 +69,7 @@ struct Filter {
     text: String,
     search_type: Option<SearchType>,
     status: Option<Status>,
+    tag: Option<String>,
     before: Option<Cursor>,
 }
 
@@ -52,8 +85,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebErr
     let address =
         |before: Option<Cursor>| format!("{}/app/searches{}", visit.frame.root, filter.query(before));
     let (first_page, next_page) = (address(None), found.next.map(|next| address(Some(next))));
-    let runs = found.runs.iter().map(|run| RunRow::new(run, now)).collect();
-    Ok(Reply::Now(render(&Page { frame: visit.frame, filter, runs, first_page, next_page })))
+    let rows = found.runs.iter().map(|run| Row::new(run, now)).collect::<Result<_, _>>()?;
+    Ok(Reply::Now(render(&Page { frame: visit.frame, filter, rows, first_page, next_page })))
 }
 
 impl Filter {
@@ -62,6 +95,7 @@ impl Filter {
             text: form.get("text").trim().chars().take(TEXT_CHARS).filter(|c| !c.is_control()).collect(),
             search_type: SearchType::from_name(form.get("type")),
             status: Status::from_name(form.get("status")),
+            tag: tag(form.get("tag").trim()).ok(),
             before: form.get("before").parse().ok(),
         }
     }
@@ -73,6 +107,7 @@ impl Filter {
             text: Some(self.text.clone()).filter(|text| !text.is_empty()),
             root: None,
             watch: None,
+            tag: self.tag.clone(),
             before: self.before.map(Cursor::place),
         }
     }
@@ -84,6 +119,7 @@ impl Filter {
             ("text", Some(self.text.clone()).filter(|text| !text.is_empty())),
             ("type", self.search_type.map(|kind| kind.to_string())),
             ("status", self.status.map(|status| status.as_str().to_owned())),
+            ("tag", self.tag.clone()),
             ("before", before.map(|before| before.to_string())),
         ];
         query.extend_pairs(parts.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -92,7 +128,7 @@ impl Filter {
     }
 
     fn is_set(&self) -> bool {
-        !self.text.is_empty() || self.search_type.is_some() || self.status.is_some()
+        !self.text.is_empty() || self.search_type.is_some() || self.status.is_some() || self.tag.is_some()
     }
 
     fn is_later_page(&self) -> bool {
@@ -127,10 +163,10 @@ mod tests {
     #[test]
     fn an_address_parses_to_its_filter_and_invalid_parameters_are_ignored() {
         let read = |text: &str| Filter::read(&Form::parse(text.as_bytes()));
-        let filter = read("text=%20a%26b%00&type=email&status=running");
-        assert_eq!(filter.query(None), "?text=a%26b&type=email&status=running");
+        let filter = read("text=%20a%26b%00&type=email&status=running&tag=Case-7");
+        assert_eq!(filter.query(None), "?text=a%26b&type=email&status=running&tag=case-7");
         assert!(filter.is_set() && !filter.is_later_page());
-        let nonsense = read("text=&type=phone&status=done&before=x");
+        let nonsense = read("text=&type=phone&status=done&tag=a+b&before=x");
         assert_eq!((nonsense.query(None), nonsense.is_set()), (String::new(), false));
     }
 }

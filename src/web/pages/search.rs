@@ -5,8 +5,10 @@ use std::sync::Arc;
 use askama::Template;
 use log::warn;
 
+use super::refusal::Refusal;
 use super::run_row::RunRow;
-use super::search_form::{Refusal, SearchForm};
+use super::search_form::SearchForm;
+use super::site_choice::CategoryGroup;
 use crate::account::credits::{Balance, Charge, PREMIUM_COST, STANDARD_COST};
 use crate::account::rate_limit::{Policy, RateLimitError};
 use crate::account::service::Caller;
@@ -29,6 +31,8 @@ const RECENT: usize = 5;
 struct Page {
     frame: Frame,
     form: SearchForm,
+    /// The categories that can be chosen, by type.
+    categories: Vec<CategoryGroup>,
     premium: Premium,
     standard_cost: u64,
     premium_cost: u64,
@@ -58,13 +62,13 @@ struct Premium {
     plans: String,
 }
 
-/// Handles `GET /app`: shows the form.
+/// Handles `GET /app?query=…&type=…`: shows the form, with the query and the type of the address. It starts nothing.
 ///
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
-    let form = SearchForm::fresh();
-    Ok(Reply::Now(show(web, visit, 200, form?)?))
+    let form = SearchForm::of_address(&visit.query())?;
+    Ok(Reply::Now(show(web, visit, 200, form)?))
 }
 
 fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Response, WebError> {
@@ -75,6 +79,7 @@ fn show(web: &Web, visit: Visit, status: u16, form: SearchForm) -> Result<Respon
     let now = parts.clock.now();
     let page = Page {
         price: form.price(caller.plan.premium),
+        categories: form.sites.groups(&parts.runs.starter.catalog()),
         form,
         premium: premium(web, caller),
         standard_cost: STANDARD_COST,
@@ -112,9 +117,17 @@ pub(super) fn credits_left(balance: &Balance) -> String {
 ///
 /// # Errors
 /// Returns 401 without a session, 503 if the store is unavailable.
-pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Result<Reply, WebError> {
+pub(in crate::web) fn start(web: &Arc<Web>, visit: Visit) -> Result<Reply, WebError> {
     let catalog = web.parts.runs.starter.catalog();
     let form = SearchForm::read(&visit.form()).with_address_read(catalog.profiles());
+    begin(web, visit, form)
+}
+
+/// Starts the search of a form, or shows the form again with the reason why not.
+///
+/// # Errors
+/// Returns the errors of [`start`].
+pub(super) fn begin(web: &Arc<Web>, mut visit: Visit, form: SearchForm) -> Result<Reply, WebError> {
     if form.offer.is_some() {
         // Nothing is charged for a guess.
         visit.frame.here = "/app";
@@ -188,17 +201,18 @@ fn place(
     let premium = form.asks_premium(&query);
     let cost = if premium { PREMIUM_COST } else { STANDARD_COST };
     let charge = parts.accounts.charge(caller, cost);
+    let choice = form.choice(&query, &parts.runs.starter.catalog());
     let request = StartRequest {
         account: caller.account.id,
         query,
         premium,
-        choice: form.choice(),
+        follow: form.follow_order(&choice),
+        choice,
         options: form.options(),
         family: None,
         watch: None,
         batch: None,
         retry_of: None,
-        follow: form.follow_order(),
         purpose: Some(form.purpose.clone()).filter(|purpose| !purpose.is_empty()),
         charge,
         idempotency: Some(idempotency),

@@ -1,30 +1,27 @@
-//! The search form: its input, and the obstacles to a search.
+//! The search form: its input, and the search that it describes.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
 use super::once::{new_once, once_key};
 use super::option::FormOption;
-use crate::account::credits::{Charge, PREMIUM_COST, STANDARD_COST};
-use crate::modules::catalog::{Choice, ChoiceError};
+use super::refusal::Refusal;
+use super::site_choice::SiteChoice;
+use crate::account::credits::{PREMIUM_COST, STANDARD_COST};
+use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
-use crate::modules::query::{Query, QueryError, SearchType};
+use crate::modules::query::{MAX_QUERY_BYTES, Query, QueryError, SearchType};
 use crate::runs::family::member::{FollowOrder, MAX_DEPTH};
 use crate::runs::leads::class::Class;
-use crate::runs::run::RunSummary;
 use crate::runs::run_options::{RunOptions, TimeBudget};
+use crate::runs::service::Found;
 use crate::web::error::WebError;
-use crate::web::show::Moment;
+use crate::web::service::Web;
 use crate::web::visit::Form;
 
-/// The time in seconds after which a refused search can be tried again.
-const OVERLOADED_RETRY_SECS: u64 = 5;
 /// The longest purpose of a search in characters.
 const MAX_PURPOSE: usize = 200;
-/// The maximum number of characters of a name that a message repeats.
-const SHOWN_CHARS: usize = 300;
 
 /// The fields of the form.
 #[derive(Debug, Clone, Default)]
@@ -49,8 +46,8 @@ pub(super) struct SearchForm {
     pub(super) offer: Option<Offer>,
     /// What the user has chosen to search for, if the address of a profile was pasted.
     meant: Option<Meant>,
-    /// The only module that is asked.
-    only: Option<String>,
+    /// The choice of sites.
+    pub(super) sites: SiteChoice,
 }
 
 /// An account whose profile has the address that was pasted.
@@ -82,14 +79,35 @@ impl SearchForm {
         Ok(Self { avatars: true, once: new_once()?, ..Self::default() })
     }
 
-    /// Returns the form that asks for the search of a run.
+    /// Returns a form with the query and the type of an address. Nothing is started.
     ///
     /// # Errors
     /// Returns 500 if the system gives no random numbers.
-    pub(super) fn of_run(run: &RunSummary) -> Result<Self, WebError> {
-        let RunOptions { patient, time_budget, nsfw, passive, avatars, .. } = run.options;
+    pub(super) fn of_address(address: &Form) -> Result<Self, WebError> {
+        let query = address.get("query").chars().filter(|c| !c.is_control()).take(MAX_QUERY_BYTES).collect();
+        Ok(Self { query, search_type: SearchType::from_name(address.get("type")), ..Self::fresh()? })
+    }
+
+    /// Returns the form that asks for the search of a run with the same options. A run of an earlier version has no choice
+    /// of sites: if the caller had named its modules, they are those that it has asked.
+    ///
+    /// # Errors
+    /// Returns 409 if they are not known yet, 500 if the system gives no random numbers, 503 if the store is unavailable.
+    pub(super) fn of_run(web: &Web, found: &Found) -> Result<Self, WebError> {
+        let run = found.summary();
+        let RunOptions { patient, time_budget, named, nsfw, passive, avatars } = run.options;
+        let sites = match &run.choice {
+            Some(choice) => SiteChoice::of(choice, run.search_type),
+            None if !named => SiteChoice::default(),
+            None if !run.status.is_terminal() => {
+                let text =
+                    "This search asks only some sites. They are known when it has ended: try again then.";
+                return Err(WebError::new(409, "The search has not ended", text));
+            }
+            None => SiteChoice::named(web.parts.runs.reader.reports(found)?.into_iter().map(|it| it.module)),
+        };
         Ok(Self {
-            query: run.query.clone(),
+            query: run.query,
             search_type: Some(run.search_type),
             premium: run.premium,
             nsfw,
@@ -97,6 +115,8 @@ impl SearchForm {
             patient,
             avatars,
             time_budget,
+            follow: run.follow.filter(|_| run.family.is_none()).map(|order| order.depth),
+            sites,
             ..Self::fresh()?
         })
     }
@@ -127,6 +147,7 @@ impl SearchForm {
                 "domain" => Some(Meant::Domain),
                 _ => None,
             },
+            sites: SiteChoice::read(form),
             ..Self::default()
         }
     }
@@ -145,7 +166,9 @@ impl SearchForm {
             }
             Some(Meant::Domain) => self.search_type = Some(SearchType::Domain),
             Some(meant) => {
-                self.only = (meant == Meant::Account).then(|| module.id().to_string());
+                if meant == Meant::Account {
+                    self.sites = SiteChoice::named([module.id().to_string()]);
+                }
                 self.search_type = Some(SearchType::Username);
                 query.raw().clone_into(&mut self.query);
             }
@@ -175,6 +198,16 @@ impl SearchForm {
         Query::parse(self.search_type.unwrap_or_else(|| SearchType::recognized(&self.query)), &self.query)
     }
 
+    /// Returns what the query is taken for, if the type is recognized from it.
+    pub(super) fn guess(&self) -> Option<&'static str> {
+        let is_guessed = self.search_type.is_none() && self.offer.is_none() && !self.query.trim().is_empty();
+        is_guessed.then(|| match SearchType::recognized(&self.query) {
+            SearchType::Domain => "a domain",
+            SearchType::Email => "an email address",
+            SearchType::Username => "a username",
+        })
+    }
+
     /// Returns whether the search is premium. Only usernames have premium searches.
     pub(super) fn asks_premium(&self, query: &Query) -> bool {
         self.premium && query.search_type() == SearchType::Username
@@ -191,9 +224,11 @@ impl SearchForm {
         self.search_type.map_or("auto", SearchType::as_str)
     }
 
-    pub(super) fn choice(&self) -> Choice {
-        let modules = self.only.iter().cloned().collect();
-        Choice { modules, nsfw: self.nsfw, passive: self.passive, ..Choice::default() }
+    /// Returns the choice of modules for the query. Names of sites become ids.
+    pub(super) fn choice(&self, query: &Query, catalog: &Catalog) -> Choice {
+        let sites = self.sites.choice(query.search_type());
+        let choice = Choice { nsfw: self.nsfw, passive: self.passive, ..sites };
+        catalog.with_ids(query.search_type(), choice)
     }
 
     pub(super) fn options(&self) -> RunOptions {
@@ -205,10 +240,10 @@ impl SearchForm {
         }
     }
 
-    /// Returns how leads are followed, if they are.
-    pub(super) fn follow_order(&self) -> Option<Arc<FollowOrder>> {
+    /// Returns how leads are followed with this choice of modules, if they are.
+    pub(super) fn follow_order(&self, choice: &Choice) -> Option<Arc<FollowOrder>> {
         let (max_searches, links) = (FollowOrder::DEFAULT_SEARCHES, Class::Stated);
-        let order = |depth| FollowOrder { depth, max_searches, links, choice: self.choice() };
+        let order = |depth| FollowOrder { depth, max_searches, links, choice: choice.clone() };
         self.follow.map(|depth| Arc::new(order(depth)))
     }
 
@@ -228,7 +263,7 @@ impl SearchForm {
         Sha256::new()
             .chain_update(self.options().fingerprint())
             .chain_update(self.follow.map(|depth| format!("follow {depth} ")).unwrap_or_default())
-            .chain_update(self.only.as_ref().map(|id| format!("only {id} ")).unwrap_or_default())
+            .chain_update(self.sites.fingerprint(query.search_type()))
             .chain_update([self.asks_premium(query), self.nsfw, self.passive].map(u8::from))
             .chain_update(query.search_type().as_str())
             // No name of a type contains a NUL byte, so the query, which comes last, cannot be confused with
@@ -241,7 +276,7 @@ impl SearchForm {
 
     pub(super) fn types(&self) -> Vec<FormOption> {
         let types = [
-            (None, "auto", "Automatic"),
+            (None, "auto", "Detect automatically"),
             (Some(SearchType::Username), "username", "Username"),
             (Some(SearchType::Email), "email", "Email"),
             (Some(SearchType::Domain), "domain", "Domain"),
@@ -271,113 +306,6 @@ impl SearchForm {
     pub(super) fn notice(&self) -> Option<&Refusal> {
         self.refusal.as_ref().filter(|refusal| !refusal.is_of_query)
     }
-}
-
-/// The refusal of a search. Nothing was charged, unless the start could not be confirmed.
-#[derive(Debug, Clone)]
-pub(super) struct Refusal {
-    pub(super) status: u16,
-    /// The CSS class of its notice.
-    pub(super) tone: &'static str,
-    pub(super) title: &'static str,
-    pub(super) text: Cow<'static, str>,
-    /// The number of seconds to wait before a retry.
-    pub(super) retry_after: Option<u64>,
-    is_of_query: bool,
-    /// Whether the form's token is used or missing. The form then gets a new one.
-    is_of_form: bool,
-    /// Whether the search may have started. Only the same form may then be sent again.
-    pub(super) is_unconfirmed: bool,
-}
-
-impl Refusal {
-    pub(super) fn new(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
-        let tone = if status >= 429 { "warn" } else { "bad" };
-        Self {
-            status,
-            tone,
-            title,
-            text: text.into(),
-            retry_after: None,
-            is_of_query: false,
-            is_of_form: false,
-            is_unconfirmed: false,
-        }
-    }
-
-    pub(super) fn unconfirmed() -> Self {
-        let refusal = Self::new(503, "Did it start?", "The service lost the connection to its database.");
-        Self { retry_after: Some(OVERLOADED_RETRY_SECS), is_unconfirmed: true, ..refusal }
-    }
-
-    pub(super) fn query(error: &QueryError) -> Self {
-        let text = format!("{}. Allowed: {}.", sentence(&error.message), error.allowed);
-        Self { is_of_query: true, ..Self::new(400, "", text) }
-    }
-
-    pub(super) fn suppressed() -> Self {
-        Self::new(403, "Not searched.", "This identifier is never searched here. Nothing was charged.")
-    }
-
-    pub(super) fn plan_required(plan: &str, plans: &[&str]) -> Self {
-        let plans = plans.join(", ");
-        let text = format!(
-            "The {plan} plan does not include premium searches. These plans do: {plans}. Nothing was charged; without premium \
-             it can be searched at once."
-        );
-        Self::new(403, "Another plan is needed.", text)
-    }
-
-    pub(super) fn insufficient_credits(charge: &Charge, used: u64) -> Self {
-        let (allowed, cost) = (charge.allowed.unwrap_or_default(), charge.credits);
-        let (left, end) = (allowed.saturating_sub(used), Moment(charge.cycle.end));
-        let credits = if cost == 1 { "credit" } else { "credits" };
-        let text =
-            format!("This search costs {cost} {credits}, and {left} of {allowed} are left until {end}.");
-        Self::new(402, "Not enough credits.", text)
-    }
-
-    pub(super) fn overloaded() -> Self {
-        let text = "Too many searches are waiting. Nothing was charged; try again in a few seconds.";
-        Self { retry_after: Some(OVERLOADED_RETRY_SECS), ..Self::new(503, "The service is busy.", text) }
-    }
-
-    pub(super) fn too_many(secs: u64) -> Self {
-        let text = format!(
-            "Searches are limited per minute, over this page and the API together. Nothing was charged; try again in \
-             {secs} seconds."
-        );
-        Self { retry_after: Some(secs), ..Self::new(429, "Too many searches.", text) }
-    }
-
-    pub(super) fn no_browser() -> Self {
-        let text = "Premium searches need a browser, and none answers. Nothing was charged; without premium it can be \
-                    searched at once.";
-        Self::new(503, "Premium is not available right now.", text)
-    }
-
-    pub(super) fn choice(error: &ChoiceError) -> Self {
-        let text: String = error.to_string().chars().take(SHOWN_CHARS).collect();
-        Self::new(400, "Invalid choice of sites.", format!("{}.", sentence(&text)))
-    }
-
-    /// Returns the refusal that the form was already used for another search.
-    pub(super) fn form_used() -> Self {
-        let text = "This form has started another search already, which is in your history. Press Search again to \
-                    start this one too.";
-        Self { is_of_form: true, ..Self::new(409, "Not started yet.", text) }
-    }
-
-    pub(super) fn form_incomplete() -> Self {
-        let text = "The form was incomplete. Nothing was charged; press Search again.";
-        Self { is_of_form: true, ..Self::new(400, "Not started yet.", text) }
-    }
-}
-
-/// Returns the text with a capital letter at its beginning.
-pub(super) fn sentence(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 #[cfg(test)]
@@ -415,12 +343,16 @@ mod tests {
             "query=octocat&patient=yes",
             "query=octocat&avatars=yes",
             "query=octocat&time_budget=10",
+            "query=octocat&modules=github",
+            "query=octocat&exclude_modules=github",
+            "query=octocat&category=username/coding",
             "query=Octocat",
         ] {
             assert_ne!(usual, print(other), "{other}");
         }
         let email = print("query=a@example.com");
         assert_eq!(email, print("query=a@example.com&premium=yes"), "premium is for usernames");
+        assert_eq!(usual, print("query=octocat&category=email/profile"), "a category of another type");
     }
 
     #[test]

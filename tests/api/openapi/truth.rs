@@ -97,6 +97,7 @@ impl Judge {
 
 const SEARCHES: &str = "/v1/searches";
 const RUN: &str = "/v1/searches/{run_id}";
+const ANNOTATION: &str = "/v1/searches/{run_id}/results/{result_id}/annotation";
 const EXPORT: &str = "/v1/searches/{run_id}/export";
 const DIFF: &str = "/v1/searches/{run_id}/diff/{other}";
 const STREAM: &str = "/v1/searches/{run_id}/stream";
@@ -192,8 +193,31 @@ fn every_success_is_as_documented() {
     }
     webhooks(&judge);
     watches(&judge, &server);
+    notes(&judge, &server, &runs[1]);
     let health = Setup::real().start().request("GET", "/v1/health").send();
     judge.judge("/v1/health", "get", &health);
+}
+
+/// Calls every operation on notes, and reads what has them.
+fn notes(judge: &Judge, server: &Server, run: &str) {
+    let headers: &[(&str, &str)] = &[("X-API-Key", &server.key), ("Content-Type", "application/json")];
+    let address = RUN.replace("{run_id}", run);
+    for (path, address, body) in [
+        (RUN, address.clone(), json!({"tags": ["Case-7", "prüfung"], "note": "first\nsecond"})),
+        (
+            ANNOTATION,
+            format!("{address}/results/1/annotation"),
+            json!({"note": "x", "not_this_person": true}),
+        ),
+    ] {
+        let answer = ask(server, "PATCH", &address, headers, Some(&body.to_string()));
+        assert_eq!(answer.status, 200, "{answer}");
+        judge.judge(path, "patch", &answer);
+    }
+    get(judge, server, RUN, &address, &[]);
+    get(judge, server, EXPORT, &format!("{address}/export?format=json"), &[]);
+    let listed = get(judge, server, SEARCHES, "/v1/searches?tag=case-7", &[]).json();
+    assert_eq!(listed["count"], 1, "{listed}");
 }
 
 /// Calls every operation on watches.

@@ -10,7 +10,8 @@ class RunPage {
     this.query = document.title;
     this.part = (name) => root.querySelector(`[data-part="${name}"]`);
     this.isRunning = "running" in root.dataset;
-    this.results = new Results(this.part("results"), sitesOf(root), root.dataset.thumbnails, this.isRunning);
+    const live = { isLive: this.isRunning, notes: new Notes(root) };
+    this.results = new Results(this.part("results"), sitesOf(root), root.dataset.thumbnails, live);
     this.leads = new Leads(this.results, root.dataset.leads);
     this.coverage = new Coverage(this.part("coverage"), root.dataset.modules);
     this.said = -SAY_EVERY;

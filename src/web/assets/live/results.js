@@ -19,12 +19,13 @@ function leaves(value) {
 }
 
 class Results {
-  constructor(root, sites, thumbnails, isLive) {
+  constructor(root, sites, thumbnails, { isLive, notes }) {
     this.root = root;
     this.sites = sites;
     this.thumbnails = thumbnails;
     this.isLive = isLive;
     this.isSettling = true;
+    this.notes = notes;
     this.known = new Map();
     this.groups = new Map();
     this.view = { text: "", kind: "", category: "", order: "category" };
@@ -40,6 +41,7 @@ class Results {
     // A result that is shown keeps its place when it changes.
     const standing = this.isLive && before?.isShown ? before.standing : standingOf(record, rank);
     const card = resultCard(record, standing, this.thumbnails);
+    this.notes.addTo(card, record);
     if (before) this.replace(before.card, card, record);
     else if (this.isLive) card.classList.add("is-new");
     const isShown = Boolean(before?.isShown);
@@ -112,6 +114,7 @@ class Results {
     const standing = standingOf(entry.record, entry.rank);
     if (isBare(standing) !== isBare(entry.standing)) {
       const card = resultCard(entry.record, standing, this.thumbnails);
+      this.notes.addTo(card, entry.record);
       this.replace(entry.card, card, entry.record);
       entry.card = card;
     }

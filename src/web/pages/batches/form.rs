@@ -7,7 +7,7 @@ use crate::runs::batches::table;
 use crate::web::error::WebError;
 use crate::web::pages::once::new_once;
 use crate::web::pages::option::FormOption;
-use crate::web::pages::search_form::sentence;
+use crate::web::pages::refusal::sentence;
 use crate::web::visit::Form;
 
 /// The fields of the form.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::base::text::plain;
+use crate::base::text::{plain, visible};
 use crate::report::html::{initial, titled, web_address};
 use crate::runs::pictures::avatar::Avatar;
 use crate::runs::run::ResultRecord;
@@ -85,6 +85,9 @@ pub(super) struct Card {
     pub(super) figures: Vec<String>,
     pub(super) percent: u32,
     pub(super) confidence_label: &'static str,
+    /// What the owner has noted about the result.
+    pub(super) note: Option<String>,
+    pub(super) is_of_another_person: bool,
 }
 
 /// Returns the cards by category, and the number of results that are left out.
@@ -131,6 +134,12 @@ fn card(result: &ResultRecord) -> Card {
         figures: figures(result),
         percent: percent(result.confidence),
         confidence_label: confidence_label(result.confidence),
+        note: result
+            .annotation
+            .as_ref()
+            .and_then(|annotation| annotation.note.as_deref())
+            .map(|note| visible(note).into_owned()),
+        is_of_another_person: result.is_of_another_person(),
         platform,
     }
 }

@@ -13,6 +13,7 @@ use super::coverage::{self, Part};
 use super::family::TreeView;
 use super::leads::CardLeads;
 use super::lookup::find;
+use super::notes::{NotesView, annotations};
 use super::stop::Again;
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http::Reply;
@@ -67,6 +68,9 @@ struct Page {
     is_dossier: bool,
     /// Whether the results are accounts, whose values are short.
     is_username: bool,
+    notes: NotesView,
+    /// The annotations by the ids of their results, as JSON for the script.
+    annotations: String,
     /// The leads on the cards.
     leads: CardLeads,
     /// The searches for leads. There is none if the run follows none and nobody has followed one by hand.
@@ -143,6 +147,8 @@ fn make(web: &Web, frame: Frame, record: &RunRecord) -> Page {
             && run.search_type != SearchType::Username
             && run.total_results > 0,
         is_username: run.search_type == SearchType::Username,
+        notes: NotesView::of(&run.notes),
+        annotations: annotations(&record.results),
         leads: CardLeads::default(),
         tree: None,
         parent: None,

@@ -12,8 +12,8 @@ use crate::watches::watch::{WatchActivity, WatchState, WatchUpdate};
 use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
+use crate::web::pages::refusal::Refusal;
 use crate::web::pages::search::started;
-use crate::web::pages::search_form::Refusal;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 

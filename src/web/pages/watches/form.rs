@@ -2,7 +2,6 @@
 
 use crate::account::service::Caller;
 use crate::base::ids::WebhookId;
-use crate::modules::catalog::Choice;
 use crate::runs::service::Found;
 use crate::watches::change::ChangeKind;
 use crate::watches::interval::Interval;
@@ -10,7 +9,8 @@ use crate::watches::registry::{WatchError, WatchRequest, Watches};
 use crate::watches::watch::WatchedSearch;
 use crate::web::error::WebError;
 use crate::web::pages::option::FormOption;
-use crate::web::pages::search_form::{Refusal, SearchForm};
+use crate::web::pages::refusal::Refusal;
+use crate::web::pages::search_form::SearchForm;
 use crate::web::service::Web;
 use crate::web::visit::Form;
 
@@ -30,8 +30,6 @@ const USUAL_INTERVAL: &str = "1d";
 pub(super) struct WatchForm {
     /// The search that is repeated, and the refusal.
     pub(super) search: SearchForm,
-    /// The ids of the only modules to use. An empty list means all. The form takes them from a run.
-    pub(super) modules: Vec<String>,
     every: String,
     kinds: Vec<String>,
     webhook: String,
@@ -42,32 +40,18 @@ impl WatchForm {
     pub(super) fn of_search(search: SearchForm) -> Self {
         Self {
             search,
-            modules: Vec::new(),
             every: USUAL_INTERVAL.to_owned(),
             kinds: ChangeKind::ALL.map(|kind| kind.as_str().to_owned()).into(),
             webhook: String::new(),
         }
     }
 
-    /// Returns a form that watches the search of a run. If the caller had named its modules, the watch asks only them.
+    /// Returns a form that watches the search of a run, with its choice of sites.
     ///
     /// # Errors
-    /// Returns 409 if they are not known yet, 503 if the store is unavailable.
+    /// Returns the errors of [`SearchForm::of_run`].
     pub(super) fn of_run(web: &Web, found: &Found) -> Result<Self, WebError> {
-        let summary = match found {
-            Found::Live(run) => run.summary(),
-            Found::Stored(summary) => (**summary).clone(),
-        };
-        let form = Self::of_search(SearchForm::of_run(&summary)?);
-        if !summary.options.named {
-            return Ok(form);
-        }
-        if !summary.status.is_terminal() {
-            let text = "This search asks only some sites. They are known when it has ended: try again then.";
-            return Err(WebError::new(409, "The search has not ended", text));
-        }
-        let modules = web.parts.runs.reader.reports(found)?.into_iter().map(|report| report.module);
-        Ok(Self { modules: modules.collect(), ..form })
+        Ok(Self::of_search(SearchForm::of_run(web, found)?))
     }
 
     /// Reads the form that was sent.
@@ -75,7 +59,6 @@ impl WatchForm {
         let all = |name| form.all(name).map(str::to_owned).collect();
         Self {
             search: SearchForm::read(form),
-            modules: all("module"),
             every: form.get("every").trim().to_owned(),
             kinds: all("notify_on"),
             webhook: form.get("webhook").to_owned(),
@@ -110,7 +93,7 @@ impl WatchForm {
             return Err(Refusal::suppressed());
         }
         let premium = self.search.asks_premium(&query);
-        let choice = Choice { modules: self.modules.clone(), ..self.search.choice() };
+        let choice = self.search.choice(&query, &starter.catalog());
         starter.modules_for(&query, premium, &choice).map_err(|error| Refusal::choice(&error))?;
         if premium && !caller.plan.premium {
             let plans = web.parts.accounts.plans().names_where(|plan| plan.premium);

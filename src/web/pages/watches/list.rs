@@ -16,7 +16,8 @@ use crate::web::error::WebError;
 use crate::web::frame::{Frame, render_as};
 use crate::web::notice::Notice;
 use crate::web::pages::option::FormOption;
-use crate::web::pages::search_form::{Refusal, SearchForm};
+use crate::web::pages::refusal::Refusal;
+use crate::web::pages::search_form::SearchForm;
 use crate::web::service::Web;
 use crate::web::visit::Visit;
 
@@ -28,8 +29,6 @@ const PAGE: usize = 50;
 struct Page {
     frame: Frame,
     form: SearchForm,
-    /// The ids of the only modules that the watch asks, if the form is that of a run.
-    modules: Vec<String>,
     intervals: Vec<FormOption>,
     notify_on: Vec<FormOption>,
     webhooks: Vec<WebhookOption>,
@@ -110,7 +109,6 @@ fn show(web: &Web, visit: Visit, status: u16, form: WatchForm) -> Result<Respons
         intervals: form.intervals(),
         notify_on: form.notify_on(),
         webhooks: webhooks.into_iter().map(|webhook| option(webhook.id, webhook.url)).collect(),
-        modules: form.modules,
         form: form.search,
         has_premium: caller.plan.premium,
         standard_cost: STANDARD_COST,

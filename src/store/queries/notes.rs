@@ -1,0 +1,99 @@
+//! What owners note about their runs and results.
+
+use jiff::Timestamp;
+
+use super::audit::note;
+use crate::account::audit::{Action, AuditEvent, Origin};
+use crate::base::ids::{AccountId, RunId};
+use crate::base::storage::StorageError;
+use crate::runs::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use crate::runs::notes::storage::{NoteStore, StoredNotes};
+use crate::runs::notification::Notification;
+use crate::store::backend::Operation;
+use crate::store::document::{decode, encode};
+use crate::store::number::number;
+use crate::store::sql::Sql;
+use crate::store::value::{Row, values};
+
+const OF_RUN: &str = "SELECT tags, note FROM runs WHERE id = ?1";
+const OF_RESULTS: &str = "SELECT result, note, not_this_person FROM annotations WHERE run = ?1";
+
+/// Changes the notes of a run. `?3` and `?5` tell whether the tags and the note change.
+const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \
+     note = CASE WHEN ?5 THEN CAST(?6 AS text) ELSE note END WHERE id = ?1 AND account = ?2 RETURNING tags, note";
+
+/// Adds or changes the annotation of a result. `?4` tells whether the note changes; a mark of NULL stays as it is.
+const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, not_this_person) \
+     SELECT r.run, r.id, CAST(?5 AS text), coalesce(?6, false) FROM results r JOIN runs u ON u.id = r.run \
+     WHERE r.run = ?1 AND u.account = ?2 AND r.id = ?3 /*pg FOR KEY SHARE OF r */ \
+     ON CONFLICT (run, result) DO UPDATE SET note = CASE WHEN ?4 THEN excluded.note ELSE a.note END, \
+     not_this_person = coalesce(?6, a.not_this_person) RETURNING note, not_this_person";
+const FORGET: &str =
+    "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND NOT not_this_person";
+
+impl NoteStore for Sql {
+    fn notes(&self, run: RunId) -> Result<StoredNotes, StorageError> {
+        self.read(Operation::on_runs("notes"), |statements| {
+            let of_run = statements.rows(OF_RUN, values![run])?;
+            let results = statements.rows(OF_RESULTS, values![run])?;
+            let annotation = |row: &Row| Ok((number(row.get(0)?)?, read_annotation(row, 1)?));
+            Ok(StoredNotes {
+                run: of_run.first().map_or(Ok(RunNotes::default()), |row| read_notes(row, 0))?,
+                results: results.iter().map(annotation).collect::<Result<_, StorageError>>()?,
+            })
+        })
+    }
+
+    fn note_run(
+        &self,
+        run: RunId,
+        account: AccountId,
+        update: &RunNotesUpdate,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<RunNotes>, StorageError> {
+        let tags = update.tags.as_ref().filter(|tags| !tags.is_empty()).map(encode).transpose()?;
+        let text = update.note.as_ref().and_then(Option::as_ref);
+        let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
+        self.write(Operation::on_runs("note_run").erasing(), |statements| {
+            let rows = statements.rows(NOTE_RUN, values)?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            note(statements, &AuditEvent::of_object(Action::RunAnnotated, account, run), at, by)?;
+            statements.announce(Notification::Annotated(run))?;
+            read_notes(row, 0).map(Some)
+        })
+    }
+
+    fn annotate(
+        &self,
+        run: RunId,
+        result: u32,
+        account: AccountId,
+        update: &AnnotationUpdate,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Option<Annotation>, StorageError> {
+        let text = update.note.as_ref().and_then(Option::as_ref);
+        let values = values![run, account, result, update.note.is_some(), text, update.not_this_person];
+        self.write(Operation::on_runs("annotate").erasing(), |statements| {
+            let rows = statements.rows(ANNOTATE, values)?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            statements.execute(FORGET, values![run, result])?;
+            let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
+            note(statements, &event, at, by)?;
+            statements.announce(Notification::Annotated(run))?;
+            read_annotation(row, 0).map(Some)
+        })
+    }
+}
+
+/// Reads the notes of a run from two columns, of which `first` is the first.
+pub(super) fn read_notes(row: &Row, first: usize) -> Result<RunNotes, StorageError> {
+    let tags = row.optional_text(first)?.map_or(Ok(Vec::new()), decode)?;
+    Ok(RunNotes { tags, note: row.get(first + 1)? })
+}
+
+/// Reads an annotation from two columns, of which `first` is the first.
+fn read_annotation(row: &Row, first: usize) -> Result<Annotation, StorageError> {
+    Ok(Annotation { note: row.get(first)?, not_this_person: row.get(first + 1)? })
+}

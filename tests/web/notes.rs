@@ -1,0 +1,135 @@
+//! Tags, notes and marks in the web app, without scripts.
+
+use super::person::{Person, field_of, text};
+use super::searches::{page_of, search};
+use crate::support::eventually;
+use crate::support::server::Setup;
+
+/// Runs a search to its end and returns the address of its page.
+fn ended(person: &Person<'_>, query: &str) -> String {
+    let page = page_of(&search(person, query, &[]));
+    eventually("the end of a search", || text(&person.get(&page)).contains(">Completed<"));
+    page
+}
+
+/// Returns the card of a result on the page of its run.
+fn card(page: &str, result: u32) -> String {
+    let start = format!("id=\"result-{result}\"");
+    let (before, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {start} in {page}"));
+    let opening = before.rsplit("<li ").next().unwrap();
+    format!("{opening} {}", rest.split("<li class=\"result").next().unwrap())
+}
+
+#[test]
+fn results_get_notes_and_marks() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "someone@example.com", "unlimited");
+    let page = ended(&person, "everybody");
+    let first = text(&person.get(&page));
+    assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"summary\""), "{first}");
+    let annotation = format!("{page}/results/1/annotation");
+    assert!(
+        card(&first, 1)
+            .contains(&format!("formaction=\"{annotation}\" name=\"not_this_person\" value=\"yes\""))
+    );
+
+    let answer = person.post(&page, &annotation, &[("not_this_person", "yes")]);
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, Some(&*format!("{page}#result-1"))),
+        "{answer}"
+    );
+    let form = text(&person.get(&annotation));
+    assert!(form.contains("It is marked as another person.") && form.contains("Save, and undo"), "{form}");
+    let note = "<b>x</b> \u{202e}\r\nsecond line";
+    person.post_and_go(&annotation, &annotation, &[("note", note)]);
+    let shown = text(&person.get(&page));
+    let noted = card(&shown, 1);
+    assert!(noted.starts_with("class=\"result") && noted.contains(" other\""), "{noted}");
+    assert!(noted.contains("&#60;b&#62;x&#60;/b&#62; \u{fffd}\nsecond line"), "{noted}");
+    assert!(noted.contains("Undo “not this person”") && noted.contains("Edit note"), "{noted}");
+    assert!(!card(&shown, 2).contains(" other\""), "{shown}");
+    assert!(shown.contains("data-annotations=\"{&#34;1&#34;:{&#34;note&#34;"), "for the script: {shown}");
+    // The summary speaks of the person who is searched.
+    let sources =
+        |page: &str| page.split("Summary").nth(1).unwrap().split("</details>").next().unwrap().to_owned();
+    assert!(sources(&first).contains("href=\"#result-1\""), "{}", sources(&first));
+    assert!(!sources(&shown).contains("href=\"#result-1\""), "{}", sources(&shown));
+
+    person.post_and_go(&page, &annotation, &[("not_this_person", "no"), ("note", " ")]);
+    assert_eq!(card(&text(&person.get(&page)), 1), card(&first, 1), "as if nothing had been noted");
+    assert_eq!(person.post(&page, &annotation, &[("note", &"x".repeat(1001))]).status, 400);
+    assert_eq!(person.post_as(&annotation, &[("note", "x")], &[]).status, 403, "without its token");
+    for unknown in ["0", "99999", "x"] {
+        let address = format!("{page}/results/{unknown}/annotation");
+        assert_eq!(person.get(&address).status, 404, "{unknown}");
+        assert_eq!(person.post(&page, &address, &[("note", "x")]).status, 404, "{unknown}");
+    }
+    let stranger = Person::signed_in(&server, "stranger@example.com", "free");
+    assert_eq!(stranger.get(&annotation).status, 404);
+    assert_eq!(stranger.post("/app", &annotation, &[("note", "x")]).status, 404);
+}
+
+#[test]
+fn runs_get_tags_and_a_note_and_are_found_by_a_tag() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "someone@example.com", "unlimited");
+    let (page, other) = (ended(&person, "everybody"), ended(&person, "everybody2"));
+    let notes = format!("{page}/notes");
+    let fields = [("tags", "Case-7, open  prüfung"), ("note", "<i>first</i>\r\nsecond")];
+    let answer = person.post(&page, &notes, &fields);
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, Some(&*format!("{page}#notes"))),
+        "{answer}"
+    );
+    let shown = text(&person.get(&page));
+    assert!(shown.contains("&#60;i&#62;first&#60;/i&#62;\nsecond"), "{shown}");
+    assert!(
+        shown.contains("name=\"tags\" type=\"text\" maxlength=\"500\" value=\"case-7 open prüfung\""),
+        "{shown}"
+    );
+    let link = "/app/searches?tag=pr%C3%BCfung";
+    assert!(shown.contains(&format!("href=\"{link}\"")), "{shown}");
+    for (filter, is_there) in [
+        ("?tag=pr%C3%BCfung", true),
+        ("?tag=CASE-7&text=every", true),
+        ("?tag=case", false),
+        ("?tag=open&type=email", false),
+    ] {
+        let list = text(&person.get(&format!("/app/searches{filter}")));
+        assert_eq!(list.contains(&format!("href=\"{page}\"")), is_there, "{filter}: {list}");
+        assert!(!list.contains(&format!("href=\"{other}\"")), "{filter}: {list}");
+    }
+    let all = text(&person.get("/app/searches"));
+    assert!(all.contains(&format!("href=\"{link}\"")) && all.contains(&format!("href=\"{other}\"")), "{all}");
+    for bad in [[("tags", "a\"b"), ("note", "")], [("tags", ""), ("note", "a\u{1}b")]] {
+        let refused = person.post(&page, &notes, &bad);
+        assert_eq!(refused.status, 400, "{refused}");
+    }
+    person.post_and_go(&page, &notes, &[("tags", ""), ("note", "")]);
+    assert!(!text(&person.get("/app/searches")).contains(link));
+    assert_eq!(person.post_as(&notes, &fields, &[]).status, 403, "without its token");
+    let stranger = Person::signed_in(&server, "stranger@example.com", "free");
+    assert_eq!(stranger.post("/app", &notes, &fields).status, 404);
+}
+
+#[test]
+fn notes_are_no_change_of_a_result() {
+    let server = Setup::new().start();
+    let person = Person::signed_in(&server, "someone@example.com", "unlimited");
+    let (first, second) = (ended(&person, "everybody"), ended(&person, "everybody"));
+    let annotation = format!("{first}/results/1/annotation");
+    person.post_and_go(&first, &annotation, &[("note", "x"), ("not_this_person", "yes")]);
+    let diff = text(&person.get(&format!("{first}/diff/{}", second.rsplit('/').next().unwrap())));
+    assert!(diff.contains("Nothing has changed."), "{diff}");
+    // What the API has in its cache is renewed, too.
+    let key = server.cli(&["key", "create", "--account", "someone@example.com"]);
+    let path = first.replace("/app", "/v1");
+    let ask =
+        || server.request("GET", &path).key(key.trim()).send().json()["results"][0]["annotation"].clone();
+    assert_eq!(ask()["note"], "x");
+    person.post_and_go(&first, &annotation, &[("note", "y")]);
+    assert_eq!(ask()["note"], "y");
+    assert_eq!(field_of(&person.get(&first), "csrf"), person.form_token("/app"));
+}
