@@ -1,6 +1,6 @@
 //! Tags, notes and marks in the web app, without scripts.
 
-use super::person::{Person, field_of, text};
+use super::person::{Person, between, field_of, text};
 use super::searches::{page_of, search};
 use crate::support::eventually;
 use crate::support::server::Setup;
@@ -27,16 +27,22 @@ fn results_get_notes_and_marks() {
     let page = ended(&person, "everybody");
     let first = text(&person.get(&page));
     assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"summary\""), "{first}");
-    let annotation = format!("{page}/results/1/annotation");
+    let sources =
+        |page: &str| page.split("Summary").nth(1).unwrap().split("</details>").next().unwrap().to_owned();
+    // A result of which the summary has something, and any other one.
+    let id = between(&sources(&first), "href=\"#result-", "\"").parse::<u32>().unwrap();
+    let other = if id == 1 { 2 } else { 1 };
+    let own = format!("href=\"#result-{id}\"");
+    let annotation = format!("{page}/results/{id}/annotation");
     assert!(
-        card(&first, 1)
+        card(&first, id)
             .contains(&format!("formaction=\"{annotation}\" name=\"not_this_person\" value=\"yes\""))
     );
 
     let answer = person.post(&page, &annotation, &[("not_this_person", "yes")]);
     assert_eq!(
         (answer.status, answer.header("location")),
-        (303, Some(&*format!("{page}#result-1"))),
+        (303, Some(&*format!("{page}#result-{id}"))),
         "{answer}"
     );
     let form = text(&person.get(&annotation));
@@ -44,20 +50,21 @@ fn results_get_notes_and_marks() {
     let note = "<b>x</b> \u{202e}\r\nsecond line";
     person.post_and_go(&annotation, &annotation, &[("note", note)]);
     let shown = text(&person.get(&page));
-    let noted = card(&shown, 1);
+    let noted = card(&shown, id);
     assert!(noted.starts_with("class=\"result") && noted.contains(" other\""), "{noted}");
     assert!(noted.contains("&#60;b&#62;x&#60;/b&#62; \u{fffd}\nsecond line"), "{noted}");
     assert!(noted.contains("Undo “not this person”") && noted.contains("Edit note"), "{noted}");
-    assert!(!card(&shown, 2).contains(" other\""), "{shown}");
-    assert!(shown.contains("data-annotations=\"{&#34;1&#34;:{&#34;note&#34;"), "for the script: {shown}");
+    assert!(!card(&shown, other).contains(" other\""), "{shown}");
+    assert!(
+        shown.contains(&format!("data-annotations=\"{{&#34;{id}&#34;:{{&#34;note&#34;")),
+        "for the script: {shown}"
+    );
     // The summary speaks of the person who is searched.
-    let sources =
-        |page: &str| page.split("Summary").nth(1).unwrap().split("</details>").next().unwrap().to_owned();
-    assert!(sources(&first).contains("href=\"#result-1\""), "{}", sources(&first));
-    assert!(!sources(&shown).contains("href=\"#result-1\""), "{}", sources(&shown));
+    assert!(sources(&first).contains(&own), "{}", sources(&first));
+    assert!(!sources(&shown).contains(&own), "{}", sources(&shown));
 
     person.post_and_go(&page, &annotation, &[("not_this_person", "no"), ("note", " ")]);
-    assert_eq!(card(&text(&person.get(&page)), 1), card(&first, 1), "as if nothing had been noted");
+    assert_eq!(card(&text(&person.get(&page)), id), card(&first, id), "as if nothing had been noted");
     assert_eq!(person.post(&page, &annotation, &[("note", &"x".repeat(1001))]).status, 400);
     assert_eq!(person.post_as(&annotation, &[("note", "x")], &[]).status, 403, "without its token");
     for unknown in ["0", "99999", "x"] {
