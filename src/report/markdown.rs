@@ -17,6 +17,7 @@ use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::facts::Facts;
+use crate::runs::notes::annotation::RunNotes;
 use crate::runs::people::people;
 use crate::runs::record::RunRecord;
 use crate::runs::run::{ResultRecord, Status};
@@ -32,12 +33,13 @@ const ABOUT: [&str; 6] = ["display_name", "bio", "location", "followers", "creat
 pub(super) fn page(run: &RunRecord, catalog: &Catalog) -> String {
     let mut page = Page::default();
     page.head(run);
+    page.notes(run);
     page.facts(&run.results);
     page.people(run, catalog);
     match run.summary.search_type {
         SearchType::Username => page.accounts(&run.results),
         SearchType::Email | SearchType::Domain => {
-            sections(run).iter().for_each(|section| page.section(section))
+            sections(run).iter().for_each(|section| page.section(section));
         }
     }
     page.timeline(run);
@@ -67,7 +69,7 @@ impl Page {
         self.line(&format!("{level} {title}\n"));
     }
 
-    fn table<'c>(&mut self, heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    fn table(&mut self, heads: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
         self.line(&format!("| {} |", heads.join(" | ")));
         self.line(&format!("|{}", "---|".repeat(heads.len())));
         for row in rows {
@@ -86,7 +88,7 @@ impl Page {
         match summary.status {
             Status::Completed => {}
             Status::Running => {
-                self.line("**Still running.** It shows what was known when the report was made.\n")
+                self.line("**Still running.** It shows what was known when the report was made.\n");
             }
             Status::Failed => {
                 let why = summary.error.as_ref().map_or("the reason was not stored", |error| &error.message);
@@ -102,6 +104,32 @@ impl Page {
             summary.id,
             env!("CARGO_PKG_VERSION")
         ));
+    }
+
+    /// Writes what the owner has noted.
+    fn notes(&mut self, run: &RunRecord) {
+        let RunNotes { tags, note, .. } = &run.summary.notes;
+        let annotated =
+            || run.results.iter().filter_map(|result| Some((result, result.annotation.as_ref()?)));
+        if tags.is_empty() && note.is_none() && annotated().next().is_none() {
+            return;
+        }
+        self.title("##", "Notes");
+        if !tags.is_empty() {
+            self.line(&format!(
+                "- tags: {}",
+                tags.iter().map(|tag| escaped(tag)).collect::<Vec<_>>().join(", ")
+            ));
+        }
+        if let Some(note) = note {
+            self.line(&format!("- note: {}", whole(note)));
+        }
+        for (result, annotation) in annotated() {
+            let value = result.value.as_deref().map(escaped).unwrap_or_default();
+            let mark = if annotation.not_this_person { " **not this person**" } else { "" };
+            let note = annotation.note.as_deref().map(whole).unwrap_or_default();
+            self.line(&format!("- on {} {value}:{mark} {note}", escaped(platform(result))));
+        }
     }
 
     fn facts(&mut self, results: &[ResultRecord]) {
@@ -271,12 +299,16 @@ fn shown(value: &Value) -> Option<String> {
 /// Returns text from outside in one line, in which no character has a meaning. It must not be the first text of a line or
 /// of an item of a list: there, `1.` or `-` would begin a list.
 fn escaped(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", whole(&text[..end])),
+        None => whole(text),
+    }
+}
+
+/// Returns the whole text as [`escaped`] does.
+fn whole(text: &str) -> String {
     let mut shown = String::new();
-    for (index, c) in plain(text).chars().enumerate() {
-        if index == MOST_CHARS {
-            shown.push('…');
-            break;
-        }
+    for c in plain(text).chars() {
         if SPECIAL.contains(&c) {
             shown.push('\\');
         }
@@ -298,6 +330,7 @@ fn linked(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::csv::tests::{result, run};
+    use crate::runs::notes::annotation::Annotation;
 
     fn catalog() -> Catalog {
         Catalog::from_text("none", "[]").unwrap()
@@ -318,11 +351,21 @@ mod tests {
     fn each_result_is_a_row_and_each_unanswered_module_has_its_reason() {
         let mut record = run(vec![result(1, "octo|cat"), result(2, "other")]);
         record.summary.simulated = true;
+        record.summary.notes = RunNotes { tags: vec!["case-7".into()], note: Some("[a](b)".into()) };
+        record.results[1].annotation = Some(Annotation { note: None, not_this_person: true });
         let page = page(&record, &catalog());
         assert_eq!(page.lines().filter(|line| line.contains("| 90% |")).count(), 2, "{page}");
-        for present in
-            ["octo\\|cat", "**Simulated.**", "2 of 3 modules", "captcha", "needs key", "## Coverage"]
-        {
+        for present in [
+            "octo\\|cat",
+            "**Simulated.**",
+            "2 of 3 modules",
+            "captcha",
+            "needs key",
+            "## Coverage",
+            "tags: case-7",
+            "note: \\[a\\](b)",
+            "other: **not this",
+        ] {
             assert!(page.contains(present), "{present}: {page}");
         }
         assert!(!page.contains("<b>") && !page.contains("](javascript"), "{page}");

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::modules::outcome::Outcome;
+use crate::modules::reason::Reason;
 use crate::runs::entity::merge::SOURCES;
 use crate::runs::record::RunRecord;
 use crate::runs::run::ResultRecord;
@@ -157,7 +158,7 @@ impl<'r> Evidence<'r> {
             None if asked.is_empty() => (Grade::Unknown, "not asked by this search".to_owned()),
             None => (Grade::Missing, "there is no record".to_owned()),
             Some(module) => {
-                let why = module.reason.map_or_else(|| module.status.as_str().into(), |it| it.as_phrase());
+                let why = module.reason.map_or_else(|| module.status.as_str().into(), Reason::as_phrase);
                 (Grade::Unknown, format!("no answer: {why}"))
             }
         };

@@ -28,7 +28,10 @@ pub(super) fn write(page: &mut Markup, run: &RunRecord) {
 
 fn panel(page: &mut Markup, section: &Section) {
     page.raw("<section class=\"panel\" id=\"dossier-").text(section.id).raw("\">\n<h3>").text(section.title);
-    page.raw(" <span class=\"count\">").show(section.count()).raw("</span></h3>\n");
+    if section.count() > 0 {
+        page.raw(" <span class=\"count\">").show(section.count()).raw("</span>");
+    }
+    page.raw("</h3>\n");
     if !section.verdicts.is_empty() {
         verdicts(page, &section.verdicts);
     }

@@ -24,7 +24,7 @@ impl Markup {
     }
 
     /// Appends other markup.
-    pub(super) fn append(&mut self, other: Self) -> &mut Self {
+    pub(super) fn append(&mut self, other: &Self) -> &mut Self {
         self.html.push_str(&other.html);
         self
     }

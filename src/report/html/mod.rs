@@ -67,7 +67,7 @@ pub fn page(run: &RunRecord, catalog: &Catalog) -> String {
 fn overview_section(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
     let parts = overview::write(run, catalog);
     if !parts.is_empty() {
-        page.raw("<section>\n<h2>Overview</h2>\n").append(parts).raw("</section>\n");
+        page.raw("<section>\n<h2>Overview</h2>\n").append(&parts).raw("</section>\n");
     }
 }
 

@@ -34,6 +34,7 @@ fn draw(page: &mut Markup, timeline: &Timeline, (first, last): (i16, i16)) {
     let height = (kinds.len() + 1) * LANE;
     let step = (WIDTH - NAMES - 2.0 * MARGIN) / f64::from((last - first).max(1));
     let at = |year: i16| NAMES + MARGIN + step * f64::from(year - first);
+    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Timeline by year\">");
     page.raw("<svg class=\"timeline\" viewBox=\"0 0 ").show(WIDTH).raw(" ").show(height);
     page.raw(
         "\" role=\"group\" aria-label=\"Timeline by year. Each dot leads to its year in the table.\">\n",
@@ -78,7 +79,7 @@ fn draw(page: &mut Markup, timeline: &Timeline, (first, last): (i16, i16)) {
             page.show(count).raw("</title></circle></a>");
         }
     }
-    page.raw("\n</svg>\n");
+    page.raw("\n</svg></div>\n");
 }
 
 /// Returns the radius of the dot for a number of events: its area grows with the number.
