@@ -202,7 +202,7 @@ fn a_405_lists_the_allowed_methods() {
         ("DELETE", "/v1/searches".to_owned(), "POST, GET, HEAD, OPTIONS"),
         ("POST", "/v1/me".to_owned(), "GET, HEAD, OPTIONS"),
         ("PATCH", "/v1/health".to_owned(), "GET, HEAD, OPTIONS"),
-        ("POST", format!("/v1/searches/{run}"), "GET, HEAD, DELETE, OPTIONS"),
+        ("POST", format!("/v1/searches/{run}"), "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("POST", format!("/v1/searches/{run}/stream"), "GET, HEAD, OPTIONS"),
         ("BREW", "/v1/credits".to_owned(), "GET, HEAD, OPTIONS"),
     ] {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 mod deleting;
 mod following;
 mod limits;
+mod notes;
 mod queue;
 mod site;
 mod taking_over;

@@ -55,7 +55,7 @@ pub fn page(run: &RunRecord, catalog: &Catalog) -> String {
     title(&mut page, run);
     notices(&mut page, run);
     overview_section(&mut page, run, catalog);
-    people::write(&mut page, run, catalog);
+    people::write_graph_section(&mut page, run, catalog);
     results::write(&mut page, run, catalog);
     coverage::write(&mut page, run);
     page.raw("</main>\n");

@@ -1,10 +1,10 @@
-//! What a run found at a glance: the facts with their sources, the categories, the timeline and the dossier. The web app
+//! What a run found at a glance: the facts with their sources, people, the categories, the timeline and the dossier. The web app
 //! shows the same parts.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::markup::Markup;
-use super::{dossier, timeline};
+use super::{dossier, people, timeline};
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::runs::facts::{Created, Fact, Facts};
@@ -25,6 +25,7 @@ pub fn overview(run: &RunRecord, catalog: &Catalog) -> String {
 pub(super) fn write(run: &RunRecord, catalog: &Catalog) -> Markup {
     let mut page = Markup::default();
     facts(&mut page, &run.results);
+    people::write(&mut page, run, catalog);
     categories(&mut page, run, catalog);
     timeline::write(&mut page, run);
     dossier::write(&mut page, run);

@@ -11,33 +11,40 @@ use crate::runs::people::person::{Person, PersonAccount};
 use crate::runs::record::RunRecord;
 
 /// The most people, and the most reasons of each.
-const MOST_PEOPLE: usize = 50;
+const MOST_PEOPLE: usize = 20;
 const MOST_REASONS: usize = 30;
 
-/// Writes the people and the graph. Both are left out if no result leads to another one.
+/// Writes a card for each person, for the overview.
 pub(super) fn write(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
     let Some(findings) = run.findings() else { return };
-    let found = people(std::slice::from_ref(&findings), catalog.profiles());
-    if !found.people.is_empty() {
-        page.raw("<section>\n<h2>People</h2>\n<p>Accounts that probably belong together, with the reasons. The same ")
-            .raw("username alone is no reason.</p>\n<div class=\"results\">\n");
-        found.people.iter().take(MOST_PEOPLE).for_each(|one| person(page, one));
-        page.raw("</div>\n");
-        if found.people.len() > MOST_PEOPLE {
-            page.raw("<p>").show(found.people.len() - MOST_PEOPLE).raw(" more people are in the JSON.</p>\n");
-        }
-        page.raw("</section>\n");
+    let found = people(&[findings], catalog.profiles());
+    if found.people.is_empty() {
+        return;
     }
+    page.raw("<section class=\"part\">\n<h3>People</h3>\n<p class=\"faint\">Accounts that probably belong together, with the ")
+        .raw("reasons. The same username alone is no reason.</p>\n<ul class=\"persons\">\n");
+    found.people.iter().take(MOST_PEOPLE).for_each(|one| person(page, one));
+    page.raw("</ul>\n");
+    if found.people.len() > MOST_PEOPLE {
+        page.raw("<p>").show(found.people.len() - MOST_PEOPLE).raw(" more people are in the files.</p>\n");
+    }
+    page.raw("</section>\n");
+}
+
+/// Writes the graph of what joins the results as a section. It is left out if nothing joins them.
+pub(super) fn write_graph_section(page: &mut Markup, run: &RunRecord, catalog: &Catalog) {
+    let Some(findings) = run.findings() else { return };
     let graph = Graph::of(&[findings], catalog.profiles());
     let drawing = Drawing::new(&graph);
-    if !drawing.lines.is_empty() {
-        page.raw("<section>\n<h2>Graph</h2>\n");
-        let results: HashMap<usize, u32> = first_results(&graph.nodes);
-        write_graph(page, &drawing, "Each entity leads to its result.", |number| {
-            results.get(&number).map(|id| format!("#result-{id}"))
-        });
-        page.raw("<p class=\"faint\">A solid line is verified, a dashed one stated.</p>\n</section>\n");
+    if drawing.lines.is_empty() {
+        return;
     }
+    page.raw("<section>\n<h2>Graph</h2>\n");
+    let results: HashMap<usize, u32> = first_results(&graph.nodes);
+    write_graph(page, &drawing, "Each entity leads to its result.", |number| {
+        results.get(&number).map(|id| format!("#result-{id}"))
+    });
+    page.raw("<p class=\"faint\">A solid line is verified, a dashed one stated.</p>\n</section>\n");
 }
 
 fn first_results(nodes: &[Node]) -> HashMap<usize, u32> {
@@ -47,13 +54,11 @@ fn first_results(nodes: &[Node]) -> HashMap<usize, u32> {
 
 fn person(page: &mut Markup, person: &Person) {
     let title = person.names.first().or(person.accounts.first().map(|account| &account.value));
-    page.raw("<article>\n<p class=\"platform\"><bdi>")
+    page.raw("<li>\n<p><strong><bdi>")
         .text(title.map_or("", String::as_str))
-        .raw("</bdi> <span class=\"confidence\">");
-    page.text(person.band.as_str())
-        .raw(", ")
-        .show(format_args!("{:.0}%", person.score * 100.0))
-        .raw("</span></p>\n<ul>\n");
+        .raw("</bdi></strong> <span class=\"faint\">");
+    page.text(person.band.as_str()).raw(", ").show(format_args!("{:.0}%", person.score * 100.0));
+    page.raw("</span></p>\n<ul>\n");
     person.accounts.iter().for_each(|one| account(page, one));
     page.raw("</ul>\n");
     if !person.emails.is_empty() {
@@ -61,7 +66,7 @@ fn person(page: &mut Markup, person: &Person) {
     }
     reasons(page, "Why", person.evidence.iter().map(|it| it.text.as_str()));
     reasons(page, "What speaks against it", person.conflicts.iter().map(|it| it.text.as_str()));
-    page.raw("</article>\n");
+    page.raw("</li>\n");
 }
 
 fn account(page: &mut Markup, account: &PersonAccount) {
@@ -79,7 +84,7 @@ fn account(page: &mut Markup, account: &PersonAccount) {
         None => page.isolated(&account.value),
     };
     if let Some(name) = &account.display_name {
-        page.raw(" <span class=\"confidence\"><bdi>").text(name).raw("</bdi></span>");
+        page.raw(" <span class=\"faint\"><bdi>").text(name).raw("</bdi></span>");
     }
     page.raw("</li>\n");
 }

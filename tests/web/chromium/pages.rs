@@ -39,11 +39,14 @@ fn every_page_is_small_and_accessible() {
     let again = desk.search_here("alice");
     desk.has_state("Completed");
     let diff = format!("{run}/diff/{}", again.rsplit('/').next().unwrap());
+    let domain = desk.search("example.com");
+    desk.has_state("Completed");
     let watch = desk.watch_with_changes();
     look("/app/batches");
     let batch = a_batch(&desk, &axe);
     for path in [
         &run,
+        &domain,
         &batch,
         &format!("{batch}/matrix?all=yes"),
         &format!("{batch}/stop"),
@@ -63,6 +66,9 @@ fn every_page_is_small_and_accessible() {
     ] {
         look(path);
     }
+    the_dossier_shows_one_section(&desk, &domain);
+    a_category_filters_the_results(&desk, &run);
+    a_result_of_another_person_is_collapsed(&desk, &run);
     an_entity_of_the_graph_shows_what_is_joined_to_it(&desk, &run);
     desk.open("/app/keys");
     desk.browser.type_into("input[name=label]", "laptop");
@@ -70,6 +76,47 @@ fn every_page_is_small_and_accessible() {
     desk.reads("sl_live_");
     axe.approves(&desk.browser, "a new key");
     eprintln!("{told}");
+}
+
+fn the_dossier_shows_one_section(desk: &Desk, domain: &str) {
+    let shown = "[...document.querySelectorAll('.panel')].filter((at) => at.checkVisibility()).map((at) => at.id).join()";
+    let script = format!("return {shown}");
+    desk.open(domain);
+    let first = desk.browser.run(&script, &[]);
+    assert!(first.as_str().is_some_and(|id| id.starts_with("dossier-") && !id.contains(',')), "{first}");
+    desk.browser.click(".dossier nav a[href='#dossier-dns']");
+    assert_eq!(desk.browser.run(&script, &[]), json!("dossier-dns"));
+    // A source leads to its card, which was collapsed with all others.
+    desk.browser.click("#dossier-dns td small a");
+    desk.browser.wait_until("document.querySelector('.result:target')?.checkVisibility()");
+}
+
+fn a_category_filters_the_results(desk: &Desk, run: &str) {
+    desk.open(run);
+    desk.browser.wait_until(
+        "document.querySelectorAll('.group').length > 1 && !document.querySelector('[data-waiting]')",
+    );
+    let groups = "return [...document.querySelectorAll('.group')].map((at) => at.id).join()";
+    let all = desk.browser.run(groups, &[]);
+    let link = ".bars li:nth-child(2) a";
+    let name =
+        desk.browser.run("return document.querySelector('.bars li:nth-child(2)').dataset.category", &[]);
+    desk.browser.click(link);
+    assert_eq!(desk.browser.run(groups, &[]), json!(format!("category-{}", name.as_str().unwrap())));
+    desk.browser.click(link);
+    assert_eq!(desk.browser.run(groups, &[]), all);
+}
+
+fn a_result_of_another_person_is_collapsed(desk: &Desk, run: &str) {
+    desk.open(run);
+    let (card, marked) =
+        ("[data-part=results] .result:not(.bare)", "document.querySelectorAll('.result.other').length");
+    desk.browser.wait_until("!document.querySelector('[data-waiting]')");
+    desk.browser.click(&format!("{card} .result-notes button"));
+    desk.browser.wait_until(&format!("{marked} === 1 && document.readyState === 'complete'"));
+    desk.browser.wait_until("!document.querySelector('[data-waiting]')");
+    desk.browser.click(".result.other .result-notes button");
+    desk.browser.wait_until(&format!("{marked} === 0 && document.readyState === 'complete'"));
 }
 
 /// Starts a batch of one search in two steps, and follows it to its end without loading its page again.
