@@ -20,7 +20,7 @@
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
 //! | [`store`] | SQL: implements the storage traits of `account`, `runs`, `watches` and `webhooks` for SQLite and PostgreSQL |
 //! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
-//! | [`report`] | a run as a file in four formats, and the export of an account |
+//! | [`report`] | a run as a file in six formats, and the export of an account |
 //! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
 //! | [`web`] | the web app |
 //! | [`admin`] | metrics, liveness and readiness |

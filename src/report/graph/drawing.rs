@@ -126,12 +126,13 @@ fn label(node: &Node) -> String {
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
+/// Returns a coordinate as a whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "the value is a coordinate above 0"
 )]
-fn whole(value: f64) -> u32 {
+pub fn whole(value: f64) -> u32 {
     value.round().max(0.0) as u32
 }
 

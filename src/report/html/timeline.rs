@@ -1,6 +1,7 @@
 //! The timeline as a drawing, in which each dot leads to its year in the table below it.
 
 use super::markup::Markup;
+use crate::report::graph::drawing::whole;
 use crate::report::timeline::{EventKind, Timeline};
 use crate::runs::record::RunRecord;
 
@@ -86,15 +87,6 @@ fn draw(page: &mut Markup, timeline: &Timeline, (first, last): (i16, i16)) {
 #[expect(clippy::cast_precision_loss, reason = "the number is small")]
 fn radius(count: usize) -> f64 {
     (SMALLEST * (count as f64).sqrt()).min(LARGEST)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the value is a coordinate above 0"
-)]
-fn whole(value: f64) -> u32 {
-    value.round().max(0.0) as u32
 }
 
 fn table(page: &mut Markup, timeline: &Timeline) {
