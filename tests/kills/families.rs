@@ -17,8 +17,6 @@ use crate::support::server::{Server, Setup};
 /// The families that are followed at once.
 const FAMILIES: usize = 4;
 const MAX_SEARCHES: usize = 12;
-/// The kills for each database.
-const KILLS: usize = 30;
 
 /// Two sites whose profiles name further accounts: `root` names `roota`, `rootb` and `rootc`, and so on.
 struct Site {
@@ -104,7 +102,8 @@ fn families_survive_kills(database: &TestDatabase) {
     let mut server = setup().start();
     let key = server.key.clone();
     let mut roots: Vec<String> = Vec::new();
-    for _ in 0..KILLS {
+    let kills = setting("SIGHTLINE_TEST_KILLS", 12);
+    for _ in 0..kills {
         // No kill falls into a moment without a family.
         let running = roots.iter().filter(|root| !is_completed(&server, root)).count();
         for _ in running..FAMILIES {
@@ -119,7 +118,7 @@ fn families_survive_kills(database: &TestDatabase) {
         server.key.clone_from(&key);
     }
     eventually("all families end", || roots.iter().all(|root| is_completed(&server, root)));
-    println!("{KILLS} kills, {} families, {} requests", roots.len(), site.asked());
+    println!("{kills} kills, {} families, {} requests", roots.len(), site.asked());
     let mut runs = 0;
     for root in &roots {
         runs += family_is_well(&server, root);

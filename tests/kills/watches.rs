@@ -8,8 +8,6 @@ use crate::support::eventually;
 use crate::support::server::Setup;
 
 const WATCHES: usize = 6;
-/// The kills for each database.
-const KILLS: usize = 20;
 
 #[test]
 fn watches_survive_kills_on_sqlite() {
@@ -31,7 +29,7 @@ fn watches_survive_kills(database: &TestDatabase) {
         assert_eq!(answer.status, 201, "{answer}");
     }
     let mut before = runs_by_watch(database);
-    for _ in 0..KILLS {
+    for _ in 0..setting("SIGHTLINE_TEST_KILLS", 10) {
         let begun: usize = before.iter().sum();
         let until = begun + chance.below(WATCHES);
         eventually("runs are started", || {

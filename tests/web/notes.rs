@@ -28,7 +28,7 @@ fn results_get_notes_and_marks() {
     let first = text(&person.get(&page));
     assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"summary\""), "{first}");
     let sources =
-        |page: &str| page.split("Summary").nth(1).unwrap().split("</details>").next().unwrap().to_owned();
+        |page: &str| page.split("class=\"said\"").nth(1).unwrap().split("</dl>").next().unwrap().to_owned();
     // A result of which the summary has something, and any other one.
     let id = between(&sources(&first), "href=\"#result-", "\"").parse::<u32>().unwrap();
     let other = if id == 1 { 2 } else { 1 };
