@@ -67,7 +67,7 @@ fn every_page_is_small_and_accessible() {
         look(path);
     }
     the_dossier_shows_one_section(&desk, &domain);
-    a_category_filters_the_results(&desk, &run);
+    a_category_filters_the_results(&desk, &domain);
     a_result_of_another_person_is_collapsed(&desk, &run);
     an_entity_of_the_graph_shows_what_is_joined_to_it(&desk, &run);
     desk.open("/app/keys");
@@ -91,8 +91,8 @@ fn the_dossier_shows_one_section(desk: &Desk, domain: &str) {
     desk.browser.wait_until("document.querySelector('.result:target')?.checkVisibility()");
 }
 
-fn a_category_filters_the_results(desk: &Desk, run: &str) {
-    desk.open(run);
+fn a_category_filters_the_results(desk: &Desk, domain: &str) {
+    desk.open(domain);
     desk.browser.wait_until(
         "document.querySelectorAll('.group').length > 1 && !document.querySelector('[data-waiting]')",
     );
