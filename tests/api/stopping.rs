@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::support::databases::databases;
-use crate::support::eventually;
 use crate::support::gated_site::GatedSite;
-use crate::support::server::{Answer, Server, Setup};
+use crate::support::server::{Answer, Server, Setup, run_ids};
+use crate::support::{awaited, eventually};
 
 fn post(server: &Server, id: &str, what: &str) -> Answer {
     server.request("POST", &format!("/v1/searches/{id}/{what}")).key(&server.key).send()
@@ -63,6 +63,35 @@ fn a_search_is_stopped_and_its_rest_is_asked_again() {
         let path = format!("/v1/searches/{}/retry", again["run_id"].as_str().unwrap());
         let odd = server.request("POST", &path).key(&server.key).header("Idempotency-Key", &"x".repeat(256));
         assert_eq!(odd.send().status, 400);
+    }
+}
+
+#[test]
+fn a_stopped_root_stops_the_search_that_its_lead_has_started() {
+    for database in databases() {
+        let site = GatedSite::start();
+        let server = Setup::real().database(&database.url).flags(&site.family_flags()).start();
+        let body = json!({"type": "username", "query": "alice", "follow": {"max_searches": 5}});
+        let root = server.post(&body).json()["run_id"].as_str().unwrap().to_owned();
+        assert_eq!(server.finished(&root)["total_results"], 1);
+        let child = awaited("the lead is followed", || {
+            let page = server.get(&format!("/v1/searches?root_run_id={root}")).json();
+            run_ids(&page).into_iter().find(|id| *id != root).ok_or(page)
+        });
+        eventually("the quick site has answered", || run(&server, &child)["total_results"] == 1);
+        assert_eq!(run(&server, &root)["follow"]["status"], "running");
+
+        let stopped = post(&server, &root, "stop");
+        assert_eq!(stopped.status, 200, "{stopped}");
+        let ended = server.finished(&child);
+        assert_eq!(
+            (&ended["status"], &ended["query"]),
+            (&json!("completed"), &json!("alice@mail.example.net"))
+        );
+        assert!(ended["stopped_at"].is_string(), "{ended}");
+        assert_eq!((&ended["coverage"]["hit"], &ended["coverage"]["skipped"]), (&json!(1), &json!(1)));
+        eventually("no lead is followed", || run(&server, &root)["follow"]["status"] == "completed");
+        site.open();
     }
 }
 

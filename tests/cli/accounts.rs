@@ -135,7 +135,7 @@ fn a_closed_output_does_not_panic() {
 }
 
 #[test]
-fn a_command_in_the_wrong_folder_creates_no_database() {
+fn a_command_that_fails_creates_no_database() {
     let folder = Folder::new();
     let database = folder.database();
     for args in [
@@ -147,5 +147,9 @@ fn a_command_in_the_wrong_folder_creates_no_database() {
         let args = [args, vec!["--database", &database]].concat();
         ran(&args, &[]).code_is(3).err_has("no database at ");
     }
-    assert!(!std::path::Path::new(database.trim_start_matches("sqlite:")).exists());
+    // An account would be created in a new database, but not on a plan that does not exist.
+    let create = ["account", "create", "--email", "a@example.org", "--database", &database, "--plan"];
+    ran(&[&create[..], &["baisc"]].concat(), &[]).code_is(2).err_has("did you mean \"basic\"?");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    ran(&[&create[..], &["basic"]].concat(), &[]).code_is(0);
 }

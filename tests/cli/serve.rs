@@ -137,6 +137,7 @@ fn a_port_in_use_is_an_error_and_creates_no_first_key() {
     let (code, err) = refused(&database, &address);
     assert_eq!(code, Some(3), "{err}");
     assert!(err.contains(&format!("error: cannot listen on {address}: ")), "{err}");
+    assert!(err.contains("such as --listen 127.0.0.1:") && err.contains("or --listen 127.0.0.1:0 "), "{err}");
     assert!(
         !std::path::Path::new(database.trim_start_matches("sqlite:")).exists(),
         "it leaves nothing behind"

@@ -62,7 +62,24 @@ impl GatedSite {
 
     fn flags_for(&self, sites: &[(&str, usize)]) -> Vec<String> {
         let hosts = sites.iter().flat_map(|(kind, count)| (1..=*count).map(move |n| format!("{kind}{n}")));
-        let modules: Vec<Value> = hosts.map(|host| self.module(&host)).collect();
+        self.flags_of(hosts.map(|host| self.module(&host)).collect())
+    }
+
+    /// Returns the flags for a site for usernames, whose answer names an email address, and two sites for email addresses,
+    /// of which one waits for the gate.
+    pub(crate) fn family_flags(&self) -> Vec<String> {
+        let mut profile = self.module(&format!("{FREE}1"));
+        let email = json!({"email": "template:{query}@mail.example.net"});
+        profile["result"] = json!({"type": "profile", "metadata": email});
+        let emails = [format!("{FREE}2"), format!("{GATED}1")].map(|host| {
+            let mut module = self.module(&host);
+            module["type"] = "email".into();
+            module
+        });
+        self.flags_of([profile].into_iter().chain(emails).collect())
+    }
+
+    fn flags_of(&self, modules: Vec<Value>) -> Vec<String> {
         let catalog = self.folder.path("catalog.json");
         std::fs::write(&catalog, Value::Array(modules).to_string()).unwrap();
         let flags = ["--no-builtin", "--allow-private-targets", "--check-timeout=5m", "--run-timeout=10m"];
