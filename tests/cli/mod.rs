@@ -4,6 +4,8 @@ mod accounts;
 mod catalog;
 mod completions;
 mod help;
+#[cfg(unix)]
+mod interrupts;
 mod man;
 mod real_web;
 mod record;
