@@ -1,10 +1,14 @@
 //! axe-core on the current page: obstacles for people with a screen reader, with only a keyboard or with weak
 //! eyesight.
 
+use serde_json::Value;
+
 use crate::support::browser::Browser;
 use crate::support::npm::packages;
 
 const RELEASE: &str = "axe-core@4.10.3";
+/// Colours change gradually, and a colour in between may have too little contrast.
+pub(super) const AT_REST: &str = "!document.getAnimations().some((one) => one instanceof CSSTransition)";
 
 /// The source of axe-core.
 pub(super) struct Axe(String);
@@ -12,10 +16,8 @@ pub(super) struct Axe(String);
 /// The findings on one page.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// Findings of serious or critical impact: rule, place, correction.
-    pub(super) serious: Vec<String>,
-    /// Findings of less impact.
-    pub(super) slight: Vec<String>,
+    /// Findings of any impact: rule, impact, place, correction.
+    pub(super) faults: Vec<String>,
     /// The number of passed rules.
     pub(super) kept: u64,
 }
@@ -38,25 +40,21 @@ impl Axe {
         }
         let script = format!(
             "const found = await axe.run(document, {{ ...{rules}, resultTypes: ['violations'] }});
-             const said = found.violations.flatMap(({{ id, impact, help, nodes }}) => nodes.map((node) => ({{
-                 is_serious: impact === 'serious' || impact === 'critical',
-                 text: `${{id}} (${{impact}}): ${{help}}, at ${{node.target.join(' ')}}: ${{node.failureSummary}}`,
-             }})));
-             return {{ said, kept: found.passes.length }};"
+             const faults = found.violations.flatMap(({{ id, impact, help, nodes }}) => nodes.map((node) =>
+                 `${{id}} (${{impact}}): ${{help}}, at ${{node.target.join(' ')}}: ${{node.failureSummary}}`));
+             return {{ faults, kept: found.passes.length }};"
         );
+        browser.wait_until(AT_REST);
         let found = browser.run_async(&script, &[]);
-        let of = |is_serious: bool| {
-            let said = found["said"].as_array().into_iter().flatten();
-            let said = said.filter(|one| one["is_serious"] == is_serious);
-            said.filter_map(|one| one["text"].as_str()).map(str::to_owned).collect()
-        };
-        Findings { serious: of(true), slight: of(false), kept: found["kept"].as_u64().unwrap_or_default() }
+        let faults = found["faults"].as_array().into_iter().flatten();
+        let faults = faults.filter_map(Value::as_str).map(str::to_owned).collect();
+        Findings { faults, kept: found["kept"].as_u64().unwrap_or_default() }
     }
 
-    /// Asserts that the current page has no serious finding.
+    /// Asserts that the current page has no finding.
     pub(super) fn approves(&self, browser: &Browser, page: &str) -> Findings {
         let found = self.look(browser);
-        assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
+        assert!(found.faults.is_empty(), "{page}: {:#?}", found.faults);
         // A page that has not loaded would have no finding either.
         assert!(found.kept > 10, "{page}: {found:?}");
         found
@@ -65,7 +63,7 @@ impl Axe {
     /// Asserts that all texts of the current page have enough contrast.
     pub(super) fn can_read(&self, browser: &Browser, page: &str) {
         let found = self.look_by(browser, "{ runOnly: ['color-contrast'] }");
-        assert!(found.serious.is_empty(), "{page}: {:#?}", found.serious);
+        assert!(found.faults.is_empty(), "{page}: {:#?}", found.faults);
         assert_eq!(found.kept, 1, "{page}: {found:?}");
     }
 
@@ -76,7 +74,7 @@ impl Axe {
             &[],
         );
         let found = self.look(browser);
-        assert!(found.serious.iter().any(|text| text.starts_with("label ")), "{found:?}");
+        assert!(found.faults.iter().any(|text| text.starts_with("label ")), "{found:?}");
         browser.run("document.querySelector('#fault').remove()", &[]);
     }
 }

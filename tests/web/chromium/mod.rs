@@ -2,6 +2,7 @@
 
 mod axe;
 mod cuts;
+mod documents;
 mod families;
 mod gallery;
 mod hostile;

@@ -18,9 +18,14 @@ const fromHere = () => ({
   statePlugins: { spec: { wrapActions: { updateSpec: (update) => (text) => update(text && askedHere(text)) } } },
 });
 
+// Swagger UI brings its own main landmark, and a page has only one.
+const place = document.createElement("div");
+place.id = "documentation";
+document.getElementById("documentation").replaceWith(place);
+
 SwaggerUIBundle({
   url: "openapi.json",
-  domNode: document.getElementById("documentation"),
+  domNode: place,
   plugins: [fromHere],
   // No badge: it would send the document to an external validator.
   validatorUrl: null,
@@ -32,15 +37,34 @@ SwaggerUIBundle({
   persistAuthorization: false,
 });
 
-// Corrections for people with a screen reader or only a keyboard: Swagger UI brings its own main landmark, its headings
-// skip a level, its buttons contain links to themselves, and the label of the list of servers does not name it.
-const place = document.getElementById("documentation");
+// Corrections for people with a screen reader or only a keyboard: parts of the page outside the main landmark have no role,
+// headings skip levels, buttons contain links to themselves, and fields, lists and buttons have no names.
+const levels = { "h3.opblock-tag, .models h4, .modal-ux h3": 2, ".opblock h4, .modal-ux h4": 3, ".opblock h5": 4 };
+const operationOf = (part) => {
+  const block = part.closest(".opblock");
+  return `${block.querySelector(".opblock-summary-method").textContent} ${block.querySelector("[data-path]").dataset.path}`;
+};
+const names = {
+  ".information-container": () => "About the API",
+  ".scheme-container": () => "Server and key",
+  ".servers select": () => "Server",
+  ".examples-select select": () => "Example",
+  ".close-modal": () => "Close",
+  ".responses-table": (table) => `Responses of ${operationOf(table)}`,
+  "[data-param-name] :is(select, input, textarea)": (field) => field.closest("[data-param-name]").dataset.paramName,
+  ".body-param :is(select, textarea)": (field) => (field.matches("select") ? "Media type" : "Body"),
+};
 new MutationObserver(() => {
   const each = (selector, correct) => place.querySelectorAll(selector).forEach(correct);
-  each(".servers select:not([aria-label])", (select) => select.setAttribute("aria-label", "Server"));
-  each("main:not([role])", (main) => main.setAttribute("role", "presentation"));
-  each("h3.opblock-tag:not([aria-level]), .models h4:not([aria-level])", (heading) => heading.setAttribute("aria-level", "2"));
+  for (const [selector, level] of Object.entries(levels)) {
+    each(selector, (heading) => heading.setAttribute("aria-level", level));
+  }
+  for (const [selector, name] of Object.entries(names)) {
+    each(selector, (part) => part.hasAttribute("aria-label") || part.setAttribute("aria-label", name(part)));
+  }
+  each(".information-container, .scheme-container", (part) => part.setAttribute("role", "region"));
   each(".opblock-summary-control a[href]", (link) => link.removeAttribute("href"));
+  each("pre.microlight:not([tabindex])", (code) => code.setAttribute("tabindex", "0"));
 }).observe(place, { childList: true, subtree: true });
 
 // Uses Swagger UI's dark theme if the reader's system is dark.
