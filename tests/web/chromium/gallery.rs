@@ -115,7 +115,7 @@ fn pictures() {
 fn pictures_of_families() {
     let folder = PathBuf::from(std::env::var("SIGHTLINE_TEST_SCREENSHOTS").unwrap());
     std::fs::create_dir_all(&folder).unwrap();
-    let desk = Desk::new(Setup::new());
+    let desk = Desk::new(Setup::new().all_modules());
     let take = |name: &str| photograph(&desk, &folder, name);
     desk.sign_up("ann@example.com", "pro");
     desk.search("person8");
