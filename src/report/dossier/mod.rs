@@ -3,11 +3,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`shape`] | which results belong in which section, and the columns of their tables |
+//! | `shape` | which results belong in which section, and the columns of their tables |
 //! | [`table`] | the rows of a table |
 //! | [`mail`] | the verdicts on mail security |
 //!
-//! To show a member of the metadata: name it in a column of its table in [`shape`].
+//! To show a member of the metadata: name it in a column of its table in `shape`.
 
 pub mod mail;
 mod shape;
