@@ -62,7 +62,6 @@ fn narrower_fields(name: &str) -> Vec<(&'static str, Vec<Value>)> {
         "ReconnectEventData" => {
             vec![("status", vec![json!("running")]), ("reason", vec![json!("stream_timeout")])]
         }
-        "RunSummary" | "Health" => vec![("sandbox", vec![json!(true)])],
         _ => vec![],
     }
 }
@@ -88,9 +87,8 @@ fn narrow_field(object: &mut Object, field: &str, values: &[Value]) {
         RefOr::T(Schema::Object(object)) => object.description.clone(),
         RefOr::T(_) => None,
     };
-    let kind = if values.iter().all(Value::is_boolean) { Type::Boolean } else { Type::String };
     let narrowed = ObjectBuilder::new()
-        .schema_type(SchemaType::new(kind))
+        .schema_type(SchemaType::new(Type::String))
         .description(description)
         .examples(values.iter().take(1).cloned())
         .enum_values(Some(values.iter().cloned()));
