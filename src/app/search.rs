@@ -94,7 +94,7 @@ impl Searched {
     /// # Errors
     /// Fails if no configured browser prints it.
     pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
-        self.engine.runs.starter.print(page)
+        self.engine.runs.printer.print(page)
     }
 }
 

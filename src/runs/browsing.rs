@@ -54,9 +54,9 @@ impl Browsing {
         }
     }
 
-    /// Returns whether a browser is available that prints pages.
-    pub fn can_print(&self) -> bool {
-        self.browsers.prints() && self.is_available()
+    /// Returns whether the configured browsers print pages.
+    pub fn prints(&self) -> bool {
+        self.browsers.prints()
     }
 
     /// Prints an HTML page that loads nothing as a PDF. Takes seconds, up to a minute.

@@ -36,6 +36,7 @@
 //! | [`module_history`] | how the checks of each module ended in this process |
 //! | [`lanes`] | the order in which a run starts its modules |
 //! | [`browsing`] | checks in browsers, with workers of their own |
+//! | [`printer`] | pages as PDFs |
 //! | [`pool`] | the check workers that all runs share |
 //! | [`context`] | what all drivers share |
 //! | `checking` | one check of a run, with its deadlines |
@@ -50,7 +51,6 @@
 //! | `drivers` | the limit on driver threads |
 //! | `queue` | the last known state of the queue |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
-//! | `checking` | one check in a worker |
 //! | `lifecycle` | the shutdown, and the wake-up of the maintenance thread |
 //! | [`unrecorded`] | a journal that stores nothing, for a search in a terminal |
 //! | [`start_request`] | a request for a search, and its result |
@@ -110,6 +110,7 @@ pub mod page;
 pub mod people;
 pub mod pictures;
 pub mod pool;
+pub mod printer;
 pub mod proof;
 mod queue;
 mod reader;

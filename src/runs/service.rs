@@ -27,6 +27,7 @@ pub use super::maintenance::idempotency_valid_since;
 use super::notes::notebook::Notebook;
 use super::notification::{Notification, Subscriber};
 use super::pool::CheckPool;
+use super::printer::Printer;
 use super::queue::Queue;
 pub use super::reader::{Found, Reader};
 pub use super::registry::OnRun;
@@ -101,6 +102,8 @@ pub struct Runs {
     pub reader: Reader,
     /// The component that changes what is noted about runs and their results.
     pub notebook: Notebook,
+    /// The component that prints pages as PDFs.
+    pub printer: Printer,
     /// The component that reads families, and follows leads on request.
     pub families: FamilyService,
     /// The periodic tasks and the shutdown.
@@ -173,6 +176,7 @@ impl Runs {
             stopper: Stopper::new(Arc::clone(&dispatcher)),
             notebook: Notebook::new(Arc::clone(&dispatcher)),
             reader: Reader::new(Arc::clone(&dispatcher)),
+            printer: Printer::new(Arc::clone(&context)),
             families: FamilyService::new(Arc::clone(&context)),
             maintenance: Maintenance::new(Arc::clone(&dispatcher), unconfirmed, lifecycle, feeder),
             activity: Activity::new(dispatcher),

@@ -20,7 +20,6 @@ use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
-use crate::modules::probe::ProbeError;
 use crate::modules::query::{Query, SearchType};
 
 /// The number of modules that a search uses.
@@ -108,19 +107,6 @@ impl Starter {
     /// Returns whether a browser is available for premium searches.
     pub fn can_browse(&self) -> bool {
         self.context().browsing.is_available()
-    }
-
-    /// Returns whether a browser is available that prints pages.
-    pub fn can_print(&self) -> bool {
-        self.context().browsing.can_print()
-    }
-
-    /// Prints an HTML page that loads nothing as a PDF in a browser. Takes seconds, up to a minute.
-    ///
-    /// # Errors
-    /// Returns an error if no browser is available, or if it does not print the page in time.
-    pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
-        self.context().browsing.print(page)
     }
 
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.

@@ -181,9 +181,9 @@ const EXPORTS: [(Format, &str); 6] = [
     (Format::Ndjson, "Results, one on each line (NDJSON)"),
 ];
 
-/// Returns the formats that are available: a PDF needs a browser.
+/// Returns the formats that this server has: a PDF needs a browser.
 fn exports(web: &Web) -> Vec<(Format, &'static str)> {
-    let can_print = web.parts.runs.starter.can_print();
+    let can_print = web.parts.runs.printer.is_configured();
     EXPORTS.into_iter().filter(|(format, _)| can_print || *format != Format::Pdf).collect()
 }
 
