@@ -26,7 +26,7 @@ fn results_get_notes_and_marks() {
     let person = Person::signed_in(&server, "someone@example.com", "unlimited");
     let page = ended(&person, "everybody");
     let first = text(&person.get(&page));
-    assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"summary\""), "{first}");
+    assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"overview\""), "{first}");
     let sources =
         |page: &str| page.split("class=\"said\"").nth(1).unwrap().split("</dl>").next().unwrap().to_owned();
     // A result of which the summary has something, and any other one.

@@ -42,7 +42,7 @@ class RunPage {
       });
     }
     this.part("tools").addEventListener("submit", (event) => event.preventDefault());
-    this.part("summary")?.addEventListener("click", (event) => this.chooseCategory(event));
+    this.part("overview")?.addEventListener("click", (event) => this.chooseCategory(event));
     this.part("news").addEventListener("click", () => this.showNews());
     new Chips(this.part("legend"), (outcome) => this.choose(outcome));
     walkByKeys(this.part("results"));
@@ -58,7 +58,7 @@ class RunPage {
     const { category } = chosen.closest("[data-category]").dataset;
     const isChosen = this.results.view.category === category;
     this.results.view.category = isChosen ? "" : category;
-    for (const link of this.part("summary").querySelectorAll("[data-category] a")) {
+    for (const link of this.part("overview").querySelectorAll("[data-category] a")) {
       if (link === chosen && !isChosen) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
@@ -231,17 +231,17 @@ class RunPage {
     this.announce(`Search ${failed ? "failed" : "completed"}: ${counted(data.total_results, "result", "results")}`);
   }
 
-  // The summary, and the button that asks again, are as the server shows them for a search that has ended.
+  // The overview, and the button that asks again, are as the server shows them for a search that has ended.
   async loadRest() {
-    if (!this.part("summary")) return;
+    if (!this.part("overview")) return;
     const response = await fetch(location.href, { cache: "no-store", redirect: "manual" }).catch(() => null);
     if (!response?.ok) return;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    for (const name of ["summary", "again"]) {
+    for (const name of ["overview", "again"]) {
       const [mine, newer] = [this.part(name), page.querySelector(`[data-part="${name}"]`)];
       if (mine && newer) mine.replaceChildren(...newer.childNodes);
     }
-    if (!page.querySelector("[data-part=summary]")) this.part("summary").lastElementChild.textContent = "No result states a name, a place or an address.";
+    if (!page.querySelector("[data-part=overview]")) this.part("overview").lastElementChild.textContent = "There is nothing to show.";
   }
 
   connection(word) {
