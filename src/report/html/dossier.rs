@@ -9,6 +9,8 @@ use crate::runs::record::RunRecord;
 
 /// The most rows of a table. Files have all of them.
 const MOST_ROWS: usize = 500;
+/// The length up to which a cell is not broken into lines, so that addresses and days stay whole.
+const WHOLE_CHARS: usize = 16;
 /// The most characters of a cell.
 const MOST_CHARS: usize = 300;
 
@@ -75,7 +77,8 @@ fn write_table(page: &mut Markup, table: &Table) {
 fn write_row(page: &mut Markup, row: &Row) {
     page.raw("<tr>");
     for cell in &row.cells {
-        page.raw("<td><bdi>").link(cell, &cut(cell)).raw("</bdi></td>");
+        page.raw(if cell.chars().count() <= WHOLE_CHARS { "<td class=\"whole\"><bdi>" } else { "<td><bdi>" });
+        page.link(cell, &cut(cell)).raw("</bdi></td>");
     }
     let named: Vec<(u32, &str)> = row.sources.iter().map(|(id, platform)| (*id, platform.as_str())).collect();
     page.raw("<td>");
