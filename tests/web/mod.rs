@@ -8,6 +8,7 @@ mod choices;
 mod chromium;
 mod diff;
 mod docs;
+mod firefox;
 mod leads;
 mod notes;
 mod operator;

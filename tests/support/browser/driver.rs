@@ -1,4 +1,4 @@
-//! chromedriver: the process, and one session in it.
+//! What drives a browser, and chromedriver: the process, and one session in it (W3C WebDriver over HTTP and JSON).
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -11,11 +11,17 @@ use ureq::Agent;
 use super::super::server::PATIENCE;
 
 /// A command may wait for a page or a script, which have [`PATIENCE`] themselves.
-const LONGEST: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
+pub(super) const LONGEST: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
 /// A crashed browser must not keep the test from ending.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) struct Driver {
+/// A session of a browser. Its commands have the paths and the bodies of WebDriver over HTTP.
+pub(super) trait Driver {
+    fn get(&self, path: &str) -> Result<Value, DriverError>;
+    fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError>;
+}
+
+pub(super) struct Chromedriver {
     child: Child,
     agent: Agent,
     /// The address of the session.
@@ -27,10 +33,10 @@ pub(super) struct Driver {
 pub(super) struct DriverError {
     pub(super) code: String,
     #[expect(dead_code, reason = "for the message of a failed test")]
-    message: String,
+    pub(super) message: String,
 }
 
-impl Driver {
+impl Chromedriver {
     pub(super) fn start(capabilities: &Value) -> Self {
         let (child, port) = started();
         let config = Agent::config_builder().proxy(None).http_status_as_error(false);
@@ -45,18 +51,20 @@ impl Driver {
         driver
     }
 
-    pub(super) fn get(&self, path: &str) -> Result<Value, DriverError> {
+    fn address(&self, path: &str) -> String {
+        if path.is_empty() { self.session.clone() } else { format!("{}/{path}", self.session) }
+    }
+}
+
+impl Driver for Chromedriver {
+    fn get(&self, path: &str) -> Result<Value, DriverError> {
         let answer = self.agent.get(self.address(path)).call();
         read(answer.expect("chromedriver does not answer"))
     }
 
-    pub(super) fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError> {
+    fn post(&self, path: &str, body: &Value) -> Result<Value, DriverError> {
         let request = self.agent.post(self.address(path)).header("Content-Type", "application/json");
         read(request.send(body.to_string()).expect("chromedriver does not answer"))
-    }
-
-    fn address(&self, path: &str) -> String {
-        if path.is_empty() { self.session.clone() } else { format!("{}/{path}", self.session) }
     }
 }
 
@@ -102,7 +110,7 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Value, DriverErr
     Err(DriverError { code: word("error"), message: word("message") })
 }
 
-impl Drop for Driver {
+impl Drop for Chromedriver {
     /// Ends the browser by a command, so that it removes its files; then by force.
     fn drop(&mut self) {
         let quit = self.agent.delete(&self.session).config().timeout_global(Some(QUIT_TIMEOUT)).build();

@@ -1,11 +1,12 @@
-//! A real browser: headless Chromium, driven through chromedriver (W3C WebDriver over HTTP and JSON).
+//! A real browser: headless Chromium, driven through chromedriver, or headless Firefox, driven through Marionette.
 //!
-//! One browser runs at a time, and ends when its [`Browser`] is dropped, also after a failed test. It
-//! resolves no name but `localhost`: requests to other hosts fail, and appear in [`Browser::requests`] and
-//! [`Browser::console`].
+//! One browser runs at a time, and ends when its [`Browser`] is dropped, also after a failed test. Chromium resolves no
+//! name but `localhost`: requests to other hosts fail, and appear in [`Browser::requests`] and [`Browser::console`]. In
+//! Firefox there are the console and what pages can do, but no list of requests and no commands of the DevTools protocol.
 
 mod driver;
 mod element;
+mod marionette;
 mod traffic;
 
 use std::cell::RefCell;
@@ -19,8 +20,9 @@ use serde_json::{Value, json};
 
 use super::folder::Folder;
 use super::server::PATIENCE;
-use driver::{Driver, DriverError};
+use driver::{Chromedriver, Driver, DriverError};
 pub(crate) use element::Element;
+use marionette::Marionette;
 use traffic::Traffic;
 pub(crate) use traffic::{Message, WebRequest};
 
@@ -31,7 +33,7 @@ static TURN: Mutex<()> = Mutex::new(());
 
 /// A browser with one window.
 pub(crate) struct Browser {
-    driver: Driver,
+    driver: Box<dyn Driver>,
     traffic: RefCell<Traffic>,
     // Dropped after the driver, when the browser no longer uses it, and before the next browser may start.
     _profile: Folder,
@@ -39,11 +41,21 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser with an empty profile and a window of 1280 by 1000.
+    /// Starts Chromium with an empty profile and a window of 1280 by 1000.
     pub(crate) fn start() -> Self {
-        let turn = TURN.lock();
-        let profile = Folder::new();
-        let driver = Driver::start(&capabilities(&profile));
+        let (turn, profile) = (TURN.lock(), Folder::new());
+        let driver = Chromedriver::start(&capabilities(&profile));
+        Self::of(Box::new(driver), profile, turn)
+    }
+
+    /// Starts Firefox with an empty profile. Returns `None` if there is no Firefox.
+    pub(crate) fn start_firefox() -> Option<Self> {
+        let (turn, profile) = (TURN.lock(), Folder::new());
+        let driver = Marionette::start(&profile)?;
+        Some(Self::of(Box::new(driver), profile, turn))
+    }
+
+    fn of(driver: Box<dyn Driver>, profile: Folder, turn: MutexGuard<'static, ()>) -> Self {
         let browser = Self { driver, traffic: RefCell::default(), _profile: profile, _turn: turn };
         // Requests of the browser's own start page do not count.
         browser.open("about:blank");

@@ -33,9 +33,13 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(setup: Setup) -> Self {
+        Self::with(setup, Browser::start())
+    }
+
+    pub(super) fn with(setup: Setup, browser: Browser) -> Self {
         let server = setup.start();
         let origin = format!("http://{}", server.address);
-        Self { server, browser: Browser::start(), origin }
+        Self { server, browser, origin }
     }
 
     /// Connects the browser to the server through this address.
