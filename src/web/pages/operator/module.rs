@@ -13,7 +13,6 @@ use crate::base::storage::StorageError;
 use crate::http::Reply;
 use crate::modules::module::Module;
 use crate::modules::reason::Reason;
-
 use crate::runs::module_history::{ModuleHistory, PastFailure};
 use crate::runs::service::Runs;
 use crate::web::error::WebError;
