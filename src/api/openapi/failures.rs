@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::example::{Example, ExampleBuilder};
-use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::openapi::{Ref, RefOr};
 
 use super::headers::{ALWAYS, COUNTED, POSSIBLE, references};
@@ -102,21 +100,21 @@ pub(super) fn reference(failures: &[Failure]) -> RefOr<Response> {
 
 /// Returns the response for these failures, which share one status.
 pub(super) fn response(failures: &[Failure], base_url: &str) -> Response {
-    let words: Vec<String> = failures
-        .iter()
-        .map(|failure| format!("`{}`: {}", failure.row().code.as_str(), failure.row().when))
-        .collect();
+    let words: Vec<String> = failures.iter().copied().map(description).collect();
     let own = failures.first().map_or(&[][..], |failure| failure.row().headers);
     let counted = COUNTED.into_iter().filter(|_| failures.iter().any(|failure| failure.may_have_counted()));
     let headers =
         references(ALWAYS.into_iter().chain(own.iter().copied()), POSSIBLE.into_iter().chain(counted));
     let mut response = ResponseBuilder::new().description(words.join("\n\n"));
-    for (format, schema) in [
-        (ErrorFormat::Json, error_schema(failures)),
-        (ErrorFormat::Problem { base_url: base_url.into() }, problem_schema(failures)),
-    ] {
+    // Nothing stands beside the references, though JSON Schema allows it: openapi-generator would make an empty class of it.
+    for (format, schema) in
+        [(ErrorFormat::Json, "ApiError"), (ErrorFormat::Problem { base_url: base_url.into() }, "Problem")]
+    {
         let examples = failures.iter().map(|failure| example(*failure, &format));
-        let content = ContentBuilder::new().schema(Some(schema)).examples_from_iter(examples).build();
+        let content = ContentBuilder::new()
+            .schema(Some(Ref::from_schema_name(schema)))
+            .examples_from_iter(examples)
+            .build();
         response = response.content(format.media_type(), content);
     }
     let mut response = response.build();
@@ -140,51 +138,15 @@ impl Failure {
     }
 }
 
-fn codes(failures: &[Failure]) -> Object {
-    let mut names: Vec<&str> = failures.iter().map(|failure| failure.row().code.as_str()).collect();
-    names.dedup();
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
-}
-
-/// Returns the members of `detail` that all of these failures have.
-fn facts(failures: &[Failure]) -> Vec<&'static str> {
-    let Some((first, rest)) = failures.split_first() else { return Vec::new() };
-    let has = |failure: &Failure, fact: &&'static str| failure.row().facts.contains(fact);
-    let all = first.row().facts.iter().copied();
-    all.filter(|fact| rest.iter().all(|failure| has(failure, fact))).collect()
-}
-
-/// Returns the shared schema, narrowed to these codes and the facts that are always present.
-fn error_schema(failures: &[Failure]) -> RefOr<Schema> {
-    let mut detail =
-        ObjectBuilder::new().schema_type(SchemaType::AnyValue).property("error", codes(failures));
-    for fact in facts(failures) {
-        detail = detail.required(fact);
+/// Returns the code, when it comes, and the members that it always has.
+fn description(failure: Failure) -> String {
+    let row = failure.row();
+    let mut text = format!("`{}`: {}", row.code.as_str(), row.when);
+    if !row.facts.is_empty() {
+        let names: Vec<String> = row.facts.iter().map(|fact| format!("`{fact}`")).collect();
+        text.push_str(&format!(" Always with {}.", names.join(", ")));
     }
-    let narrowed = ObjectBuilder::new().property("error", codes(failures)).property("detail", detail);
-    beside_reference("ApiError", narrowed)
-}
-
-fn problem_schema(failures: &[Failure]) -> RefOr<Schema> {
-    let row = failures.first().map(|failure| failure.row());
-    let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(row.map(|row| [row.status]));
-    let mut titles: Vec<&str> = failures.iter().map(|failure| failure.row().code.title()).collect();
-    titles.dedup();
-    let title = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(titles));
-    let mut narrowed = ObjectBuilder::new()
-        .property("error", codes(failures))
-        .property("title", title)
-        .property("status", status);
-    for fact in facts(failures) {
-        narrowed = narrowed.required(fact);
-    }
-    beside_reference("Problem", narrowed)
-}
-
-/// Returns a `$ref` with further keywords beside it, as JSON Schema 2020-12 allows.
-fn beside_reference(name: &str, narrowed: ObjectBuilder) -> RefOr<Schema> {
-    let reference: Extensions = [("$ref", format!("#/components/schemas/{name}"))].into_iter().collect();
-    narrowed.schema_type(SchemaType::AnyValue).extensions(Some(reference)).into()
+    text
 }
 
 fn example(failure: Failure, format: &ErrorFormat) -> (String, Example) {

@@ -118,16 +118,16 @@ fn every_operation_with_a_key_refuses_a_request_without_one() {
     }
 }
 
-/// Returns status and code of every error in the document.
+/// Returns status and code of every error in the document, as the examples have them.
 fn documented() -> BTreeSet<(u16, String)> {
     let mut documented = BTreeSet::new();
     for response in DOCUMENT["components"]["responses"].as_object().unwrap().values() {
-        let problem = &response["content"]["application/problem+json"]["schema"]["properties"];
-        let status = problem["status"]["enum"][0].as_u64().unwrap();
-        let codes = &response["content"]["application/json"]["schema"]["properties"]["error"]["enum"];
-        assert_eq!(&problem["error"]["enum"], codes);
-        for code in codes.as_array().unwrap() {
-            documented.insert((u16::try_from(status).unwrap(), code.as_str().unwrap().to_owned()));
+        let examples = |media_type: &str| response["content"][media_type]["examples"].as_object().unwrap();
+        let problems = examples("application/problem+json");
+        assert!(problems.keys().eq(examples("application/json").keys()));
+        for (code, problem) in problems {
+            let status = problem["value"]["status"].as_u64().unwrap();
+            documented.insert((u16::try_from(status).unwrap(), code.clone()));
         }
     }
     documented
@@ -170,8 +170,11 @@ fn every_response_of_an_operation_has_its_status() {
     }
     for (name, response) in DOCUMENT["components"]["responses"].as_object().unwrap() {
         let status = used.get(name).expect(name);
-        let schema = &response["content"]["application/problem+json"]["schema"];
-        assert_eq!(&schema["properties"]["status"]["enum"][0].to_string(), *status, "{name}");
+        for problem in
+            response["content"]["application/problem+json"]["examples"].as_object().unwrap().values()
+        {
+            assert_eq!(&problem["value"]["status"].to_string(), *status, "{name}");
+        }
     }
 }
 
@@ -191,6 +194,13 @@ fn the_examples_of_errors_are_what_their_schemas_say() {
         }
     }
     assert!(seen >= 2 * (Failure::ALL.len() - 1), "{seen}");
+    for failure in Failure::ALL {
+        let body = ApiError::example(failure).body("id", &ErrorFormat::Json);
+        let body: Value = serde_json::from_slice(&body).unwrap();
+        for fact in failure.row().facts {
+            assert!(!body["detail"][fact].is_null(), "{failure:?} without {fact}: {body}");
+        }
+    }
     for (_, _, operation) in operations() {
         assert!(resolve(&operation["responses"]["500"])["description"].is_string());
     }

@@ -88,12 +88,11 @@ fn close(schema: &mut Value, is_part: bool) {
 }
 
 fn close_children(schema: &mut Value, is_part: bool) {
-    let narrows = is_part || schema["$ref"].is_string();
     let Some(members) = schema.as_object_mut() else { return };
     for (word, value) in members {
         match (word.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                properties.values_mut().for_each(|property| close(property, narrows));
+                properties.values_mut().for_each(|property| close(property, is_part));
             }
             // A referenced part is closed as a part of this whole.
             ("allOf", Value::Array(parts)) => {

@@ -1,63 +1,52 @@
-"""Completes a search with the client that openapi-python-client made of the document: URL KEY TYPE QUERY.
+"""Completes a search with the client that openapi-generator made of the document: URL KEY TYPE QUERY.
 
 Prints the id of the run as soon as it has begun, then the run as the client's types hold it.
 """
 
-import io
-import json
 import sys
 import time
 
-from sightline_client.api.account import get_credits
-from sightline_client.api.batches import create_batch
-from sightline_client.api.searches import get_search, start_search
-from sightline_client.client import AuthenticatedClient
-from sightline_client.models import (
-    ApiError,
-    BatchPreview,
+from sightline_client import (
+    AccountApi,
+    ApiClient,
+    Configuration,
     DomainSearch,
-    DomainSearchType,
     EmailSearch,
-    EmailSearchType,
     ErrorCode,
-    Run,
     RunStatus,
-    SearchAnswer,
-    SearchType,
+    SearchesApi,
+    SearchRequest,
     UsernameSearch,
-    UsernameSearchType,
 )
-from sightline_client.types import File
+from sightline_client.exceptions import UnauthorizedException
 
 url, key, kind, query = sys.argv[1:]
 
 
-def body() -> DomainSearch | EmailSearch | UsernameSearch:
+def client(token: str) -> ApiClient:
+    return ApiClient(Configuration(host=url, access_token=token))
+
+
+def search() -> DomainSearch | EmailSearch | UsernameSearch:
     if kind == "domain":
-        return DomainSearch(type_=DomainSearchType.DOMAIN, query=query)
+        return DomainSearch(type="domain", query=query)
     if kind == "email":
-        return EmailSearch(type_=EmailSearchType.EMAIL, query=query)
-    return UsernameSearch(type_=UsernameSearchType.USERNAME, query=query)
+        return EmailSearch(type="email", query=query)
+    return UsernameSearch(type="username", query=query)
 
 
-stranger = AuthenticatedClient(base_url=url, token="sl_live_" + "0" * 36)
-refused = get_credits.sync(client=stranger)
-assert isinstance(refused, ApiError) and refused.error == ErrorCode.INVALID_API_KEY, refused
+try:
+    AccountApi(client("sl_live_" + "0" * 36)).get_credits()
+    raise AssertionError("a key that does not exist is accepted")
+except UnauthorizedException as refused:
+    assert refused.data and refused.data.error == ErrorCode.INVALID_API_KEY, refused
 
-client = AuthenticatedClient(base_url=url, token=key, raise_on_unexpected_status=True)
-table = File(payload=io.BytesIO(b"octocat\nhubot\n"))
-preview = create_batch.sync(client=client, body=table, type_=SearchType.USERNAME, dry_run=True)
-assert isinstance(preview, BatchPreview) and preview.searches == 2, preview
-begun = start_search.sync(client=client, body=body())
-assert isinstance(begun, SearchAnswer), begun
+searches = SearchesApi(client(key))
+begun = searches.start_search(SearchRequest(search()))
 print(begun.run_id, flush=True)
 
 deadline = time.monotonic() + 60
-while True:
-    run = get_search.sync(begun.run_id, client=client)
-    assert isinstance(run, Run), run
-    if run.status != RunStatus.RUNNING:
-        break
+while (run := searches.get_search(begun.run_id)).status == RunStatus.RUNNING:
     assert time.monotonic() < deadline, run
     time.sleep(0.1)
-print(json.dumps(run.to_dict()))
+print(run.to_json())

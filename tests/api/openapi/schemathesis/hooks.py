@@ -81,8 +81,13 @@ def objects(value):
         yield from objects(part)
 
 
+# The error responses of the document.
+RESPONSES = {}
+
+
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
+    RESPONSES.update(raw_schema["components"]["responses"])
     queries = [at for at in objects(raw_schema["components"]) if BEYOND_ASCII.search(str(at.get("pattern")))]
     # Those of searches, batches, watches and variants.
     assert len(queries) == 8, queries
@@ -136,3 +141,12 @@ def before_call(context, case, kwargs):
                 choice.mend(search)
                 if search["type"] != "username":
                     search["query"] = registrable(search["query"])
+
+
+@schemathesis.check
+def code_is_documented(context, response, case):
+    """The code of an error is one of those that its response shows. Answers to other methods are in no operation."""
+    reference = case.operation.definition.raw["responses"].get(str(response.status_code), {}).get("$ref", "")
+    if response.status_code >= 400 and reference and response.content:
+        shown = RESPONSES[reference.rpartition("/")[2]]["content"]["application/json"]["examples"]
+        assert response.json()["error"] in shown, response.json()
