@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 
 use crate::cli::ran;
-use crate::support::databases::{self, TestDatabase, databases};
+use crate::support::databases::{self, TestDatabase, empty_databases};
 use crate::support::folder::Folder;
 use crate::support::private_postgres::program;
 use crate::support::server::{Server, Setup};
@@ -119,7 +119,7 @@ fn brought_back(database: &TestDatabase) -> TestDatabase {
         fs::copy(&copy, place.path()).unwrap();
         return place;
     }
-    let place = databases::postgres();
+    let place = databases::empty_postgres();
     let folder = Folder::new();
     let file = format!("--file={}", folder.path("copy.dump"));
     run(Command::new(program("pg_dump")).args(["--format=custom", "--no-owner", &file, &database.url]));
@@ -169,7 +169,7 @@ impl History {
 
 #[test]
 fn a_backup_under_load_contains_every_run() {
-    for database in databases() {
+    for database in empty_databases() {
         let flags = ["--check-timeout=2s".to_owned(), "--lease=5s".to_owned()];
         let server = Setup::new().database(&database.url).flags(&flags).start();
         let history = History::make(&server);

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 
 use crate::cli::{ran, sightline};
-use crate::support::databases::{TestDatabase, databases, sqlite};
+use crate::support::databases::{TestDatabase, empty_databases, sqlite};
 
 fn migrate(database: &TestDatabase, flags: &[&str]) -> crate::cli::Ran {
     ran(&[&["migrate", "--database", &database.url], flags].concat(), &[])
@@ -12,7 +12,7 @@ fn migrate(database: &TestDatabase, flags: &[&str]) -> crate::cli::Ran {
 
 #[test]
 fn a_dry_run_says_what_a_run_then_does() {
-    for database in databases() {
+    for database in empty_databases() {
         let dry = migrate(&database, &["--dry-run"]).code_is(1);
         assert!(dry.out.starts_with("would run 0001_foundation\nwould run 0002_"), "{}", dry.out);
         if database.name == "sqlite" {
@@ -39,7 +39,7 @@ fn a_dry_run_says_what_a_run_then_does() {
 
 #[test]
 fn an_older_program_explains_a_newer_schema() {
-    for database in databases() {
+    for database in empty_databases() {
         migrate(&database, &[]).code_is(0);
         database.execute(
             "INSERT INTO schema_version (version, name, applied_at) \
@@ -103,7 +103,7 @@ fn only_one_of_eight_servers_on_one_sqlite_file_starts() {
 
 #[test]
 fn eight_servers_on_one_fresh_postgres_database_all_serve() {
-    let database = crate::support::databases::postgres();
+    let database = crate::support::databases::empty_postgres();
     let started = eight(&database);
     for server in &started {
         assert!(server.first.starts_with("listening on "), "{:?}", server.first);

@@ -13,7 +13,7 @@ use sightline::store::Options;
 use uuid::Uuid;
 
 use super::{Fixture, added, completed, new_instance, open, result};
-use crate::support::databases::{TestDatabase, databases};
+use crate::support::databases::{TestDatabase, empty_databases};
 
 /// Returns an email address that was found by that many modules.
 fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
@@ -259,7 +259,7 @@ fn version_1(database: &TestDatabase, account: Uuid, runs: [Uuid; 2], records: &
 
 #[test]
 fn a_database_of_version_1_is_read_and_its_runs_are_resumed() {
-    for database in databases() {
+    for database in empty_databases() {
         // Version 1 kept the results of two modules apart, and stored no sources.
         let old = |id: u32, value: &str, module: &str| ResultRecord {
             result_type: "subdomain".into(),

@@ -6,7 +6,7 @@ use sightline::account::audit::Origin;
 use sightline::store::{OpenError, Options, Store};
 
 use super::{Fixture, at, open, race};
-use crate::support::databases::{databases, postgres, server_address, sqlite};
+use crate::support::databases::{empty_databases, empty_postgres, server_address, sqlite};
 
 fn refused(url: &str, options: Options) -> OpenError {
     match open(url, options) {
@@ -22,7 +22,7 @@ fn is_of_use(store: &std::sync::Arc<Store>) {
 
 #[test]
 fn eight_starters_at_once_all_succeed() {
-    for database in databases() {
+    for database in empty_databases() {
         let stores = race(8, |_| {
             let options = if database.name == "sqlite" { Options::command() } else { Options::server() };
             open(&database.url, options)
@@ -129,7 +129,7 @@ on_both! {
 
 #[test]
 fn a_failed_migration_changes_nothing() {
-    let database = postgres();
+    let database = empty_postgres();
     database.execute("CREATE TABLE runs (whatever text)");
     let error = refused(&database.url, Options::server());
     assert!(matches!(error, OpenError::Migration { .. }), "{error:?}");
@@ -253,7 +253,7 @@ fn no_error_shows_the_password() {
 #[test]
 fn tls_checks_follow_sslmode() {
     let authority = std::env::var("SIGHTLINE_TEST_POSTGRES_CA").expect("set by scripts/with-postgres");
-    let database = postgres();
+    let database = empty_postgres();
     let try_with = |host: &str, parameters: &str| {
         let mut url = url::Url::parse(&database.url).unwrap();
         url.set_host(Some(host)).unwrap();

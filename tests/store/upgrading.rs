@@ -22,7 +22,7 @@ use sightline::runs::run_options::RunOptions;
 use sightline::store::{self, OpenError, Options, Store};
 
 use super::{at, checkpoint, claim, completed, new_instance, open};
-use crate::support::databases::{TestDatabase, databases, postgres};
+use crate::support::databases::{TestDatabase, empty_databases, empty_postgres};
 use crate::support::eventually;
 
 const RELEASED: usize = 3;
@@ -58,7 +58,7 @@ fn upgraded(database: &TestDatabase, version: usize) -> std::sync::Arc<Store> {
 #[test]
 fn every_released_schema_is_migrated_with_all_its_data() {
     for version in 1..=RELEASED {
-        for database in databases() {
+        for database in empty_databases() {
             let store = upgraded(&database, version);
             let seen = (database.name, version);
             accounts_are_whole(&*store);
@@ -174,7 +174,7 @@ fn goes_on(store: &Store) {
 
 #[test]
 fn a_migration_is_noted_in_the_audit() {
-    for database in databases() {
+    for database in empty_databases() {
         let store = upgraded(&database, RELEASED);
         let entries = store.audit(&AuditFilter::default(), 100).unwrap();
         assert!(!entries.is_empty());
@@ -188,7 +188,7 @@ fn a_migration_is_noted_in_the_audit() {
 
 #[test]
 fn a_changed_migration_is_refused_and_named() {
-    for database in databases() {
+    for database in empty_databases() {
         let pending = |database: &TestDatabase| store::pending_migrations(&database.url.parse().unwrap());
         for changed in [format!("'{}'", "0".repeat(64)), "NULL".to_owned()] {
             drop(open(&database.url, Options::command()).unwrap());
@@ -221,7 +221,7 @@ fn a_changed_migration_is_refused_and_named() {
 /// A server of the previous version is in the middle of a transaction.
 #[test]
 fn a_blocked_migration_is_retried() {
-    let database = postgres();
+    let database = empty_postgres();
     load(&database, 3);
     let mut other = database.client();
     let mut busy = other.transaction().unwrap();
