@@ -4,20 +4,20 @@
 const darkColors = {
   primary: { main: "#7ecbe0", light: "#a9dfee" },
   success: { main: "#6fcf7c" },
-  error: { main: "#ff8b8b" },
+  error: { main: "#ffb0b0" },
   gray: { 50: "#262b2e", 100: "#33393c" },
   text: { primary: "#e4e6e6", secondary: "#b4bfc4" },
   border: { dark: "#52606a", light: "#3c464b" },
   responses: {
     success: { color: "#6fcf7c", backgroundColor: "#1d2c20", tabTextColor: "#6fcf7c" },
-    error: { color: "#ff8b8b", backgroundColor: "#331f20", tabTextColor: "#ff8b8b" },
+    error: { color: "#ffb0b0", backgroundColor: "#331f20", tabTextColor: "#ffb0b0" },
     redirect: { color: "#ffcf6b", backgroundColor: "#33291a", tabTextColor: "#ffcf6b" },
     info: { color: "#8cc7ff", backgroundColor: "#1b2a38", tabTextColor: "#8cc7ff" },
   },
 };
 const darkTheme = {
   colors: darkColors,
-  schema: { nestedBackground: "#262b2e", typeNameColor: "#b4bfc4", typeTitleColor: "#b4bfc4", requireLabelColor: "#ff8b8b" },
+  schema: { nestedBackground: "#262b2e", typeNameColor: "#b4bfc4", typeTitleColor: "#b4bfc4", requireLabelColor: "#ffb0b0" },
   typography: { code: { color: "#ffb0a0", backgroundColor: "#2f3538" }, links: { color: "#7ecbe0" } },
   sidebar: { backgroundColor: "#23282b", textColor: "#e4e6e6" },
 };
@@ -33,6 +33,8 @@ function show() {
       // Its search runs a script from memory, which the page's policy forbids.
       disableSearch: true,
       nativeScrollbars: true,
+      // Descriptions say the same in words. ReDoc cuts the patterns, and their colour is too faint in the dark.
+      hideSchemaPattern: true,
       requiredPropsFirst: true,
       scrollYOffset: 0,
       theme: dark.matches ? darkTheme : lightTheme,
@@ -40,6 +42,11 @@ function show() {
     place,
   );
 }
+
+// A correction for people with a screen reader: headings of the parts of an operation skip two levels.
+new MutationObserver(() => {
+  place.querySelectorAll("h5").forEach((heading) => heading.setAttribute("aria-level", "3"));
+}).observe(place, { childList: true, subtree: true });
 
 show();
 dark.addEventListener("change", () => location.reload());
