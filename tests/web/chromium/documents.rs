@@ -20,7 +20,7 @@ fn reports_and_references_are_accessible_in_light_and_in_dark() {
         }
         swagger_ui(&desk, &axe, scheme);
     }
-    // In the dark only, since axe takes long for all operations at once: headings and names are the same in light.
+    // In the dark only, since axe takes long for all operations at once: in light, ReDoc's own colours are used.
     desk.open("/redoc");
     desk.browser.find("[id^=operation] h5[aria-level]");
     axe.approves(&desk.browser, "ReDoc, dark");

@@ -33,8 +33,6 @@ function show() {
       // Its search runs a script from memory, which the page's policy forbids.
       disableSearch: true,
       nativeScrollbars: true,
-      // Descriptions say the same in words. ReDoc cuts the patterns, and their colour is too faint in the dark.
-      hideSchemaPattern: true,
       requiredPropsFirst: true,
       scrollYOffset: 0,
       theme: dark.matches ? darkTheme : lightTheme,
@@ -43,9 +41,15 @@ function show() {
   );
 }
 
-// A correction for people with a screen reader: headings of the parts of an operation skip two levels.
+// Corrections: headings of the parts of an operation skip two levels, and ReDoc's colour of patterns, which no theme can
+// change, is too faint in the dark.
+const patternColor = "rgb(14, 124, 134)";
 new MutationObserver(() => {
   place.querySelectorAll("h5").forEach((heading) => heading.setAttribute("aria-level", "3"));
+  if (!dark.matches) return;
+  for (const { style } of [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])) {
+    if (style?.color === patternColor) style.color = darkColors.primary.main;
+  }
 }).observe(place, { childList: true, subtree: true });
 
 show();
