@@ -29,7 +29,7 @@ fn results_get_notes_and_marks() {
     assert!(first.contains("data-annotations=\"{}\"") && first.contains("data-part=\"overview\""), "{first}");
     let sources =
         |page: &str| page.split("class=\"said\"").nth(1).unwrap().split("</dl>").next().unwrap().to_owned();
-    // A result of which the summary has something, and any other one.
+    // A result of which the overview has something, and any other one.
     let id = between(&sources(&first), "href=\"#result-", "\"").parse::<u32>().unwrap();
     let other = if id == 1 { 2 } else { 1 };
     let own = format!("href=\"#result-{id}\"");
@@ -59,7 +59,7 @@ fn results_get_notes_and_marks() {
         shown.contains(&format!("data-annotations=\"{{&#34;{id}&#34;:{{&#34;note&#34;")),
         "for the script: {shown}"
     );
-    // The summary speaks of the person who is searched.
+    // The overview speaks of the person who is searched.
     assert!(sources(&first).contains(&own), "{}", sources(&first));
     assert!(!sources(&shown).contains(&own), "{}", sources(&shown));
 

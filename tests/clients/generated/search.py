@@ -9,6 +9,10 @@ import time
 from sightline_client import (
     AccountApi,
     ApiClient,
+    BatchesApi,
+    BatchRequest,
+    BatchSearchRequest,
+    BatchUsernameSearch,
     Configuration,
     DomainSearch,
     EmailSearch,
@@ -41,6 +45,9 @@ try:
 except UnauthorizedException as refused:
     assert refused.data and refused.data.error == ErrorCode.INVALID_API_KEY, refused
 
+batch = [BatchSearchRequest(BatchUsernameSearch(type="username", query=name)) for name in ("octocat", "hubot")]
+preview = BatchesApi(client(key)).create_batch(BatchRequest(searches=batch, dry_run=True))
+assert preview.searches == 2, preview
 searches = SearchesApi(client(key))
 begun = searches.start_search(SearchRequest(search()))
 print(begun.run_id, flush=True)
