@@ -105,9 +105,23 @@ fn checks_without_a_browser_are_skipped_with_a_reason() {
 /// session of its own, and a check that finds the driver full waits.
 #[test]
 fn without_contexts_each_page_has_its_own_session() {
+    each_page_has_its_own_session(|_| ());
+}
+
+/// The check reads that the driver is full when it no longer is.
+#[test]
+fn a_full_driver_may_say_so_late() {
+    each_page_has_its_own_session(|is_taken| {
+        crate::support::eventually("the other session ends", || !is_taken.load(Ordering::SeqCst));
+    });
+}
+
+/// `before_refusal` gets whether the one session is taken.
+fn each_page_has_its_own_session(before_refusal: impl Fn(&AtomicBool) + Send + Sync + 'static) {
     let is_taken = Arc::new(AtomicBool::new(false));
     let driver = Driver::start(move |command| {
         if command == "POST /session" && is_taken.swap(true, Ordering::SeqCst) {
+            before_refusal(&is_taken);
             return Says::Refusal("session not created");
         }
         if command.starts_with("DELETE ") {

@@ -13,20 +13,26 @@ pub(super) struct SessionCounts {
 
 struct State {
     counts: Vec<Count>,
-    /// The number of sessions that have ended so far.
-    ended: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     claimed: usize,
     open: usize,
+    /// The number of sessions that were open and have ended so far.
+    ended: u64,
+}
+
+impl State {
+    fn ended(&self) -> u64 {
+        self.counts.iter().map(|count| count.ended).sum()
+    }
 }
 
 impl SessionCounts {
     /// Creates counts for that many endpoints.
     pub(super) fn new(endpoints: usize) -> Self {
-        let state = State { counts: vec![Count::default(); endpoints], ended: 0 };
+        let state = State { counts: vec![Count::default(); endpoints] };
         Self { state: Mutex::new(state), ended: Condvar::new() }
     }
 
@@ -37,9 +43,11 @@ impl SessionCounts {
         let ranked = state.counts.iter().enumerate();
         let ranked = ranked.filter_map(|(index, count)| Some((rank(index)?, count.claimed, index)));
         let (_, _, endpoint) = ranked.min()?;
-        state.counts[endpoint].claimed += 1;
+        let count = &mut state.counts[endpoint];
+        count.claimed += 1;
+        let ended_before = count.ended;
         drop(state);
-        Some(Claim { counts: Arc::clone(self), endpoint, is_open: false })
+        Some(Claim { counts: Arc::clone(self), endpoint, ended_before, is_open: false })
     }
 
     /// Returns the number of open sessions.
@@ -54,13 +62,13 @@ impl SessionCounts {
 
     /// Returns the number of sessions that have ended so far.
     pub(super) fn ended(&self) -> u64 {
-        self.state.lock().ended
+        self.state.lock().ended()
     }
 
     /// Waits until more than `ended` sessions have ended, the thread is woken, or `until` has passed.
     pub(super) fn wait_for_end(&self, ended: u64, until: Instant) {
         let mut state = self.state.lock();
-        if state.ended == ended {
+        if state.ended() == ended {
             self.ended.wait_until(&mut state, until);
         }
     }
@@ -75,6 +83,8 @@ impl SessionCounts {
 pub(super) struct Claim {
     counts: Arc<SessionCounts>,
     endpoint: usize,
+    /// The number of sessions of the endpoint that had ended before this one was claimed.
+    ended_before: u64,
     is_open: bool,
 }
 
@@ -84,9 +94,11 @@ impl Claim {
         self.endpoint
     }
 
-    /// Returns whether the session's endpoint has other sessions that are open or being opened.
+    /// Returns whether the session's endpoint has other sessions that are open or being opened, or had one since this one
+    /// was claimed: it may have ended before a refusal was read that it had caused.
     pub(super) fn is_shared(&self) -> bool {
-        self.counts.claimed(self.endpoint) > 1
+        let count = self.counts.state.lock().counts[self.endpoint];
+        count.claimed > 1 || count.ended > self.ended_before
     }
 
     /// Counts the session as open.
@@ -103,7 +115,7 @@ impl Drop for Claim {
         count.claimed -= 1;
         if self.is_open {
             count.open -= 1;
-            state.ended += 1;
+            count.ended += 1;
             self.counts.ended.notify_all();
         }
     }
@@ -132,5 +144,19 @@ mod tests {
         );
         drop(second);
         assert_eq!((counts.open(), counts.ended()), (0, 1));
+    }
+
+    #[test]
+    fn an_endpoint_is_shared_with_a_session_that_has_ended_since_the_claim() {
+        let counts = Arc::new(SessionCounts::new(1));
+        let claim = || counts.claim(|_| Some(0)).unwrap();
+        let mut other = claim();
+        other.note_open();
+        let refused = claim();
+        drop(other);
+        assert!(refused.is_shared());
+        let (later, never_open) = (claim(), claim());
+        drop((refused, never_open));
+        assert!(!later.is_shared());
     }
 }
