@@ -74,6 +74,8 @@ fn a_stalled_instance_notices_that_it_lost_its_run_and_writes_nothing() {
     });
     eventually("its driver has gone", || one.figure("sightline_runs_driven") == 0.0);
     assert_eq!(cluster.written(), before, "it has written");
+    // The time in which it was stopped counts as one in which the database did not answer.
+    eventually("it reaches the database again", || one.get(&format!("/v1/searches/{run}")).status == 200);
     assert_eq!(one.get(&format!("/v1/searches/{run}")).json()["status"], "running");
 
     // The readers of the first instance follow the run at the second one.

@@ -66,11 +66,14 @@ fn runs_by_name(client: &mut Client<'_>) -> BTreeMap<String, String> {
 /// Returns how many results of a run are missing. Fails if it has not ended correctly, or lacks results that readers
 /// saw.
 fn missing_results(client: &mut Client<'_>, world: &World, name: &str, run: &str) -> usize {
+    let was_followed = world.taken.lock().iter().any(|(_, taken)| taken == run);
+    if !was_followed {
+        client.wait_for(run);
+    }
     let before = world.sightings.of(run);
     let shown = client.get(&format!("/searches/{run}"));
     world.sightings.whole(run, &shown, &before);
     let all = world.sightings.of(run);
-    let was_followed = world.taken.lock().iter().any(|(_, taken)| taken == run);
     assert!(!was_followed || before.results == all.results, "readers saw {before:?} of {shown}");
     let is_ghost = name.starts_with(GHOST);
     let wanted = if is_ghost { "failed" } else { "completed" };

@@ -127,8 +127,19 @@ impl<'a> Client<'a> {
     /// Reads the run in different ways until the end was seen.
     pub(super) fn follow(&mut self, run: &str, order: &Order) {
         while !self.look(run, order) {
-            assert!(self.world.is_patient(), "run {run} does not end: {:?}", self.world.sightings.of(run));
+            self.must_still_wait(run);
         }
+    }
+
+    /// Polls a run that nobody may have followed, since the answer to its order was lost, until it has ended.
+    pub(super) fn wait_for(&mut self, run: &str) {
+        while !self.poll(run) {
+            self.must_still_wait(run);
+        }
+    }
+
+    fn must_still_wait(&self, run: &str) {
+        assert!(self.world.is_patient(), "run {run} does not end: {:?}", self.world.sightings.of(run));
     }
 
     /// Reads the run once. Returns whether it has ended.
