@@ -10,6 +10,7 @@ use super::control_check::{ControlVerdict, Direction};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
 use super::outcome::Outcome;
+use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::sample::{Random, Sampled};
@@ -221,7 +222,7 @@ impl NameGenerator<'_> {
     }
 
     fn suffix(&self) -> Option<&str> {
-        psl::suffix_str(self.query.domain()?)
+        PublicSuffix::of(self.query.domain()?).map(|suffix| suffix.name)
     }
 
     fn fits(&self, text: &str) -> Option<Query> {

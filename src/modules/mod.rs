@@ -50,6 +50,7 @@
 //! | `pages` | further pages of a hit |
 //! | `plan` | a compiled probe |
 //! | `pointer` | JSON pointers |
+//! | `public_suffix` | the Public Suffix List |
 //! | `render` | the marks that a browser waits for |
 //! | `rule` | matchers |
 //! | `script_json` | JSON in scripts |
@@ -102,6 +103,7 @@ pub(crate) mod pointer;
 pub mod probe;
 mod probe_answer;
 pub mod profile_index;
+mod public_suffix;
 pub mod query;
 pub mod reason;
 pub mod recording;

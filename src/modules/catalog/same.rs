@@ -11,6 +11,7 @@ use url::Url;
 use crate::modules::definition::Method;
 use crate::modules::import::slug;
 use crate::modules::module::Module;
+use crate::modules::public_suffix::registered;
 
 /// The text that replaces the name in a key.
 const NAME: &str = "-name-";
@@ -63,7 +64,7 @@ fn address(template: &str) -> Option<(String, String)> {
     if !host.contains(NAME) && !rest.contains(NAME) {
         return None;
     }
-    let site = psl::domain_str(host).unwrap_or(host);
+    let site = registered(host).unwrap_or(host);
     // The site of `name.example.com` is `example.com`.
     let site = site.strip_prefix(NAME).unwrap_or(site).trim_start_matches('.');
     Some((format!("{host}{}", rest.trim_end_matches('/')), site.to_owned()))

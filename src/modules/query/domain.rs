@@ -1,7 +1,8 @@
 //! Validation and normal form of domain names.
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
-use psl::Type;
+
+use crate::modules::public_suffix::{PublicSuffix, Section, registered};
 
 /// The maximum length of a domain name in bytes, without a trailing dot (RFC 1035).
 pub const MAX_BYTES: usize = 253;
@@ -85,8 +86,8 @@ pub(super) fn normalize_host(host: &str) -> Result<String, String> {
     if !name.contains('.') {
         return Err("the domain is a single label, without a dot".into());
     }
-    let suffix = psl::suffix(name.as_bytes()).filter(psl::Suffix::is_known);
-    match suffix {
+    let section = PublicSuffix::of(name).and_then(|suffix| suffix.section);
+    match section {
         None => Err("the domain does not end in a known public suffix".into()),
         Some(_) if registrable(name).is_none() => {
             Err("the domain is itself a public suffix, under which names are registered".into())
@@ -129,16 +130,15 @@ fn is_number(label: &str) -> bool {
 /// themselves. For such a suffix alone, only the ICANN section counts. Returns `None` for a suffix in the
 /// ICANN section.
 pub fn registrable(domain: &str) -> Option<&str> {
-    if let Some(found) = psl::domain_str(domain) {
+    if let Some(found) = registered(domain) {
         return Some(found);
     }
-    let suffix = psl::suffix(domain.as_bytes())?;
-    if suffix.typ() != Some(Type::Private) {
+    if PublicSuffix::of(domain)?.section != Some(Section::Private) {
         return None;
     }
     let (_, parent) = domain.split_once('.')?;
-    let parent_suffix = psl::suffix(parent.as_bytes())?;
-    if parent_suffix.as_bytes() == parent.as_bytes() && parent_suffix.typ() == Some(Type::Icann) {
+    let parent_suffix = PublicSuffix::of(parent)?;
+    if parent_suffix.name == parent && parent_suffix.section == Some(Section::Icann) {
         return Some(domain);
     }
     registrable(parent)

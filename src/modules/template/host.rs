@@ -4,6 +4,7 @@ use super::compiled::Template;
 use super::parse::scheme_length;
 use super::place::{Kind, Place};
 use super::slot::{Part, Values, Variable};
+use crate::modules::public_suffix::{PublicSuffix, Section};
 
 /// The host of a URL template.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +101,6 @@ impl Template {
 
 /// Returns whether anyone can register a name directly below `name`.
 fn is_icann_suffix(name: &str) -> bool {
-    psl::suffix(name.as_bytes()).is_some_and(|suffix| {
-        suffix.as_bytes() == name.as_bytes() && suffix.typ() != Some(psl::Type::Private)
-    })
+    PublicSuffix::of(name)
+        .is_some_and(|suffix| suffix.name == name && suffix.section != Some(Section::Private))
 }
