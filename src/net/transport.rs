@@ -1,7 +1,7 @@
 //! A connection as ureq sees it: plain or with TLS, with small buffers, and with all received bytes counted.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 
 use rustls::{ClientConnection, StreamOwned};
 use ureq::Error;
@@ -41,6 +41,16 @@ impl Read for Socket {
 impl Write for Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.adapter.write(buf)
+    }
+
+    /// Writes the buffers as one, such as the last messages of a handshake. The adapter would send each as a packet of its
+    /// own.
+    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut all = Vec::new();
+        for buf in bufs {
+            all.extend_from_slice(buf);
+        }
+        self.write(&all)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -143,5 +153,52 @@ impl Drop for HopTransport {
 impl fmt::Debug for HopTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HopTransport").field("is_tls", &self.is_tls()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use ureq::unversioned::transport::time::Instant;
+
+    use super::*;
+    use crate::net::allowance::Allowance;
+
+    /// Keeps what was sent in one step.
+    #[derive(Debug, Default)]
+    struct Recorder {
+        buffers: SmallBuffers,
+        sent: Arc<Mutex<Vec<Vec<u8>>>>,
+    }
+
+    impl Transport for Recorder {
+        fn buffers(&mut self) -> &mut dyn Buffers {
+            &mut self.buffers
+        }
+
+        fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
+            self.sent.lock().push(self.buffers.output()[..amount].to_vec());
+            Ok(())
+        }
+
+        fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
+            Ok(false)
+        }
+
+        fn is_open(&mut self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn several_buffers_are_sent_in_one_step() {
+        let recorder = Recorder::default();
+        let sent = Arc::clone(&recorder.sent);
+        let adapter = TransportAdapter::new(Box::new(recorder) as Box<dyn Transport>, Arc::new(Instant::now));
+        let mut socket = Socket { adapter, progress: Progress::new(Allowance::for_body(1)) };
+        let amount = socket.write_vectored(&[IoSlice::new(b"change"), IoSlice::new(b"finished")]).unwrap();
+        assert_eq!((amount, &sent.lock()[..]), (14, &[b"changefinished".to_vec()][..]));
     }
 }

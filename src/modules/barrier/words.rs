@@ -55,7 +55,8 @@ impl Seen {
             }
         }
         if let Some(title) = title.and_then(|at| bare_title(&body[at..])) {
-            for form in [with_host(&with_bars(&title)), with_bars(&title), title] {
+            let barred = with_bars(&title);
+            for form in [with_host(&barred), barred, title] {
                 for found in words.automaton.find_overlapping_iter(&form) {
                     is_seen[found.pattern().as_usize()] = true;
                 }
@@ -98,7 +99,10 @@ const SEPARATORS: [&str; 18] = [
 
 /// Returns the title with every separator replaced by ` | `.
 fn with_bars(title: &str) -> String {
-    SEPARATORS.iter().fold(title.to_owned(), |title, separator| title.replace(separator, " | "))
+    SEPARATORS.iter().fold(title.to_owned(), |title, separator| match title.contains(separator) {
+        true => title.replace(separator, " | "),
+        false => title,
+    })
 }
 
 /// Returns the title with a host name at its start replaced by `(host)`.

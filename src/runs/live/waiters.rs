@@ -3,7 +3,7 @@
 //! Thousands of readers may wait for the same run, and they must not contend for one lock when they are woken. The
 //! condition variables of `parking_lot` move all woken threads to the queue of the lock, which wakes the next one
 //! only when the previous one releases it. Those of the standard library wake all of them at once. The threads wait
-//! in groups, on locks that guard nothing and are held only briefly.
+//! in groups, on locks that are held only briefly.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,8 @@ pub(super) struct Waiters {
 
 #[derive(Default)]
 struct Group {
-    lock: Mutex<()>,
+    /// The number of threads that wait. To wake nobody is a system call, too, and most groups have no thread.
+    waiting: Mutex<usize>,
     changed: Condvar,
 }
 
@@ -37,8 +38,10 @@ impl Waiters {
         self.changes.fetch_add(1, Ordering::SeqCst);
         for group in &self.groups {
             // A thread that has not seen the new number holds this lock until it sleeps.
-            drop(group.enter());
-            group.changed.notify_all();
+            let waiting = *group.enter();
+            if waiting > 0 {
+                group.changed.notify_all();
+            }
         }
     }
 
@@ -46,22 +49,24 @@ impl Waiters {
     /// reached first.
     pub(super) fn wait(&self, seen: u64, until: Instant) -> bool {
         let group = &self.groups[self.next_group.fetch_add(1, Ordering::Relaxed) % GROUPS];
-        let mut guard = group.enter();
+        let mut waiting = group.enter();
         while self.count() == seen {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            guard = group.changed.wait_timeout(guard, left).unwrap_or_else(PoisonError::into_inner).0;
+            *waiting += 1;
+            waiting = group.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            *waiting -= 1;
         }
         true
     }
 }
 
 impl Group {
-    /// Enters the group. The lock guards nothing that a panic could corrupt.
-    fn enter(&self) -> MutexGuard<'_, ()> {
-        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Enters the group. No thread can panic while it holds the lock.
+    fn enter(&self) -> MutexGuard<'_, usize> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,7 +90,8 @@ mod tests {
                         if state.load(Ordering::SeqCst) == 200 {
                             break;
                         }
-                        assert!(waiters.wait(count, until), "a change was missed");
+                        // A missed change would be seen at the deadline only.
+                        assert!(waiters.wait(count, until) && Instant::now() < until, "a change was missed");
                     }
                 });
             }
