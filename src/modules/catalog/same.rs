@@ -11,7 +11,7 @@ use url::Url;
 use crate::modules::definition::Method;
 use crate::modules::import::slug;
 use crate::modules::module::Module;
-use crate::modules::public_suffix::registered;
+use crate::modules::public_suffix::suffix_with_label;
 
 /// The text that replaces the name in a key.
 const NAME: &str = "-name-";
@@ -64,7 +64,7 @@ fn address(template: &str) -> Option<(String, String)> {
     if !host.contains(NAME) && !rest.contains(NAME) {
         return None;
     }
-    let site = registered(host).unwrap_or(host);
+    let site = suffix_with_label(host).unwrap_or(host);
     // The site of `name.example.com` is `example.com`.
     let site = site.strip_prefix(NAME).unwrap_or(site).trim_start_matches('.');
     Some((format!("{host}{}", rest.trim_end_matches('/')), site.to_owned()))

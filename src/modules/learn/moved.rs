@@ -6,7 +6,7 @@ use super::evidence::Sample;
 use crate::modules::definition::Method;
 use crate::modules::module::Module;
 use crate::modules::probe::Response;
-use crate::modules::public_suffix::registered;
+use crate::modules::public_suffix::suffix_with_label;
 use crate::modules::query::SearchType;
 
 /// Returns the address, as a template, to which the known accounts are redirected. Returns `None` if they are not
@@ -52,7 +52,7 @@ fn template(search_type: SearchType, target: &Url, name: &str) -> Option<String>
 }
 
 fn is_same_site(one: &Url, other: &Url) -> bool {
-    let site = |url: &Url| url.host_str().map(|host| registered(host).unwrap_or(host).to_owned());
+    let site = |url: &Url| url.host_str().map(|host| suffix_with_label(host).unwrap_or(host).to_owned());
     site(one) == site(other)
 }
 

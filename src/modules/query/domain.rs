@@ -2,7 +2,7 @@
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 
-use crate::modules::public_suffix::{PublicSuffix, Section, registered};
+use crate::modules::public_suffix::{PublicSuffix, Section, suffix_with_label};
 
 /// The maximum length of a domain name in bytes, without a trailing dot (RFC 1035).
 pub const MAX_BYTES: usize = 253;
@@ -130,7 +130,7 @@ fn is_number(label: &str) -> bool {
 /// themselves. For such a suffix alone, only the ICANN section counts. Returns `None` for a suffix in the
 /// ICANN section.
 pub fn registrable(domain: &str) -> Option<&str> {
-    if let Some(found) = registered(domain) {
+    if let Some(found) = suffix_with_label(domain) {
         return Some(found);
     }
     if PublicSuffix::of(domain)?.section != Some(Section::Private) {

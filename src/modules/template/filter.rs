@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::escape;
 use super::place::Place;
-use crate::modules::public_suffix::{PublicSuffix, registered};
+use crate::modules::public_suffix::{PublicSuffix, suffix_with_label};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
@@ -62,8 +62,8 @@ impl Filter {
             Self::Sha256 => hex(&Sha256::digest(value.to_lowercase())),
             Self::Wkd => z_base_32(&Sha1::digest(value.to_lowercase())),
             Self::First56 => value.chars().take(56).collect(),
-            Self::Registrable => registered(value)?.to_owned(),
-            Self::Label => registered(value)?.split('.').next()?.to_owned(),
+            Self::Registrable => suffix_with_label(value)?.to_owned(),
+            Self::Label => suffix_with_label(value)?.split('.').next()?.to_owned(),
             Self::Suffix => PublicSuffix::of(value)?.name.to_owned(),
             Self::Tld => value.rsplit_once('.')?.1.to_owned(),
             Self::ReverseIp => reverse_ip(value.trim().parse().ok()?),

@@ -99,8 +99,9 @@ impl Template {
     }
 }
 
-/// Returns whether anyone can register a name directly below `name`.
+/// Returns whether anyone can register a name directly below `name`, which may end in a dot.
 fn is_icann_suffix(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
     PublicSuffix::of(name)
         .is_some_and(|suffix| suffix.name == name && suffix.section != Some(Section::Private))
 }

@@ -208,6 +208,17 @@ fn the_host_is_the_fixed_suffix_or_the_queried_domain() {
 }
 
 #[test]
+fn a_public_suffix_is_no_fixed_host() {
+    for (template, want) in [
+        ("https://{query}.com/", Some("the query")),
+        ("https://{query}.co.uk./", Some("the query")),
+        ("https://{query}.wordpress.com/", None),
+    ] {
+        assert_eq!(Template::parse(template, Kind::Url).unwrap().host_is_of(), want, "{template}");
+    }
+}
+
+#[test]
 fn only_a_web_address_is_saved_as_an_address() {
     let name = query(SearchType::Username, "bob");
     let with = |base: &str, template: &str| {
