@@ -199,11 +199,11 @@ impl<'a> Driver<'a> {
     }
 
     fn is_finished(&self) -> bool {
-        self.has_no_checks()
-            && self.found.is_empty()
-            && self.reports.is_empty()
-            && self.ended_lookups.is_empty()
-            && self.pictures.are_over()
+        self.has_no_checks() && !self.has_unrecorded() && self.pictures.are_over()
+    }
+
+    fn has_unrecorded(&self) -> bool {
+        !self.found.is_empty() || !self.reports.is_empty() || !self.ended_lookups.is_empty()
     }
 
     fn has_no_checks(&self) -> bool {
@@ -240,11 +240,13 @@ impl<'a> Driver<'a> {
         } else {
             (!self.running.is_empty()).then_some(self.limit.abandon_at)
         };
-        let retry = (!self.found.is_empty()).then(|| self.retry.at()).flatten();
-        for moment in [end, self.not_before, retry, self.pictures.end()].into_iter().flatten() {
+        let now = Instant::now();
+        // What was noted without a message, such as an answer that an earlier search got, is recorded at once.
+        let record = self.has_unrecorded().then(|| self.retry.at().unwrap_or(now));
+        for moment in [end, self.not_before, record, self.pictures.end()].into_iter().flatten() {
             until = until.min(moment);
         }
-        let wait = until.saturating_duration_since(Instant::now());
+        let wait = until.saturating_duration_since(now);
         match self.receiver.recv_timeout(wait) {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,

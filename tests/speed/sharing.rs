@@ -40,6 +40,30 @@ fn two_searches_at_once_and_a_later_one_ask_a_site_once() {
 }
 
 #[test]
+fn a_search_whose_answers_are_all_shared_does_not_wait() {
+    let site = Site::start();
+    let server = sharing_for(&site, "10m");
+    site.answer_at_once("m", 200);
+    let checkpoints = || {
+        let figure = "sightline_store_operation_duration_seconds_count{operation=\"checkpoint\"}";
+        let page = admin::get(admin::admin_of(&server), "/metrics").text;
+        admin::figure(&page, figure).unwrap_or(0.0)
+    };
+    let found = || {
+        let run = server.search("username", "alice");
+        server.finished(&run)["total_results"].clone()
+    };
+    assert_eq!(found(), 1);
+    // A search writes its first checkpoint after a second. On a busy machine some may take as long.
+    let before = checkpoints();
+    for _ in 0..10 {
+        assert_eq!(found(), 1);
+    }
+    assert_eq!(server.figure(SHARED), 10.0);
+    assert!(checkpoints() - before < 10.0, "each of them waited for its first checkpoint");
+}
+
+#[test]
 fn only_searches_of_one_account_for_one_query_share() {
     let site = Site::start();
     let server = sharing_for(&site, "10m");
