@@ -136,17 +136,20 @@ def bench_reads(folder):
 
 
 def starter(folder):
-    """Returns a wrk script in which each request starts a search for another name."""
+    """Returns a wrk script in which each request starts a search for another name. As a client with manners, a thread
+    pauses after a refusal: otherwise the refusals of a full queue take the processors from the searches."""
     path = os.path.join(folder, "start.lua")
     with open(path, "w") as file:
         file.write(
-            'local thread, count = 0, 0\n'
-            'function setup(it) it:set("thread", thread); thread = thread + 1 end\n'
+            'local threads, count, pause = 0, 0, 0\n'
+            'function setup(it) it:set("thread", threads); threads = threads + 1 end\n'
             'function init() salt = math.floor(os.time() % 100000) end\n'
             'function request()\n  count = count + 1\n'
             '  local body = string.format(\'{"type":"username","query":"n%d-%d-%d"}\', salt, thread, count)\n'
             '  return wrk.format("POST", nil, {["Content-Type"] = "application/json", ["Authorization"] = '
             'wrk.headers["Authorization"]}, body)\nend\n'
+            'function response(status) if status == 503 then pause = 50 end end\n'
+            'function delay() local after = pause; pause = 0; return after end\n'
         )
     return path
 
