@@ -158,7 +158,6 @@ pub(super) mod tests {
             completed_at: Some(now),
             stopped_at: None,
             error: None,
-            waits: false,
             queue_position: None,
             notes: RunNotes::default(),
         };

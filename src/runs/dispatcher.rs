@@ -19,7 +19,7 @@ use super::live::{LiveRun, Stopped};
 use super::notification::Notification;
 use super::queue::Queue;
 use super::registry::Registry;
-use super::run::{ModuleReport, RunSummary};
+use super::run::ModuleReport;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::modules::query::Query;
@@ -47,8 +47,13 @@ pub(super) struct Dispatcher {
 impl Dispatcher {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
-        match self.queue.refresh(&*self.context.journal, self.context.simulated) {
-            Ok(()) => self.queue.expired.lock().store_answers(Instant::now()),
+        match self.context.journal.queue_length(self.context.simulated, None) {
+            Ok(length) => {
+                self.queue.note_length(length.all);
+                let mut expired = self.queue.expired.lock();
+                expired.store_answers(Instant::now());
+                expired.request_look();
+            }
             Err(error) => return self.note_store_away(&error),
         }
         loop {
@@ -103,6 +108,9 @@ impl Dispatcher {
     fn claim_next(&self, slot: &mut Slot) -> Option<Job> {
         loop {
             slot.note_look();
+            if !self.queue.may_have_runs() {
+                return None;
+            }
             let (taken, mut jobs) = self.claim(1)?;
             if taken == 0 || !jobs.is_empty() {
                 return jobs.pop();
@@ -119,12 +127,13 @@ impl Dispatcher {
         if limit == 0 {
             return Some((0, Vec::new()));
         }
-        let driven = self.registry.driven();
+        let expired = self.queue.expired.lock().take_look(Instant::now());
+        let driven = if expired { self.registry.driven() } else { Vec::new() };
         let claim = Claim {
             owner: self.context.instance,
             simulated: self.context.simulated,
             except: &driven,
-            expired: self.queue.expired.lock().are_lost(Instant::now()),
+            expired,
             only: None,
             holds: self.context.limits.lease,
             limit,
@@ -133,6 +142,12 @@ impl Dispatcher {
             Ok(runs) => {
                 self.queue.expired.lock().store_answers(Instant::now());
                 let taken = runs.len();
+                if taken < limit {
+                    self.queue.note_length(0);
+                } else if expired {
+                    // There may be more of them.
+                    self.queue.expired.lock().request_look();
+                }
                 let jobs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
                 if taken > 0 && self.registry.is_shutting_down() {
                     // The runs may have been taken after all leases were released.
@@ -261,11 +276,5 @@ impl Dispatcher {
         if let Err(error) = self.context.journal.release(self.context.instance) {
             warn!("cannot release the leases, which will expire: {error}");
         }
-    }
-
-    /// Adds the position in the queue to a stored run that waits.
-    pub(super) fn with_position(&self, summary: RunSummary) -> RunSummary {
-        let position = || self.queue.position(summary.id, &*self.context.journal, self.context.simulated);
-        RunSummary { queue_position: summary.waits.then(position).flatten(), ..summary }
     }
 }

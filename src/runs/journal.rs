@@ -117,7 +117,6 @@ impl NewRun {
             completed_at: None,
             stopped_at: None,
             error: None,
-            waits: self.owner.is_none(),
             queue_position: None,
             notes: RunNotes::default(),
         }
@@ -193,6 +192,23 @@ pub enum Started {
         /// The credits that were used in the current cycle.
         used: u64,
     },
+}
+
+/// The number of runs that wait for their first driver.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueLength {
+    /// Those of all accounts.
+    pub all: usize,
+    /// Those of the account for which they were counted, or 0.
+    pub of_account: usize,
+}
+
+impl QueueLength {
+    /// Returns whether one more run of the account may wait if at most `max` may. An account without a waiting run is
+    /// never refused because of the runs of others.
+    pub fn allows_another(self, max: usize) -> bool {
+        self.of_account == 0 || self.all < max
+    }
 }
 
 /// The result of a driver's write.
@@ -314,12 +330,13 @@ pub trait Journal: Families + NoteStore {
     fn release(&self, owner: InstanceId) -> Result<(), StorageError>;
 
     /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
-    /// then waiting ones in the order of [`Self::queue`].
+    /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
+    /// of each account, then the second of each.
     fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>, StorageError>;
 
-    /// Returns the runs of the simulated or the real web that wait for their first driver, in the order in which they
-    /// will be taken over. Accounts alternate: first the oldest waiting run of each account, then the second of each.
-    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError>;
+    /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
+    /// them.
+    fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength, StorageError>;
 
     /// Ends a running run as failed and refunds it, even if another instance drives it, because its caller was told
     /// that it could not be started. Returns [`Write::LeaseLost`] if the run has ended or was deleted.

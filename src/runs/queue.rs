@@ -1,40 +1,25 @@
 //! [`Queue`]: the last known state of the queue of runs without a driver, which is in the store.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::journal::Journal;
-use super::run::count;
-use crate::base::ids::RunId;
-use crate::base::storage::StorageError;
-
 /// The time after an outage of the store in which no run with an expired lease is taken over. Leases expire during
 /// the outage, and their drivers, which try every second or two, have this time to renew them.
 const RENEWAL_TIME: Duration = Duration::from_secs(10);
-/// The time for which the order of the queue is cached.
-const ORDER_GOOD_FOR: Duration = Duration::from_secs(1);
 
 /// The last known state of the queue.
 pub(super) struct Queue {
     /// The last known number of waiting runs.
     waiting: AtomicUsize,
-    order: Mutex<Option<Order>>,
     pub(super) expired: Mutex<ExpiredLeases>,
-}
-
-/// The order of the queue at one moment.
-struct Order {
-    at: Instant,
-    positions: HashMap<RunId, u32>,
 }
 
 impl Default for Queue {
     fn default() -> Self {
-        let expired = ExpiredLeases { was_away: false, not_before: Instant::now() };
-        Self { waiting: AtomicUsize::new(0), order: Mutex::default(), expired: Mutex::new(expired) }
+        let expired = ExpiredLeases { was_away: false, not_before: Instant::now(), is_due: false };
+        Self { waiting: AtomicUsize::new(0), expired: Mutex::new(expired) }
     }
 }
 
@@ -42,6 +27,17 @@ impl Queue {
     /// Returns the last known number of waiting runs of all instances.
     pub(super) fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a claim may find a run: one that waits, or one that was interrupted before the last periodic
+    /// search, for which no driver was free.
+    pub(super) fn may_have_runs(&self) -> bool {
+        self.waiting() > 0 || self.expired.lock().is_due
+    }
+
+    /// Records the number that was read from the store.
+    pub(super) fn note_length(&self, length: usize) {
+        self.waiting.store(length, Ordering::Relaxed);
     }
 
     pub(super) fn note_queued(&self) {
@@ -52,37 +48,6 @@ impl Queue {
         let one_less = |waiting: usize| waiting.checked_sub(1);
         let _ = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
     }
-
-    /// Returns a run's position in the queue, from 1. Returns `None` if the run is not waiting any more or the store
-    /// does not answer.
-    pub(super) fn position(&self, run: RunId, journal: &dyn Journal, simulated: bool) -> Option<u32> {
-        let mut order = self.order.lock();
-        let known = order.as_ref().filter(|order| order.at.elapsed() < ORDER_GOOD_FOR);
-        if let Some(position) = known.and_then(|order| order.positions.get(&run)) {
-            return Some(*position);
-        }
-        self.read(&mut order, journal, simulated).ok()?;
-        order.as_ref()?.positions.get(&run).copied()
-    }
-
-    /// Reads the order of the queue from the store.
-    pub(super) fn refresh(&self, journal: &dyn Journal, simulated: bool) -> Result<(), StorageError> {
-        self.read(&mut self.order.lock(), journal, simulated)
-    }
-
-    fn read(
-        &self,
-        order: &mut Option<Order>,
-        journal: &dyn Journal,
-        simulated: bool,
-    ) -> Result<(), StorageError> {
-        let at = Instant::now();
-        let runs = journal.queue(simulated)?;
-        self.waiting.store(runs.len(), Ordering::Relaxed);
-        let positions = runs.into_iter().enumerate().map(|(at, run)| (run, count(at + 1))).collect();
-        *order = Some(Order { at, positions });
-        Ok(())
-    }
 }
 
 /// The decision whether runs with an expired lease may be taken over.
@@ -91,6 +56,9 @@ pub(super) struct ExpiredLeases {
     /// Whether the last read of the store failed.
     was_away: bool,
     not_before: Instant,
+    /// Whether the next claim looks for such runs. One claim does after each periodic search, since it reads all runs
+    /// that have a driver.
+    is_due: bool,
 }
 
 impl ExpiredLeases {
@@ -106,8 +74,18 @@ impl ExpiredLeases {
         }
     }
 
+    /// Makes the next claim look for runs that have a lease.
+    pub(super) fn request_look(&mut self) {
+        self.is_due = true;
+    }
+
+    /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not.
+    pub(super) fn take_look(&mut self, now: Instant) -> bool {
+        std::mem::take(&mut self.is_due) && self.are_lost(now)
+    }
+
     /// Returns whether the store has answered for long enough that drivers of expired leases count as gone.
-    pub(super) fn are_lost(&self, now: Instant) -> bool {
+    fn are_lost(&self, now: Instant) -> bool {
         !self.was_away && now >= self.not_before
     }
 }
@@ -119,7 +97,7 @@ mod tests {
     #[test]
     fn the_time_to_renew_leases_begins_when_the_store_is_available_again() {
         let start = Instant::now();
-        let mut expired = ExpiredLeases { was_away: false, not_before: start };
+        let mut expired = ExpiredLeases { was_away: false, not_before: start, is_due: false };
         assert!(expired.are_lost(start));
         assert!(expired.store_is_away());
         assert!(!expired.are_lost(start), "the store has not answered again");

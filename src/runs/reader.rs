@@ -84,7 +84,7 @@ impl Reader {
             return Ok((run.account() == account).then_some(Found::Live(run)));
         }
         let stored = self.context().journal.run(id, account)?;
-        Ok(stored.map(|summary| Found::Stored(Box::new(self.dispatcher.with_position(summary)))))
+        Ok(stored.map(|summary| Found::Stored(Box::new(summary))))
     }
 
     /// Returns a run of that account as it is stored, even if it is live in this process.
@@ -281,12 +281,9 @@ impl Reader {
         runs.truncate(limit);
         let next = runs.last().filter(|_| has_more).map(Cursor::after);
         for summary in &mut runs {
-            match self.live(summary.id) {
-                Some(run) => {
-                    let notes = std::mem::take(&mut summary.notes);
-                    *summary = RunSummary { notes, ..run.summary() };
-                }
-                None => *summary = self.dispatcher.with_position(summary.clone()),
+            if let Some(run) = self.live(summary.id) {
+                let notes = std::mem::take(&mut summary.notes);
+                *summary = RunSummary { notes, ..run.summary() };
             }
         }
         // A run may have ended since the list was read.

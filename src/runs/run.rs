@@ -246,10 +246,7 @@ pub struct RunSummary {
     pub stopped_at: Option<Timestamp>,
     /// The error of a failed run.
     pub error: Option<RunError>,
-    /// Whether the run waits for its first driver.
-    pub waits: bool,
-    /// The last known position in the queue, from 1. It is `None` if the run is not waiting or the position was not
-    /// read.
+    /// The position in the queue when the run was read, from 1, if it waits for its first driver.
     pub queue_position: Option<u32>,
     /// What the owner notes about the run.
     pub notes: RunNotes,

@@ -12,6 +12,7 @@ use super::earlier::EarlierConclusions;
 use super::job::Job;
 use super::journal::{InstanceId, NewRun, Started};
 use super::live::LiveRun;
+use super::run::RunSummary;
 use super::run_options::RunOptions;
 use super::start_request::{StartError, StartRequest, StartResult};
 use super::suppression::Suppressed;
@@ -201,6 +202,9 @@ impl Starter {
         request: &StartRequest,
         modules: &[Arc<Module>],
     ) -> Result<StartResult, StartError> {
+        if self.is_queue_full(request)? {
+            return self.known_run(request, StartError::Overloaded);
+        }
         let new = self.new_run(request, modules, None);
         let opening = new.opening(request.charge.credits);
         let started = self.unconfirmed.confirm(&opening, self.context().journal.start(&new, &request.charge));
@@ -214,7 +218,24 @@ impl Starter {
             // A driver may have become free meanwhile.
             self.dispatcher.registry.wake_maintenance();
         }
-        result(started, || StartResult::Queued(Box::new(self.dispatcher.with_position(opening))))
+        result(started, || StartResult::Queued(Box::new(self.with_position(opening))))
+    }
+
+    /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
+    /// delay the drivers, which empty the queue.
+    fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
+        if request.family.is_some() || self.dispatcher.queue.waiting() < self.max_waiting {
+            return Ok(false);
+        }
+        let (simulated, account) = (self.context().simulated, Some(request.account));
+        let length = self.context().journal.queue_length(simulated, account).map_err(StartError::Storage)?;
+        Ok(!length.allows_another(self.max_waiting))
+    }
+
+    /// Adds the position in the queue, unless the run has been taken over or the store does not answer.
+    fn with_position(&self, opening: RunSummary) -> RunSummary {
+        let stored = self.context().journal.run(opening.id, opening.account).ok().flatten();
+        RunSummary { queue_position: stored.and_then(|run| run.queue_position), ..opening }
     }
 
     fn new_run(&self, request: &StartRequest, modules: &[Arc<Module>], owner: Option<InstanceId>) -> NewRun {

@@ -15,7 +15,7 @@ use super::health::circuit::CircuitRecord;
 use super::health::quarantines::FailedControl;
 use super::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, StoppedRun, Write,
+    QueueLength, Resumable, Started, StoppedRun, Write,
 };
 use super::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
 use super::notes::storage::{NoteStore, StoredNotes};
@@ -137,8 +137,8 @@ impl Journal for Unrecorded {
         Ok(Vec::new())
     }
 
-    fn queue(&self, _: bool) -> Result<Vec<RunId>, StorageError> {
-        Ok(Vec::new())
+    fn queue_length(&self, _: bool, _: Option<AccountId>) -> Result<QueueLength, StorageError> {
+        Ok(QueueLength::default())
     }
 
     fn undo_start(&self, _: RunId, _: &Ending) -> Result<Write, StorageError> {

@@ -71,6 +71,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0019_batches"),
     migration!("0020_stopping"),
     migration!("0021_notes"),
+    migration!("0022_queue_order"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.

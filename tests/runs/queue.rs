@@ -27,6 +27,12 @@ impl Bench {
         }
     }
 
+    /// Returns the number of transactions that start a run, refused ones included.
+    fn starts_in_the_store(&self) -> u64 {
+        let operations = self.store.metrics().operations();
+        operations.iter().filter(|operation| operation.name == "start").map(|start| start.spread.count).sum()
+    }
+
     /// Returns the numbers of the modules in the order of the requests.
     fn asked_in_order(&self) -> Vec<usize> {
         self.web.asked.lock().iter().map(|module| module["gate-".len()..].parse().unwrap()).collect()
@@ -43,8 +49,7 @@ fn accounts_take_turns() {
     );
     assert_eq!(runs[8].queue_position, Some(2), "the start tells the place");
     let in_turn = [1, 9, 11, 2, 10, 3, 4, 5, 6, 7, 8];
-    let queue = bench.store.queue(false).unwrap();
-    assert_eq!(queue, in_turn.map(|module| runs[module - 1].id));
+    assert_eq!(bench.store.queue_length(false, None).unwrap().all, in_turn.len());
     for (module, position) in in_turn.into_iter().zip(1..) {
         let run = &runs[module - 1];
         let Some(Found::Stored(stored)) = bench.runs.reader.find(run.id, run.account).unwrap() else {
@@ -89,7 +94,7 @@ fn a_full_queue_accepts_the_first_run_of_an_account() {
     let other = new_account(&*bench.store);
     assert!(matches!(order(other), Ok(StartResult::Queued(_))));
     assert!(matches!(order(other), Err(StartError::Overloaded)));
-    assert_eq!(bench.store.queue(false).unwrap().len(), 3);
+    assert_eq!(bench.store.queue_length(false, None).unwrap().all, 3);
     bench.web.open_gate();
     eventually("all are done", || bench.runs.activity.runs() == (0, 0));
 }
@@ -128,12 +133,57 @@ fn an_idle_instance_drives_the_waiting_runs_of_a_busy_one() {
 }
 
 #[test]
+fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
+    for waiting in [0, 2] {
+        let bench = busy_bench(4);
+        // The process that took this run has died, and its lease has expired.
+        let interrupted = bench.queue(bench.account, 3);
+        let dead = InstanceId(uuid::Uuid::new_v4());
+        let claim = Claim { holds: Duration::ZERO, ..claim(dead, false, 1) };
+        assert_eq!(bench.store.take_over(&claim).unwrap().len(), 1);
+        for module in 1..=waiting {
+            bench.queue(bench.account, module);
+        }
+        // No driver is free, so that the search finds nobody who could drive it.
+        bench.runs.maintenance.run_due_tasks();
+        assert!(bench.runs.reader.live(interrupted.id).is_none());
+        bench.web.open_gate();
+        eventually("all are asked", || bench.asked_in_order().len() == waiting + 2);
+        let in_order = [0, 3].into_iter().chain(1..=waiting).collect::<Vec<_>>();
+        assert_eq!(bench.asked_in_order(), in_order);
+        assert_eq!(bench.wait_for(interrupted.id).status, Status::Completed);
+    }
+}
+
+#[test]
+fn one_search_for_interrupted_runs_finds_all() {
+    let bench = bench(&modules("gate", 20), config());
+    let queued = (0..20).map(|module| {
+        let Ok(StartResult::Queued(run)) = bench.runs.starter.queue(&order_of(&bench, bench.account, module))
+        else {
+            panic!("not queued")
+        };
+        run.id
+    });
+    let queued: Vec<RunId> = queued.collect();
+    let dead = InstanceId(uuid::Uuid::new_v4());
+    let claim = Claim { holds: Duration::ZERO, ..claim(dead, false, 20) };
+    assert_eq!(bench.store.take_over(&claim).unwrap().len(), 20);
+    bench.runs.maintenance.run_due_tasks();
+    let driven = queued.iter().filter(|run| bench.runs.reader.live(**run).is_some()).count();
+    assert_eq!(driven, 20);
+    bench.web.open_gate();
+    queued.into_iter().for_each(|run| assert_eq!(bench.wait_for(run).status, Status::Completed));
+}
+
+#[test]
 fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
     let bench = busy_bench(4);
     let (deleted, suppressed, last) =
         (bench.queue(bench.account, 1), bench.queue(bench.account, 2), bench.queue(bench.account, 3));
     assert!(bench.runs.delete(deleted.id, bench.account, &Origin::CLI).unwrap());
-    assert_eq!(bench.store.queue(false).unwrap(), [suppressed.id, last.id]);
+    let positions = [suppressed.id, last.id].map(|run| bench.stored(run).queue_position);
+    assert_eq!(positions, [Some(1), Some(2)]);
     bench.runs.starter.suppress(failures::suppressed("alice"));
     bench.web.open_gate();
     for run in [suppressed.id, last.id] {
@@ -150,7 +200,7 @@ fn waiting_runs_survive_a_shutdown_and_are_driven_by_the_next_process() {
     let run = bench.queue(bench.account, 1);
     bench.runs.maintenance.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
-    assert_eq!(bench.store.queue(false).unwrap(), [run.id]);
+    assert_eq!(bench.stored(run.id).queue_position, Some(1));
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
     let next = bench.another_process(&web);
@@ -220,7 +270,9 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
     };
     let waiting = [second.id, third.id];
     assert_eq!(bench.runs.activity.runs(), (1, 2));
+    let transactions = bench.starts_in_the_store();
     assert!(matches!(bench.runs.starter.start(bench.order("fourth")), Err(StartError::Overloaded)));
+    assert_eq!(bench.starts_in_the_store(), transactions, "it delayed no driver");
     // A repeated request for an accepted search gets its run.
     assert!(matches!(known("once", 1), Ok(StartResult::Repeated(id)) if id == waiting[0]));
     assert!(matches!(known("once", 2), Ok(StartResult::Mismatch)));

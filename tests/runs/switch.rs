@@ -18,7 +18,7 @@ use sightline::runs::health::circuit::CircuitRecord;
 use sightline::runs::health::quarantines::FailedControl;
 use sightline::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, StoppedRun, Write,
+    QueueLength, Resumable, Started, StoppedRun, Write,
 };
 use sightline::runs::notes::annotation::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
 use sightline::runs::notes::storage::{NoteStore, StoredNotes};
@@ -192,9 +192,9 @@ impl Journal for Switched {
         self.up()?;
         self.inner.take_over(claim)
     }
-    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError> {
+    fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength, StorageError> {
         self.up()?;
-        self.inner.queue(simulated)
+        self.inner.queue_length(simulated, account)
     }
     fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {
         self.up()?;

@@ -321,9 +321,8 @@ on_both! {
     fn a_run_that_waits_is_nobodys_until_it_is_taken_over(f) {
         let run = NewRun { owner: None, ..f.new_run() };
         assert_eq!(f.store.start(&run, &charge(1, None)).unwrap(), Started::Created);
-        assert!(f.summary(&run).waits);
-        assert_eq!(f.store.queue(false).unwrap(), [run.id]);
-        assert_eq!(f.store.queue(true).unwrap(), []);
+        assert_eq!(f.summary(&run).queue_position, Some(1));
+        assert_eq!([false, true].map(|simulated| f.store.queue_length(simulated, None).unwrap().all), [1, 0]);
         assert_eq!(f.store.checkpoint(run.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
         // The run has no lease: it is free even where expired leases are not taken over.
         let interrupted = f.started();
@@ -331,21 +330,26 @@ on_both! {
         let taken = f.store.take_over(&fresh).unwrap();
         assert_eq!(taken.iter().map(|run| (run.summary.id, run.lease)).collect::<Vec<_>>(), [(run.id, f.me.lease(0))]);
         assert_eq!(taken[0].ran_for, Duration::ZERO);
-        assert_eq!((f.store.queue(false).unwrap(), f.summary(&run).waits), (vec![], false));
+        assert_eq!((f.store.queue_length(false, None).unwrap().all, f.summary(&run).queue_position), (0, None));
         // From here on the run is like any other.
         let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [interrupted.id]);
         f.store.release(f.me).unwrap();
-        assert_eq!(f.store.queue(false).unwrap(), []);
+        assert_eq!((f.store.queue_length(false, None).unwrap().all, f.summary(&run).queue_position), (0, None));
         assert_eq!(f.store.take_over(&claim(f.me, false, 10)).unwrap()[0].lease, f.me.lease(1));
     }
 
     fn interrupted_runs_go_on_before_those_that_wait_begin(f) {
-        let waiting = NewRun { owner: None, created_at: at("2026-03-01T12:00:00Z"), ..f.new_run() };
-        f.store.start(&waiting, &charge(1, None)).unwrap();
+        let waiting = ["2026-03-01T12:00:00Z", "2026-03-01T12:00:02Z"].map(|created_at| {
+            let run = NewRun { owner: None, created_at: at(created_at), ..f.new_run() };
+            f.store.start(&run, &charge(1, None)).unwrap();
+            run.id
+        });
         let interrupted = f.started_at("2026-03-01T12:00:01Z");
-        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
-        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [interrupted.id, waiting.id]);
+        let take = || f.store.take_over(&claim(new_instance(), false, 2)).unwrap();
+        let ids = |taken: Vec<Resumable>| taken.into_iter().map(|run| run.summary.id).collect::<Vec<_>>();
+        assert_eq!(ids(take()), [interrupted.id, waiting[0]]);
+        assert_eq!(ids(take()), [waiting[1]]);
     }
 
     fn as_many_runs_wait_as_may_and_the_next_costs_nothing(f) {
@@ -369,11 +373,15 @@ on_both! {
         let start = |account| {
             let run = NewRun { account, owner: None, ..f.new_run() };
             assert_eq!(once_connected(|| f.store.start(&run, &charge(1, None))), Started::Created);
-            run.id
+            run
         };
-        race(10, |_| start(f.account.id));
+        let runs = race(10, |_| start(f.account.id));
         let late = start(other.id);
-        assert_eq!(f.store.queue(false).unwrap().iter().position(|run| *run == late), Some(1));
+        let mut positions: Vec<_> = runs.iter().map(|run| f.summary(run).queue_position).collect();
+        positions.sort_unstable();
+        let others = std::iter::once(1).chain(3..=11).map(Some).collect::<Vec<_>>();
+        let late = f.store.run(late.id, other.id).unwrap().unwrap().queue_position;
+        assert_eq!((late, positions), (Some(2), others));
     }
 
     fn a_start_is_undone_whoever_drives_the_run(f) {
@@ -387,7 +395,7 @@ on_both! {
             assert_eq!((summary.error, summary.completed_at), (failed().error, Some(failed().completed_at)));
             assert_eq!(f.store.undo_start(run.id, &failed()).unwrap(), Write::LeaseLost);
         }
-        assert_eq!((f.used(), f.store.queue(false).unwrap()), (0, vec![]));
+        assert_eq!((f.used(), f.store.queue_length(false, None).unwrap().all), (0, 0));
         assert_eq!(f.store.checkpoint(driven.id, f.me.lease(0), &checkpoint(), HOLDS).unwrap(), Write::LeaseLost);
         assert_eq!(f.store.undo_start(RunId::new(), &failed()).unwrap(), Write::LeaseLost);
     }

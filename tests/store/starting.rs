@@ -60,7 +60,6 @@ on_both! {
             completed_at: None,
             stopped_at: None,
             error: None,
-            waits: false,
             queue_position: None,
             notes: RunNotes::default(),
         });

@@ -53,7 +53,7 @@ impl LiveRun {
     pub fn resume(from: Resumable) -> Self {
         let state = State::new(&from.summary, from.results, from.done, from.lookups);
         Self {
-            opening: RunSummary { waits: false, queue_position: None, ..from.summary },
+            opening: RunSummary { queue_position: None, ..from.summary },
             lease: from.lease,
             modules: from.modules,
             began: Instant::now(),

@@ -5,6 +5,13 @@
 //! oldest run. Thus for each older waiting run of its own account, a run waits for one run of each other account,
 //! even if these have many waiting runs.
 
+use crate::base::ids::AccountId;
+use crate::base::storage::StorageError;
+use crate::runs::journal::QueueLength;
+use crate::store::backend::Statements;
+use crate::store::number::number;
+use crate::store::value::values;
+
 /// The condition that a row of `runs` waits for its first driver.
 macro_rules! waits {
     () => {
@@ -13,17 +20,20 @@ macro_rules! waits {
 }
 pub(super) use waits;
 
-/// The order in which runs without a driver are taken over. Interrupted ones, which have no turn, come first.
-macro_rules! in_turn {
+/// The position of a row of `runs` in the queue, from 1. It is NULL if the row does not wait. An index in this order
+/// has all columns that are read.
+macro_rules! queue_position {
     () => {
-        "ORDER BY coalesce(turn, 0), created_at, id"
+        concat!(
+            "CASE WHEN ",
+            crate::store::queries::queue::waits!(),
+            " THEN 1 + (SELECT count(*) FROM runs q WHERE q.simulated = runs.simulated AND ",
+            crate::store::queries::queue::waits!(),
+            " AND (q.turn, q.created_at, q.id) < (runs.turn, runs.created_at, runs.id)) END"
+        )
     };
 }
-pub(super) use in_turn;
-
-/// Selects the waiting runs in their order. `?1` tells whether to select those of the simulated web.
-pub(super) const QUEUE: &str =
-    concat!("SELECT id FROM runs WHERE simulated = ?1 AND ", waits!(), " ", in_turn!());
+pub(super) use queue_position;
 
 /// The turn of a further run of an account. Starts of one account are sequential, because each has locked the
 /// account's cycle for its charge.
@@ -46,8 +56,20 @@ macro_rules! next_turn {
 }
 pub(super) use next_turn;
 
-/// Counts the waiting runs, and those of an account. `?1` is as for [`QUEUE`], `?2` is the account.
-pub(super) const WAITING: &str = concat!(
+/// Counts the waiting runs, and those of an account. `?1` tells whether to count those of the simulated web, `?2` is the
+/// account or NULL. An index has all columns that are read.
+const LENGTH: &str = concat!(
     "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs WHERE simulated = ?1 AND ",
     waits!()
 );
+
+/// Counts the waiting runs, and those of an account.
+pub(super) fn queue_length(
+    statements: &mut dyn Statements,
+    simulated: bool,
+    account: Option<AccountId>,
+) -> Result<QueueLength, StorageError> {
+    let rows = statements.rows(LENGTH, values![simulated, account])?;
+    let Some(row) = rows.first() else { return Ok(QueueLength::default()) };
+    Ok(QueueLength { all: number(row.get(0)?)?, of_account: number(row.get(1)?)? })
+}

@@ -12,7 +12,7 @@ use super::credits::refund;
 use super::fragments::driven;
 use super::health::{reset_deadlines, share_health};
 use super::outbox::report_end;
-use super::queue::QUEUE;
+use super::queue::queue_length;
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start;
 use super::stopping;
@@ -30,7 +30,7 @@ use crate::runs::health::circuit::CircuitRecord;
 use crate::runs::health::quarantines::FailedControl;
 use crate::runs::journal::{
     Batch, Changes, Checkpoint, Claim, Ending, Idempotency, InstanceId, Journal, Lease, ListFilter, NewRun,
-    Resumable, Started, StoppedRun, Write,
+    QueueLength, Resumable, Started, StoppedRun, Write,
 };
 use crate::runs::notification::{Notification, Subscriber};
 use crate::runs::record::Thumbnails;
@@ -78,7 +78,7 @@ const FINISH: &str = concat!(
     driven!()
 );
 const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
-     (SELECT id FROM runs WHERE status = 'running' AND owner = ?1 /*pg ORDER BY id FOR NO KEY UPDATE */)";
+     (SELECT id FROM runs WHERE status = 'running' AND turn IS NULL AND owner = ?1 /*pg ORDER BY id FOR NO KEY UPDATE */)";
 const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, planned = '[]', \
      owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status = 'running' RETURNING epoch";
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
@@ -221,9 +221,9 @@ impl Journal for Sql {
         Ok(taken)
     }
 
-    fn queue(&self, simulated: bool) -> Result<Vec<RunId>, StorageError> {
-        let rows = self.rows(Operation::on_runs("queue"), QUEUE, values![simulated])?;
-        rows.iter().map(|row| row.get(0)).collect()
+    fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength, StorageError> {
+        let operation = Operation::on_runs("queue_length");
+        self.read(operation, |statements| queue_length(statements, simulated, account))
     }
 
     fn undo_start(&self, run: RunId, ending: &Ending) -> Result<Write, StorageError> {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::audit::note;
 use super::credits::{note_charge, use_credits, used};
-use super::queue::{WAITING, next_turn};
+use super::queue::{next_turn, queue_length};
 use super::watch_runs;
 use crate::account::account::BEING_DELETED;
 use crate::account::audit::{Action, AuditEvent};
@@ -98,7 +98,10 @@ pub(super) fn start(
         return Ok(Started::NoFreeRetry);
     }
     // The number of runs that leads start has a limit of its own.
-    if run.owner.is_none() && run.family.is_none() && !may_wait(statements, run)? {
+    if run.owner.is_none()
+        && run.family.is_none()
+        && !queue_length(statements, run.simulated, Some(run.account))?.allows_another(run.max_waiting)
+    {
         return Ok(Started::Overloaded);
     }
     if !use_credits(statements, run.account, charge)? {
@@ -191,15 +194,6 @@ fn take_turn(statements: &mut dyn Statements, account: AccountId, row: RowRef) -
 /// Makes a run that of a row, in the transaction that starts the run. Returns `false` if the row is not pending.
 fn start_row(statements: &mut dyn Statements, row: RowRef, run: RunId) -> Result<bool, StorageError> {
     Ok(statements.execute(START_ROW, values![row.batch, row.position, run])? == 1)
-}
-
-/// Returns whether one more run of the account may wait for a driver. An account without a waiting run is never
-/// refused because of the runs of others.
-fn may_wait(statements: &mut dyn Statements, run: &NewRun) -> Result<bool, StorageError> {
-    let rows = statements.rows(WAITING, values![run.simulated, run.account])?;
-    let Some(row) = rows.first() else { return Ok(true) };
-    let (all, own): (u64, u64) = (number(row.get(0)?)?, number(row.get(1)?)?);
-    Ok(own == 0 || all < run.max_waiting as u64)
 }
 
 fn insert(statements: &mut dyn Statements, run: &NewRun, charge: &Charge) -> Result<(), StorageError> {

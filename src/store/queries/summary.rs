@@ -14,10 +14,12 @@ use crate::store::value::Row;
 /// The columns that [`read_summary`] reads.
 macro_rules! run_columns {
     () => {
-        "id, account, status, search_type, query, premium, total_results, progress, coverage, \
-         credits_charged, created_at, completed_at, error, simulated, revision, \
-         owner IS NULL AND turn IS NOT NULL AND status = 'running', options, follow, root_run, parent_run, \
-         depth, watch, batch, stopped_at, retry_of, choice, tags, note"
+        concat!(
+            "id, account, status, search_type, query, premium, total_results, progress, coverage, \
+             credits_charged, created_at, completed_at, error, simulated, revision, ",
+            crate::store::queries::queue::queue_position!(),
+            ", options, follow, root_run, parent_run, depth, watch, batch, stopped_at, retry_of, choice, tags, note"
+        )
     };
 }
 pub(super) use run_columns;
@@ -39,7 +41,7 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         simulated: row.get(13)?,
         total_results: number(row.get(6)?)?,
         revision: number(row.get(14)?)?,
-        waits: row.get(15)?,
+        queue_position: row.get::<Option<i64>>(15)?.map(number).transpose()?,
         options: decode(row.text(16)?)?,
         choice: row.optional_text(25)?.map(decode).transpose()?.map(Arc::new),
         follow: row.optional_text(17)?.map(decode).transpose()?.map(Arc::new),
@@ -48,7 +50,6 @@ pub(super) fn read_summary(row: &Row) -> Result<RunSummary, StorageError> {
         batch: row.get(22)?,
         stopped_at: row.get(23)?,
         retry_of: row.get(24)?,
-        queue_position: None,
         notes: read_notes(row, 26)?,
         progress: decode(row.text(7)?)?,
         coverage: decode(row.text(8)?)?,

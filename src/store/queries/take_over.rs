@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::credits::refund;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end;
-use super::queue::{in_turn, waits};
+use super::queue::waits;
 use super::results::{RESULTS, read_result};
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
 use crate::account::account::BEING_DELETED;
@@ -20,16 +20,27 @@ use crate::store::document::{decode, decode_reports, encode, unreadable};
 use crate::store::number::{limit, millis, number};
 use crate::store::value::{Row, values};
 
-/// Selects runs without a driver. A run that another instance is taking at the same time is skipped. A run whose
-/// account is being deleted is deleted with it.
-const DUE: &str = concat!(
-    "SELECT id FROM runs WHERE status = 'running' AND (owner IS NULL OR ?3 AND lease_until <= now()) \
-     AND simulated = ?1 AND (CAST(?6 AS uuid) IS NULL OR id = ?6) AND id NOT IN ",
-    ids!("?4"),
-    " AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) ",
-    in_turn!(),
-    " LIMIT ?5 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
+/// Selects runs without a driver by a condition, in that order. A run that another instance is taking at the same time
+/// is skipped. A run whose account is being deleted is deleted with it.
+macro_rules! due {
+    ($condition:expr, $order:literal) => {
+        concat!(
+            "SELECT id FROM runs WHERE simulated = ?1 AND ",
+            $condition,
+            " AND (CAST(?5 AS uuid) IS NULL OR id = ?5) AND id NOT IN ",
+            ids!("?3"),
+            " AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) ORDER BY ",
+            $order,
+            " LIMIT ?4 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
+        )
+    };
+}
+/// Selects interrupted runs. They have no turn. `?6` tells whether to include those with an expired lease.
+const INTERRUPTED: &str = due!(
+    "(status = 'running' AND turn IS NULL AND (owner IS NULL OR ?6 AND lease_until <= now()))",
+    "created_at, id"
 );
+const WAITING: &str = due!(waits!(), "turn, created_at, id");
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = concat!(
@@ -54,9 +65,13 @@ pub(super) fn take_over(
     claim: &Claim<'_>,
 ) -> Result<Vec<Resumable>, StorageError> {
     let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let values =
-        values![claim.simulated, BEING_DELETED, claim.expired, except, limit(claim.limit), claim.only];
-    let due = statements.rows(DUE, values)?;
+    let mut values =
+        values![claim.simulated, BEING_DELETED, except, limit(claim.limit), claim.only, claim.expired]
+            .to_vec();
+    let mut due = statements.rows(INTERRUPTED, &values)?;
+    values.pop();
+    values[3] = limit(claim.limit - due.len()).into();
+    due.extend(statements.rows(WAITING, &values)?);
     let due = due.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
     if due.is_empty() {
         return Ok(Vec::new());

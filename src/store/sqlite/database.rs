@@ -55,7 +55,7 @@ impl Database {
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
             writer
-                .execute("UPDATE runs SET owner = NULL WHERE status = 'running'", [])
+                .execute("UPDATE runs SET owner = NULL WHERE status = 'running' AND turn IS NULL", [])
                 .map_err(storage_error)
                 .map_err(failed)?;
         }
