@@ -24,9 +24,10 @@ use crate::runs::run::ResultRecord;
 use crate::runs::service::Found;
 use crate::runs::stream::{Permission, Stream, StreamLimits};
 
-/// The pause between two checks that the key of an open stream is still valid, and the age of a cached answer.
-/// Together they are less than 2 s, the longest time that a stream may outlive its key.
-const KEY_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest pause between two checks that the key of an open stream is still valid, and the age of a cached answer.
+/// Together they are less than 2 s, the longest time that a stream may outlive its key. The pause is longer than a
+/// second, at which frames of the progress come.
+const KEY_CHECK_INTERVAL: Duration = Duration::from_millis(1100);
 const KEY_CACHE_AGE: Duration = Duration::from_millis(800);
 
 /// The query parameters of a stream.

@@ -29,7 +29,8 @@ pub struct StreamLimits {
 pub struct Permission {
     /// A function that returns whether the reader may continue to read.
     pub holds: Box<dyn FnMut() -> Result<bool, StorageError> + Send>,
-    /// The interval at which the permission is checked.
+    /// The longest time between two checks of the permission. A stream that was woken for another reason checks it after
+    /// half of that time, so that few of thousands of streams are woken only for the check.
     pub every: Duration,
     /// The code of the `error` frame that ends the stream when the permission ends.
     pub error: &'static str,
@@ -97,7 +98,7 @@ impl Stream {
                 Err(error) => return self.send_unavailable(out, &error),
             }
             if let Some(permission) =
-                self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every)
+                self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every / 2)
             {
                 let (error, message) = (permission.error, permission.message);
                 match (permission.holds)() {
