@@ -51,8 +51,8 @@ impl Starter {
 
     /// Returns the modules that a search uses.
     ///
+    /// # Errors
     /// Returns an error if the choice is not valid.
-    /// The choice is not valid.
     pub fn modules_for(
         &self,
         query: &Query,

@@ -352,6 +352,17 @@ on_both! {
         assert_eq!(ids(take()), [waiting[1]]);
     }
 
+    fn a_run_with_a_turn_and_an_expired_lease_is_taken_over(f) {
+        // An earlier version, which runs beside this one during an upgrade, leaves the turn of a run that it takes over.
+        let run = f.started();
+        f.database.execute("UPDATE runs SET turn = 1");
+        assert_eq!((f.store.queue_length(false, None).unwrap().all, f.summary(&run).queue_position), (0, None));
+        let fresh = Claim { expired: false, ..claim(f.me, false, 10) };
+        assert!(f.store.take_over(&fresh).unwrap().is_empty());
+        let taken = f.store.take_over(&claim(f.me, false, 10)).unwrap();
+        assert_eq!(taken.iter().map(|run| run.lease).collect::<Vec<_>>(), [f.me.lease(1)]);
+    }
+
     fn as_many_runs_wait_as_may_and_the_next_costs_nothing(f) {
         let queued = |account: &Account| {
             let run = NewRun { account: account.id, owner: None, max_waiting: 2, ..f.new_run() };

@@ -15,7 +15,7 @@ mod fragments;
 mod health;
 mod notes;
 mod outbox;
-mod queue;
+pub(super) mod queue;
 mod quota;
 mod records;
 mod results;

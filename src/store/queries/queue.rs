@@ -20,6 +20,15 @@ macro_rules! waits {
 }
 pub(super) use waits;
 
+/// The condition that a row of `runs` runs and does not wait: it has a driver or was interrupted. An earlier version leaves
+/// the turn of a run that it takes over. An index has these rows.
+macro_rules! has_begun {
+    () => {
+        "(status = 'running' AND (turn IS NULL OR owner IS NOT NULL))"
+    };
+}
+pub(in crate::store) use has_begun;
+
 /// The position of a row of `runs` in the queue, from 1. It is NULL if the row does not wait. An index in this order
 /// has all columns that are read.
 macro_rules! queue_position {

@@ -12,7 +12,7 @@ use super::credits::refund;
 use super::fragments::driven;
 use super::health::{reset_deadlines, share_health};
 use super::outbox::report_end;
-use super::queue::queue_length;
+use super::queue::{has_begun, queue_length};
 use super::results::{self, CHANGES, RESULTS, read_result};
 use super::start;
 use super::stopping;
@@ -77,8 +77,11 @@ const FINISH: &str = concat!(
      completed_at = ?9, owner = NULL, lease_until = NULL, lookups = ?10 WHERE ",
     driven!()
 );
-const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN \
-     (SELECT id FROM runs WHERE status = 'running' AND turn IS NULL AND owner = ?1 /*pg ORDER BY id FOR NO KEY UPDATE */)";
+const RELEASE: &str = concat!(
+    "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs WHERE owner = ?1 AND ",
+    has_begun!(),
+    " /*pg ORDER BY id FOR NO KEY UPDATE */)"
+);
 const UNDO_START: &str = "UPDATE runs SET status = 'failed', error = ?2, completed_at = ?3, planned = '[]', \
      owner = NULL, lease_until = NULL, epoch = epoch + 1 WHERE id = ?1 AND status = 'running' RETURNING epoch";
 /// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::credits::refund;
 use super::fragments::{encode_ids, ids};
 use super::outbox::report_end;
-use super::queue::waits;
+use super::queue::{has_begun, waits};
 use super::results::{RESULTS, read_result};
 use super::summary::{RUN_COLUMNS, read_summary, run_columns};
 use crate::account::account::BEING_DELETED;
@@ -35,11 +35,9 @@ macro_rules! due {
         )
     };
 }
-/// Selects interrupted runs. They have no turn. `?6` tells whether to include those with an expired lease.
-const INTERRUPTED: &str = due!(
-    "(status = 'running' AND turn IS NULL AND (owner IS NULL OR ?6 AND lease_until <= now()))",
-    "created_at, id"
-);
+/// Selects interrupted runs. `?6` tells whether to include those with an expired lease.
+const INTERRUPTED: &str =
+    due!(concat!(has_begun!(), " AND (owner IS NULL OR ?6 AND lease_until <= now())"), "created_at, id");
 const WAITING: &str = due!(waits!(), "turn, created_at, id");
 /// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
@@ -65,13 +63,13 @@ pub(super) fn take_over(
     claim: &Claim<'_>,
 ) -> Result<Vec<Resumable>, StorageError> {
     let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-    let mut values =
-        values![claim.simulated, BEING_DELETED, except, limit(claim.limit), claim.only, claim.expired]
-            .to_vec();
-    let mut due = statements.rows(INTERRUPTED, &values)?;
-    values.pop();
-    values[3] = limit(claim.limit - due.len()).into();
-    due.extend(statements.rows(WAITING, &values)?);
+    let values = |most| values![claim.simulated, BEING_DELETED, &*except, limit(most), claim.only].to_vec();
+    let mut of_interrupted = values(claim.limit);
+    of_interrupted.push(claim.expired.into());
+    let mut due = statements.rows(INTERRUPTED, &of_interrupted)?;
+    if due.len() < claim.limit {
+        due.extend(statements.rows(WAITING, &values(claim.limit - due.len()))?);
+    }
     let due = due.iter().map(|row| row.get(0)).collect::<Result<Vec<RunId>, _>>()?;
     if due.is_empty() {
         return Ok(Vec::new());

@@ -21,6 +21,7 @@ use crate::store::error::OpenError;
 use crate::store::limits::{PING_WAIT, POOL_WAIT, SQLITE_BUSY, SQLITE_BUSY_TRY, UNAVAILABLE_WAIT, WIPE_WAIT};
 use crate::store::load::StoreLoad;
 use crate::store::options::{Options, Role};
+use crate::store::queries::queue::has_begun;
 use crate::store::write_health::WriteHealth;
 
 /// An open SQLite database.
@@ -55,7 +56,7 @@ impl Database {
         if lock.is_some() {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
             writer
-                .execute("UPDATE runs SET owner = NULL WHERE status = 'running' AND turn IS NULL", [])
+                .execute(concat!("UPDATE runs SET owner = NULL WHERE ", has_begun!()), [])
                 .map_err(storage_error)
                 .map_err(failed)?;
         }
