@@ -23,7 +23,7 @@ use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
 
-/// The minimum number of checks that a run may have in progress, independently of the number of runs.
+/// The minimum number of checks that a run may have in progress, whatever the number of runs and of free workers.
 const LEAST_WINDOW: usize = 8;
 /// While other runs are driven, one of this number of check workers is for runs of batches.
 const BATCH_WORKERS: usize = 4;
@@ -95,9 +95,10 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// Returns the number of checks that a run may have in progress: its fair share of the pool. Runs of batches share a
-    /// part of it while other runs are driven.
-    pub fn window(&self, is_of_batch: bool) -> usize {
+    /// Returns the number of checks that a run with `running` checks may have in progress: its fair share of the pool,
+    /// as far as workers are free. A check that waited for a worker would keep its host from others meanwhile. Runs of
+    /// batches share a part of the pool while other runs are driven.
+    pub fn window(&self, is_of_batch: bool, running: usize) -> usize {
         let (workers, batches) = (self.pool.workers(), self.driving_batches.load(Ordering::Relaxed));
         let others = self.driving.load(Ordering::Relaxed).saturating_sub(batches);
         let of_batches = if others == 0 { workers } else { workers / BATCH_WORKERS };
@@ -106,7 +107,7 @@ impl RunContext {
             false if batches > 0 => (workers - of_batches, others),
             false => (workers, others),
         };
-        (share / runs.max(1)).max(LEAST_WINDOW)
+        (share / runs.max(1)).min(running + self.pool.free()).max(LEAST_WINDOW)
     }
 
     /// Pauses the hosts that asked for it, for all runs.

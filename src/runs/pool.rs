@@ -90,6 +90,14 @@ impl CheckPool {
         self.threads.read().pool.queued_count()
     }
 
+    /// Returns the number of jobs that would start at once.
+    pub fn free(&self) -> usize {
+        let threads = self.threads.read();
+        let pool = &threads.pool;
+        let taken = pool.active_count() + pool.queued_count();
+        threads.all.unwrap_or(self.wanted).saturating_sub(taken)
+    }
+
     /// Submits a job. It starts when a thread is free. The pool is first in, first out.
     pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
         let needs_all = {

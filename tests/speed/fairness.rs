@@ -46,3 +46,38 @@ fn a_stream_shows_its_first_hit_while_50_other_searches_run() {
     assert_eq!(first.data["source"], "ok", "{:?}", first.data);
     assert_eq!(server.figure("sightline_runs_driven"), 51.0, "no other search has ended");
 }
+
+#[test]
+fn a_search_waits_for_few_checks_of_another_one_that_wait_for_workers() {
+    const WORKERS: usize = 64;
+    const LEAST: usize = 8;
+    let site = Site::start();
+    let modules: Vec<Value> =
+        (0..2 * WORKERS).map(|number| site.module(&format!("m{number}"), number)).collect();
+    let server = server_for(&site, &modules, &[&format!("--check-workers={WORKERS}")]);
+    let search = |query: &str, numbers: std::ops::Range<usize>| {
+        let modules: Vec<String> = numbers.map(|number| format!("m{number}")).collect();
+        ordered(&server, &server.key, &json!({"type": "username", "query": query, "modules": modules}));
+    };
+    search("first", 0..WORKERS);
+    site.wait_for_held(WORKERS);
+    search("second", WORKERS..WORKERS + 30);
+    let waiting = |count: usize| {
+        eventually("the checks wait", || server.figure("sightline_checks_waiting") == count as f64);
+    };
+    waiting(LEAST);
+    search("third", WORKERS + 30..WORKERS + 31);
+    waiting(LEAST + 1);
+    for _ in 0..=LEAST {
+        site.answer_one(200);
+    }
+    site.wait_for_held(WORKERS);
+    let asked = |query: &str| site.asked().iter().filter(|(_, name)| name == query).count();
+    assert_eq!((asked("second"), asked("third")), (LEAST, 1));
+    // The workers that become free are used.
+    for number in 0..2 * WORKERS {
+        site.answer_at_once(&format!("m{number}"), 200);
+    }
+    eventually("all searches have ended", || server.figure("sightline_runs_driven") == 0.0);
+    assert_eq!((asked("first"), asked("second"), asked("third")), (WORKERS, 30, 1));
+}

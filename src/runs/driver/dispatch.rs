@@ -28,7 +28,7 @@ impl Driver<'_> {
             return self.end_all(Outcome::Timeout, self.limit.reason);
         }
         self.take_turns();
-        let window = self.context.window(self.run.batch().is_some());
+        let window = self.context.window(self.run.batch().is_some(), self.in_window());
         self.fill(Lane::Tail, window, window / 4);
         self.fill(Lane::Front, window, window);
         self.fill(Lane::Browser, window, self.context.browsing.window());
@@ -44,11 +44,15 @@ impl Driver<'_> {
         }
     }
 
+    /// Returns the number of running checks that need no browser.
+    fn in_window(&self) -> usize {
+        self.running.len() - self.in_browser
+    }
+
     fn is_full(&self, lane: Lane, window: usize, share: usize) -> bool {
-        let in_window = self.running.len() - self.in_browser;
         match lane {
-            Lane::Front => in_window >= window,
-            Lane::Tail => in_window >= window || self.in_tail >= share,
+            Lane::Front => self.in_window() >= window,
+            Lane::Tail => self.in_window() >= window || self.in_tail >= share,
             Lane::Browser => self.in_browser >= share,
         }
     }
