@@ -29,8 +29,13 @@ pub(crate) fn squeeze(text: &str) -> String {
 
 /// Returns where the first run of white space begins that is not a single space.
 fn first_irregular_space(text: &str) -> Option<usize> {
-    let starts_with_space = |at: usize| text[at..].starts_with(char::is_whitespace);
-    text.bytes().enumerate().position(|(at, byte)| match byte {
+    let bytes = text.as_bytes();
+    let starts_with_space = |at: usize| match bytes.get(at) {
+        // Nearly all are ASCII, and pages are long.
+        Some(byte) if byte.is_ascii() => char::from(*byte).is_whitespace(),
+        _ => text[at..].starts_with(char::is_whitespace),
+    };
+    bytes.iter().enumerate().position(|(at, byte)| match byte {
         b' ' => starts_with_space(at + 1),
         b'\t'..=b'\r' => true,
         // The first byte of a character outside ASCII.
