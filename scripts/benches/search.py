@@ -17,7 +17,8 @@ WARM_UP = 6
 BUDGET_SECS = 6
 # The time after a search until the server counts as at rest.
 REST_SECS = 15
-CONCLUSIVE = ("hit", "miss")
+# The default of --host-concurrency.
+HOST_CONCURRENCY = 6
 
 
 class Search:
@@ -115,14 +116,16 @@ def bench_server(folder, world, flags):
     )
     row(f"{BUDGET_SECS} s budget", world, cut, cpu)
     for count in (10, 50):
-        rates, ended, cpu = [], [], 0
+        rates, shares, ended, cpu = [], [], [], 0
         for number in range(ROUNDS if count == 10 else 1):
             (searches, wall), used = measured(server, lambda: at_once(server, count, f"{count}x{number}x"))
             rates.append(60 * count / wall)
+            shares.append(world.sites.busiest([search.name for search in searches], HOST_CONCURRENCY) / wall)
             ended += searches
             cpu += used
         print(
-            f"  {count} at once  {statistics.median(rates):.1f} a minute, CPU {cpu / len(ended):.2f} s a search, "
+            f"  {count} at once  {statistics.median(rates):.1f} a minute, {statistics.median(shares):.1%} of what the slowest "
+            f"site allows; CPU {cpu / len(ended):.2f} s a search, "
             f"{sum(search.count('run_deadline') for search in ended)} checks cut by the run's deadline; {summary(world, ended)}",
             flush=True,
         )
