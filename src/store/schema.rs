@@ -72,6 +72,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!("0020_stopping"),
     migration!("0021_notes"),
     migration!("0022_queue_order"),
+    migration!("0023_queue_counts"),
 ];
 
 /// The first version with checksums in `schema_version` and migrations in the audit log.
@@ -146,23 +147,31 @@ fn known_version() -> i64 {
 mod tests {
     use super::*;
 
-    /// The checksums of released migrations, which never change: first SQLite's, then PostgreSQL's.
-    const RELEASED: [(&str, &str, &str); 3] = [
-        (
-            "0001_foundation",
-            "21ea928401ff7402e05ba3c21795f2df221e341e26e613c3bf4f11eafbd8489d",
-            "322a803031e82150d9fe23f8266dd2a5789788e2b1d6adb529261b9de1de29cf",
-        ),
-        (
-            "0002_several_sources",
-            "615f608314fcc949a4052b34bd28c05f554990e3762c081a7ef41f9701e0fef5",
-            "a0668149c609055ad4d6e58f80e83b8ee4f51d2a0318356e4cd4270fdc7204b2",
-        ),
-        (
-            "0003_module_health",
-            "5a8f6e6a0b39463e902e946a9e6a75ae412102fa296c7900938b46a4c249fc9a",
-            "8abafa58880af20b418e0ed84f25f00f4090b624b7476be706571a7cdf4af87e",
-        ),
+    /// The first digits of the checksums of the migrations that databases may have: SQLite's, then PostgreSQL's. None of
+    /// them ever changes, since a database that has it would be refused.
+    const RELEASED: [(&str, &str, &str); 22] = [
+        ("0001_foundation", "21ea928401ff7402", "322a803031e82150"),
+        ("0002_several_sources", "615f608314fcc949", "a0668149c609055a"),
+        ("0003_module_health", "5a8f6e6a0b39463e", "8abafa58880af20b"),
+        ("0004_shared", "31b91f52c010c674", "e79f1473a77c4816"),
+        ("0005_audit_and_retention", "d0acb893a3b2d93f", "32d1621914d8e8b1"),
+        ("0006_runs_ended", "d408ba5366158fae", "d408ba5366158fae"),
+        ("0007_lists_filtered", "492960a33ddf62de", "492960a33ddf62de"),
+        ("0008_web", "a7e59a15796eadb6", "fd59a22e4e03f993"),
+        ("0009_queue", "1b299fa8701f4546", "692846423861507a"),
+        ("0010_running", "995aaa2b70b18f3c", "09b1dea0a7b2a4fc"),
+        ("0011_deadlines", "db913f5c18732577", "35077e267e21a77c"),
+        ("0012_host_circuits", "bd29386d02b47002", "2aae7974ae7cc3d4"),
+        ("0013_module_quarantines", "b2ea025e995663d2", "aa2b682a565e1a6f"),
+        ("0014_catalog_bundles", "7ee089ebc9e0f361", "621c431e0bc1d316"),
+        ("0015_families", "3e565a2e19f6beea", "1a0211db20c1c06f"),
+        ("0016_thumbnails", "2e7308ba61b00a9a", "3d945d3054b54f46"),
+        ("0017_webhooks", "3a83c95cc6c211de", "09ac15b2e669ab1e"),
+        ("0018_watches", "e265663dfad9a1a5", "998c23f81bf68679"),
+        ("0019_batches", "b577c482d769f105", "d3b81fb16d27a4d9"),
+        ("0020_stopping", "9374905828a32cfe", "d5030e4b29058db1"),
+        ("0021_notes", "13e05dd4ac6149e0", "623dc5f5864642ad"),
+        ("0022_queue_order", "7850d37a0bdf21bc", "7850d37a0bdf21bc"),
     ];
 
     fn all() -> Vec<Applied> {
@@ -189,8 +198,11 @@ mod tests {
     #[test]
     fn a_released_migration_never_changes() {
         for ((name, sqlite, postgres), migration) in RELEASED.iter().zip(MIGRATIONS) {
-            let sums = (migration.checksum(Dialect::Sqlite), migration.checksum(Dialect::Postgres));
-            assert_eq!((migration.name, sums), (*name, ((*sqlite).into(), (*postgres).into())));
+            assert_eq!(migration.name, *name);
+            for (dialect, known) in [(Dialect::Sqlite, sqlite), (Dialect::Postgres, postgres)] {
+                let checksum = migration.checksum(dialect);
+                assert!(checksum.starts_with(known), "{name} for {dialect:?}: {checksum}");
+            }
         }
     }
 
