@@ -5,7 +5,8 @@ CREATE INDEX runs_queue ON runs (simulated, turn, created_at, id, account, statu
     WHERE status = 'running' AND owner IS NULL AND turn IS NOT NULL;
 
 -- The other runs that have not ended: they have a driver or were interrupted. A version before the schema 0022 leaves the
--- turn of a run that it takes over.
-DROP INDEX runs_driven;
+-- turn of a run that it takes over. An earlier text of 0022 made this index already.
+DROP INDEX IF EXISTS runs_driven;
+DROP INDEX IF EXISTS runs_begun;
 CREATE INDEX runs_begun ON runs (simulated, created_at, id)
     WHERE status = 'running' AND (turn IS NULL OR owner IS NOT NULL);

@@ -218,6 +218,37 @@ fn a_changed_migration_is_refused_and_named() {
     }
 }
 
+/// The text of the 22nd migration was another one for some days, and so was that of the 23rd.
+#[test]
+fn a_database_with_an_earlier_text_of_a_migration_is_opened_and_brought_up_to_date() {
+    let first_text = "DROP INDEX runs_begun; DROP INDEX runs_queue;
+        CREATE INDEX runs_queue ON runs (simulated, turn, created_at, id, account)
+            WHERE status = 'running' AND owner IS NULL AND turn IS NOT NULL;
+        CREATE INDEX runs_driven ON runs (simulated, created_at, id) WHERE status = 'running' AND turn IS NULL;
+        DELETE FROM schema_version WHERE version = 23";
+    let second_text = "UPDATE schema_version SET checksum = \
+        '067ba66a252f938500b010cda374ff8dbae82467b83109d74411dd3da17d6546' WHERE version = 22;
+        DELETE FROM schema_version WHERE version = 23";
+    let first_of_next = "UPDATE schema_version SET checksum = \
+        'a991f8f943b8d40879f74b59387da726a90a53fe1b41fba43111c29cc4391237' WHERE version = 23";
+    for earlier in [first_text, second_text, first_of_next] {
+        for database in empty_databases() {
+            let indexes = match database.name {
+                "sqlite" => {
+                    "SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name"
+                }
+                _ => "SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname",
+            };
+            drop(open(&database.url, Options::server()).unwrap());
+            let known = database.texts(indexes);
+            assert!(known.iter().any(|sql| sql.contains("runs_begun")), "{known:?}");
+            database.execute(earlier);
+            drop(open(&database.url, Options::server()).unwrap());
+            assert_eq!(database.texts(indexes), known, "{earlier}");
+        }
+    }
+}
+
 /// A server of the previous version is in the middle of a transaction.
 #[test]
 fn a_blocked_migration_is_retried() {
