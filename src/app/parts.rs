@@ -31,8 +31,9 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
 const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// The fewest threads that searches need.
-const FEWEST_THREADS: usize = 144;
+/// The fewest threads that searches need: the first workers, and as many for drivers, look-ups of addresses,
+/// maintenance and signals.
+const FEWEST_THREADS: usize = 64;
 
 /// The parts that run searches.
 pub(super) struct Engine {
@@ -44,7 +45,7 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Starts the workers. `max_runs` bounds the runs that are driven at once. `lease` is the time after
+    /// Builds the parts. `max_runs` bounds the runs that are driven at once. `lease` is the time after
     /// which another process may take over the runs of a silent one.
     pub(super) fn build(
         config: &EngineConfig,

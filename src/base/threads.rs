@@ -2,27 +2,54 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
-
-use parking_lot::RwLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 /// The stack of a thread that only waits.
 const SMALL_STACK_BYTES: usize = 64 * 1024;
 
-/// Returns how many more threads with such a stack can be started now, at most `most`.
+/// Threads that wait until this value is dropped. Others can be started in their place afterwards.
 ///
-/// It starts them, since no single limit tells: a user's processes (`ulimit -u`), a control group's and the whole
-/// system's tasks, and memory all count.
-pub fn startable(most: usize, stack_bytes: usize) -> usize {
-    let gate = Arc::new(RwLock::new(()));
-    let closed = gate.write();
-    let start = |_| {
-        let gate = Arc::clone(&gate);
-        thread::Builder::new().stack_size(stack_bytes).spawn(move || drop(gate.read())).ok()
-    };
-    let threads: Vec<_> = (0..most).map_while(start).collect();
-    drop(closed);
-    threads.into_iter().map(thread::JoinHandle::join).filter(Result::is_ok).count()
+/// They are started, since no single limit tells how many can be: a user's processes (`ulimit -u`), a control group's
+/// and the whole system's tasks, and memory all count.
+pub struct Reserve {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Reserve {
+    /// Starts `most` threads with such a stack, or as many as can be started.
+    pub fn start(most: usize, stack_bytes: usize) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let start = |_| {
+            let is_over = Arc::clone(&is_over);
+            let wait = move || {
+                while !is_over.load(Ordering::Acquire) {
+                    thread::park();
+                }
+            };
+            thread::Builder::new().stack_size(stack_bytes).spawn(wait).ok()
+        };
+        let threads = (0..most).map_while(start).collect();
+        Self { is_over, threads }
+    }
+
+    /// Returns the number of threads that were started.
+    pub fn count(&self) -> usize {
+        self.threads.len()
+    }
+}
+
+impl Drop for Reserve {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+        // One after the other: threads that end together wait for each other to free their stacks.
+        for waiting in self.threads.drain(..) {
+            waiting.thread().unpark();
+            // It does not panic.
+            let _ = waiting.join();
+        }
+    }
 }
 
 /// Checks that so many more threads can be started.
@@ -30,7 +57,7 @@ pub fn startable(most: usize, stack_bytes: usize) -> usize {
 /// # Errors
 /// When fewer can be: the message names the limits.
 pub fn require(needed: usize) -> io::Result<()> {
-    let startable = startable(needed, SMALL_STACK_BYTES);
+    let startable = Reserve::start(needed, SMALL_STACK_BYTES).count();
     if startable >= needed {
         return Ok(());
     }
@@ -49,9 +76,9 @@ mod tests {
 
     #[test]
     fn too_few_threads_are_an_error() {
-        assert_eq!(startable(3, SMALL_STACK_BYTES), 3);
+        assert_eq!(Reserve::start(3, SMALL_STACK_BYTES).count(), 3);
         // No address space can hold such a stack.
-        assert_eq!(startable(3, usize::MAX / 4), 0);
+        assert_eq!(Reserve::start(3, usize::MAX / 4).count(), 0);
         require(3).unwrap();
     }
 }

@@ -26,7 +26,7 @@ pub struct Browsing {
 }
 
 impl Browsing {
-    /// Starts a worker for each browser session.
+    /// Creates the pool of workers, one for each browser session.
     pub fn new(browsers: Arc<dyn Browsers>) -> Self {
         let pool = CheckPool::of("browser", browsers.sessions());
         Self { browsers, pool, runs: AtomicUsize::new(0), answered: Mutex::default() }

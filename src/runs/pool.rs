@@ -1,21 +1,25 @@
 //! [`CheckPool`]: the check workers that all runs share. This is the only file that uses the `threadpool` crate.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use log::{error, warn};
 use parking_lot::RwLock;
 use threadpool::ThreadPool;
 
-use crate::base::threads;
+use crate::base::threads::{self, Reserve};
 
 /// The stack size of a check worker. Rules are not recursive, and TLS needs some tens of KiB. Untouched pages use
 /// only address space.
 const WORKER_STACK_BYTES: usize = 512 * 1024;
 /// The number of threads that are reserved for request workers, connections, drivers and the database.
 const RESERVE: usize = 128;
-/// The number of workers that a pool starts with. The others are started when they are needed, because hundreds of
-/// threads take longer to start than a search with a few modules.
+/// The number of workers that are started one by one, as jobs need them. The next job starts all others at once.
 const FIRST_WORKERS: usize = 32;
+
+/// The time after which the pool tries again to start threads when one could not be started.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// A bounded number of threads that run checks.
 pub struct CheckPool {
@@ -26,12 +30,13 @@ pub struct CheckPool {
 
 struct Threads {
     pool: ThreadPool,
-    /// The number of threads, when all have been started.
-    all: Option<usize>,
+    wanted: usize,
+    /// The moment until which no thread is started, since one could not be.
+    limited_until: Option<Instant>,
 }
 
 impl CheckPool {
-    /// Creates a pool of `workers` threads, at least one, or of fewer if the system cannot start as many.
+    /// Creates a pool of up to `workers` threads, at least one. The first one is started.
     pub fn new(workers: usize) -> Self {
         Self::of("check", workers)
     }
@@ -42,42 +47,44 @@ impl CheckPool {
         Self { name: name.to_owned(), wanted, threads: RwLock::new(Threads::first(name, wanted)) }
     }
 
-    /// Starts the remaining threads.
-    fn start_all(&self) {
+    /// Starts threads for the jobs that wait, or all that are missing if there are many already.
+    fn grow(&self) {
+        // Dropped after the lock, since its threads take some time to end.
+        let reserve;
         let mut threads = self.threads.write();
-        if threads.all.is_some() {
+        if !threads.needs_more() {
             return;
         }
-        let first = threads.pool.max_count();
-        let missing = self.wanted.saturating_sub(first);
-        let mut workers = first;
-        if missing > 0 {
-            let startable = threads::startable(missing + RESERVE, WORKER_STACK_BYTES);
-            workers += startable.saturating_sub(RESERVE).min(missing);
-            threads.pool.set_num_threads(workers);
-        }
-        if workers < self.wanted {
-            let Self { name, wanted, .. } = self;
+        let is_complete = if threads.pool.max_count() < FIRST_WORKERS {
+            let needed = threads.taken().min(FIRST_WORKERS);
+            threads.grow_to(needed)
+        } else {
+            reserve = Reserve::start(RESERVE, WORKER_STACK_BYTES);
+            reserve.count() == RESERVE && threads.grow_to(self.wanted)
+        };
+        if !is_complete {
+            threads.limited_until = Some(Instant::now() + RETRY);
+            let (workers, Self { name, wanted, .. }) = (threads.pool.max_count(), self);
             warn!("only {workers} of {wanted} {name} workers can be started: {}", threads::LIMITS);
         }
-        threads.all = Some(workers);
     }
 
-    /// Ends all threads but the first ones if no job runs or waits. The stacks and caches of hundreds of threads take
-    /// tens of megabytes.
+    /// Ends all threads but one if there are many and no job runs or waits. The stacks and caches of hundreds of threads
+    /// take tens of megabytes.
     pub fn shrink(&self) {
         let mut threads = self.threads.write();
-        let pool = &threads.pool;
-        let is_idle = pool.active_count() == 0 && pool.queued_count() == 0;
-        if is_idle && pool.max_count() > FIRST_WORKERS {
-            // The threads of a pool end when it is dropped.
-            *threads = Threads::first(&self.name, self.wanted);
+        if threads.taken() == 0 && threads.pool.max_count() > FIRST_WORKERS {
+            let Self { name, wanted, .. } = self;
+            // The threads of a pool end when it is dropped. If no other thread can be started, they stay.
+            if let Ok(first) = catch_unwind(|| Threads::first(name, *wanted)) {
+                *threads = first;
+            }
         }
     }
 
     /// Returns the number of threads that the pool has when all are needed.
     pub fn workers(&self) -> usize {
-        self.threads.read().all.unwrap_or(self.wanted)
+        self.threads.read().most()
     }
 
     /// Returns the number of busy threads.
@@ -93,14 +100,12 @@ impl CheckPool {
     /// Returns the number of jobs that would start at once.
     pub fn free(&self) -> usize {
         let threads = self.threads.read();
-        let pool = &threads.pool;
-        let taken = pool.active_count() + pool.queued_count();
-        threads.all.unwrap_or(self.wanted).saturating_sub(taken)
+        threads.most().saturating_sub(threads.taken())
     }
 
     /// Submits a job. It starts when a thread is free. The pool is first in, first out.
     pub fn execute(&self, job: impl FnOnce() + Send + 'static) {
-        let needs_all = {
+        let needs_more = {
             let threads = self.threads.read();
             threads.pool.execute(move || {
                 // After a panic the crate would start another thread, and would abort the process if it cannot.
@@ -108,31 +113,77 @@ impl CheckPool {
                     error!("a check panicked");
                 }
             });
-            let pool = &threads.pool;
-            threads.all.is_none() && pool.active_count() + pool.queued_count() > FIRST_WORKERS
+            threads.needs_more()
         };
-        if needs_all {
-            self.start_all();
+        if needs_more {
+            self.grow();
         }
     }
 }
 
 impl Threads {
     fn first(name: &str, wanted: usize) -> Self {
-        // The crate panics if a thread cannot be started, so the threads that can be started are counted before.
-        let first = threads::startable(wanted.min(FIRST_WORKERS), WORKER_STACK_BYTES).max(1);
+        install_panic_hook();
         let pool = threadpool::Builder::new()
-            .num_threads(first)
+            .num_threads(1)
             .thread_name(name.to_owned())
             .thread_stack_size(WORKER_STACK_BYTES)
             .build();
-        Self { pool, all: None }
+        Self { pool, wanted, limited_until: None }
     }
+
+    /// Returns the number of jobs that run or wait. A job that begins meanwhile may be counted twice.
+    fn taken(&self) -> usize {
+        // A worker counts a job as running before it stops to count it as waiting.
+        let waiting = self.pool.queued_count();
+        waiting + self.pool.active_count()
+    }
+
+    /// Returns the number of threads that the pool can have now.
+    fn most(&self) -> usize {
+        match self.limited_until {
+            Some(until) if Instant::now() < until => self.pool.max_count(),
+            _ => self.wanted,
+        }
+    }
+
+    /// Returns whether a job waits for a thread that could be started.
+    fn needs_more(&self) -> bool {
+        let workers = self.pool.max_count();
+        workers < self.taken() && workers < self.most()
+    }
+
+    /// Starts threads until there are `wanted`. Returns `false` if one cannot be started.
+    fn grow_to(&mut self, wanted: usize) -> bool {
+        (self.pool.max_count()..wanted).all(|workers| {
+            // The crate panics if a thread cannot be started, and counts it all the same.
+            let start = AssertUnwindSafe(|| self.pool.set_num_threads(workers + 1));
+            let is_started = catch_unwind(start).is_ok();
+            if !is_started {
+                self.pool.set_num_threads(workers);
+            }
+            is_started
+        })
+    }
+}
+
+/// Makes the panics of the crate warnings. They mean that a thread cannot be started, which the pool expects.
+fn install_panic_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let previous = panic::take_hook();
+        panic::set_hook(Box::new(move |info| match info.location() {
+            Some(place) if place.file().contains("threadpool-") => warn!("a worker cannot be started"),
+            _ => previous(info),
+        }));
+    });
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::sync::{Arc, mpsc};
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -140,7 +191,7 @@ mod tests {
     fn workers_are_started_when_the_first_ones_are_busy_and_ended_when_none_is() {
         let pool = CheckPool::new(FIRST_WORKERS + 8);
         let threads = || pool.threads.read().pool.max_count();
-        assert_eq!((threads(), pool.workers()), (FIRST_WORKERS, FIRST_WORKERS + 8));
+        assert_eq!((threads(), pool.workers()), (1, FIRST_WORKERS + 8));
         let (arrive, arrived) = mpsc::channel();
         let ends: Vec<mpsc::Sender<()>> = (0..FIRST_WORKERS + 8)
             .map(|_| {
@@ -163,6 +214,34 @@ mod tests {
             std::thread::yield_now();
         }
         pool.shrink();
-        assert_eq!((threads(), pool.workers()), (FIRST_WORKERS, FIRST_WORKERS + 8));
+        assert_eq!((threads(), pool.workers()), (1, FIRST_WORKERS + 8));
+    }
+
+    #[test]
+    fn a_pool_that_could_not_start_a_thread_tries_again_later() {
+        let pool = CheckPool::new(8);
+        let threads = || pool.threads.read().pool.max_count();
+        let (arrive, arrived) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(Mutex::new(ended));
+        let submit = || {
+            let (arrive, ended) = (arrive.clone(), Arc::clone(&ended));
+            pool.execute(move || {
+                arrive.send(()).unwrap();
+                let _ = ended.lock().recv();
+            });
+        };
+        pool.threads.write().limited_until = Some(Instant::now() + Duration::from_secs(600));
+        submit();
+        submit();
+        arrived.recv().unwrap();
+        assert_eq!((threads(), pool.workers(), pool.free(), pool.waiting()), (1, 1, 0, 1));
+        pool.threads.write().limited_until = Some(Instant::now());
+        submit();
+        // The job that was passed over gets a thread, too.
+        arrived.recv().unwrap();
+        arrived.recv().unwrap();
+        assert_eq!((threads(), pool.workers(), pool.free()), (3, 8, 5));
+        drop(end);
     }
 }
