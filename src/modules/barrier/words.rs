@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
 use super::list::BARRIERS;
 use super::pattern::Pattern;
 use crate::modules::text::squeeze;
@@ -12,26 +10,59 @@ use crate::modules::text::squeeze;
 const TITLE: &str = "<title";
 /// The maximum number of bytes of a title that are searched.
 const MAX_TITLE: usize = 400;
+/// The number of bytes at the start of a word that are looked up in a table. No word of the list has fewer.
+const START: usize = 4;
+/// The number of bits of a hash of these bytes. The table has few entries in use, so that most places in a text need
+/// no comparison, and fits into the processor's first cache.
+const HASH_BITS: u32 = 13;
 
+/// The words of all barriers, and a table by which they are found in any case.
 struct Words {
-    automaton: AhoCorasick,
     list: Vec<&'static str>,
     title: usize,
+    /// For each hash, the index of its words in `starting`, or 0 if no word has it: `starting[0]` is empty.
+    table: Vec<u16>,
+    starting: Vec<Vec<usize>>,
 }
 
-static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
     let mut list: Vec<&'static str> = BARRIERS.iter().flat_map(Pattern::words).chain([TITLE]).collect();
     list.sort_unstable();
     list.dedup();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .match_kind(MatchKind::Standard)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(&list)
-        .ok()?;
-    let title = list.binary_search(&TITLE).ok()?;
-    Some(Words { automaton, list, title })
+    let title = list.binary_search(&TITLE).unwrap_or_default();
+    let (mut table, mut starting) = (vec![0; 1 << HASH_BITS], vec![Vec::new()]);
+    for (word, text) in list.iter().enumerate() {
+        let Some(start) = text.as_bytes().first_chunk() else { continue };
+        let entry = &mut table[hash(*start)];
+        if *entry == 0 {
+            *entry = starting.len() as u16;
+            starting.push(Vec::new());
+        }
+        starting[usize::from(*entry)].push(word);
+    }
+    Words { list, title, table, starting }
 });
+
+/// Returns the same number for upper and lower case.
+fn hash(start: [u8; START]) -> usize {
+    let lower_case = u32::from_le_bytes(start) | 0x2020_2020;
+    (lower_case.wrapping_mul(0x9E37_79B1) >> (u32::BITS - HASH_BITS)) as usize
+}
+
+impl Words {
+    /// Calls a function with the index and the end of each word in a text.
+    fn find(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+        for (at, start) in text.windows(START).enumerate() {
+            let entry = start.first_chunk().map_or(0, |start| self.table[hash(*start)]);
+            for &word in &self.starting[usize::from(entry)] {
+                let end = at + self.list[word].len();
+                if text.get(at..end).is_some_and(|it| it.eq_ignore_ascii_case(self.list[word].as_bytes())) {
+                    found(word, end);
+                }
+            }
+        }
+    }
+}
 
 /// The words of the list that were found in a body.
 #[derive(Debug, Default)]
@@ -44,22 +75,19 @@ impl Seen {
 
     /// Searches a body, or the first part of one.
     pub(super) fn look(body: &[u8]) -> Self {
-        let Some(words) = WORDS.as_ref() else { return Self::default() };
+        let words = &*WORDS;
         let mut is_seen = vec![false; words.list.len()];
         let mut title = None;
-        for found in words.automaton.find_overlapping_iter(body) {
-            let word = found.pattern().as_usize();
+        words.find(body, |word, end| {
             is_seen[word] = true;
             if word == words.title {
-                title = title.or(Some(found.end()));
+                title = title.or(Some(end));
             }
-        }
+        });
         if let Some(title) = title.and_then(|at| bare_title(&body[at..])) {
             let barred = with_bars(&title);
             for form in [with_host(&barred), barred, title] {
-                for found in words.automaton.find_overlapping_iter(&form) {
-                    is_seen[found.pattern().as_usize()] = true;
-                }
+                words.find(form.as_bytes(), |word, _| is_seen[word] = true);
             }
         }
         let seen = words.list.iter().zip(is_seen).filter(|(_, is_seen)| *is_seen);
@@ -113,4 +141,48 @@ fn with_host(title: &str) -> String {
         && first.trim_matches('.').contains('.')
         && first.chars().all(|c| c.is_alphanumeric() || "-.".contains(c));
     if is_host { format!("<title>(host) {rest}") } else { title.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_word_is_found() {
+        for word in &WORDS.list {
+            assert!(word.len() >= START, "{word}");
+            assert!(Seen::look(format!("a{}b", word.to_ascii_uppercase()).as_bytes()).has(word), "{word}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_words_of_a_text_are_found(
+            picked in prop::collection::vec((".{0,3}", any::<prop::sample::Index>(), 1..99_usize), 0..6),
+            upper_case: u64,
+        ) {
+            // Whole words, and parts of some.
+            let text: String = picked
+                .iter()
+                .map(|(before, word, chars)| {
+                    before.chars().chain(word.get(&WORDS.list).chars().take(*chars)).collect::<String>()
+                })
+                .collect();
+            let cased = |(at, c): (usize, char)| match upper_case >> (at % 64) & 1 {
+                0 => c,
+                _ => c.to_ascii_uppercase(),
+            };
+            let text: String = text.chars().enumerate().map(cased).collect();
+            let (mut found, lower_case) = (vec![false; WORDS.list.len()], text.to_ascii_lowercase());
+            WORDS.find(text.as_bytes(), |word, end| {
+                assert!(lower_case[..end].ends_with(WORDS.list[word]));
+                found[word] = true;
+            });
+            for (word, is_found) in WORDS.list.iter().zip(found) {
+                prop_assert_eq!(is_found, lower_case.contains(word), "{}", word);
+            }
+        }
+    }
 }
