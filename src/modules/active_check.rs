@@ -29,6 +29,9 @@ use super::terms::{Access, Denial, Terms};
 const LEAST_READING_TIME: Duration = Duration::from_secs(2);
 
 /// The check of one name with one module.
+///
+/// Hundreds of threads wait for answers at once. Functions that are called before and after the wait are not inlined, so
+/// that their variables do not lie on the stack below it.
 pub(super) struct ActiveCheck<'c> {
     checker: &'c Checker,
     module: &'c Module,
@@ -132,6 +135,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Returns the barrier that stopped the sources so far, if there was one.
+    #[inline(never)]
     fn find_earlier_barrier(&self) -> Option<EarlierBarrier> {
         let verdict = match self.stop_reason {
             None | Some(StopReason::Barrier | StopReason::Denied(_)) => {
@@ -191,6 +195,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Returns the feed of a probe. It is fetched without this check's cookies, because all checks share it.
+    #[inline(never)]
     fn feed(
         &mut self,
         probe: usize,
@@ -241,6 +246,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Returns the request of a probe, with its templates filled.
+    #[inline(never)]
     pub(super) fn prepare(&self, probe: usize) -> Result<Request, FillError> {
         let trace = Trace {
             module: self.module.id().clone(),
@@ -252,6 +258,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Stores an answer and the values that later probes need from it.
+    #[inline(never)]
     fn store(&mut self, probe: usize, received: ProbeAnswer) {
         let memory = match self.reserve(received.own()) {
             Ok(memory) => memory,
@@ -429,11 +436,6 @@ impl<'c> ActiveCheck<'c> {
             circuit: self.stop_reason.as_ref().and_then(StopReason::circuit),
             ..Evidence::default()
         }
-    }
-
-    /// Returns the number of requests sent so far, retries included.
-    pub(super) fn requests(&self) -> u32 {
-        self.sender.requests()
     }
 
     /// Returns a sender for later requests of this check, with the cookies so far and the time up to the deadline.

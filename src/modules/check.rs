@@ -96,6 +96,7 @@ impl Checker {
     }
 
     /// Adds the findings of a hit to its report.
+    #[inline(never)]
     fn read_findings(
         &self,
         check: &ActiveCheck<'_>,
@@ -175,6 +176,7 @@ impl Checker {
     }
 
     /// Runs the control check of a hit or a bare miss. Returns `None` if the module needs none.
+    #[inline(never)]
     fn control(
         &self,
         direction: Direction,

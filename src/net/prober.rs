@@ -34,6 +34,9 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 ///
 /// Each hop has its own approved addresses and deadline. It uses an idle connection if there is one to exactly these
 /// addresses: the control check of a hit usually finds one, and so does a redirect within a host.
+///
+/// Hundreds of threads wait for answers at once. Functions that are called before and after the wait are not inlined, so
+/// that their variables do not lie on the stack below it.
 pub struct HttpProber {
     user_agent: HeaderValue,
     sandbox: Option<SocketAddr>,
@@ -85,6 +88,7 @@ impl HttpProber {
         })
     }
 
+    #[inline(never)]
     fn first_hop(&self, request: &Request) -> Result<Hop, ProbeError> {
         let mut url = request.url.clone();
         redirect::remove_unsent_parts(&mut url);
@@ -180,6 +184,7 @@ impl HttpProber {
     }
 
     /// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
+    #[inline(never)]
     fn drain(&self, answer: Answer) {
         let Answer { client, response, .. } = answer;
         client.progress.read_until(Instant::now() + DRAIN_TIME);
@@ -191,6 +196,7 @@ impl HttpProber {
     }
 
     /// Resolves the host of a URL and keeps the addresses that pass the guard.
+    #[inline(never)]
     fn approve(&self, url: &Url, deadline: Instant) -> Result<Target, ProbeError> {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(ProbeError::Protocol("the URL of the request has no host".into()));
@@ -214,6 +220,7 @@ impl HttpProber {
     }
 
     /// Sends a WHOIS query to the approved addresses of its host.
+    #[inline(never)]
     fn whois(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
         let started = Instant::now();
         let target = self.approve(&request.url, deadline)?;
@@ -224,6 +231,7 @@ impl HttpProber {
     }
 
     /// Builds the request of a hop for ureq.
+    #[inline(never)]
     fn message(
         &self,
         hop: &Hop,
@@ -332,6 +340,7 @@ fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {
     }
 }
 
+#[inline(never)]
 fn read_answer(
     response: HttpResponse<Body>,
     head_at: Instant,

@@ -39,13 +39,25 @@ impl Tls {
     }
 
     /// Performs the handshake with the server of that name.
-    pub(super) fn handshake(&self, host: &str, mut socket: Socket) -> Result<Stream, Error> {
+    pub(super) fn handshake(&self, host: &str, socket: Socket) -> Result<Stream, Error> {
+        let mut stream = self.stream(host, socket)?;
+        stream.conn.complete_io(&mut stream.sock)?;
+        Ok(Stream::Tls(stream))
+    }
+
+    /// Creates a connection that has sent nothing yet. It is not inlined, so that its variables are gone from the stack
+    /// before the handshake, which needs much of it.
+    #[inline(never)]
+    fn stream(
+        &self,
+        host: &str,
+        socket: Socket,
+    ) -> Result<Box<StreamOwned<ClientConnection, Socket>>, Error> {
         let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
             .map_err(|_| Error::Tls("the host is not a valid server name"))?;
-        let mut conn = ClientConnection::new(Arc::clone(&self.0), name)
+        let conn = ClientConnection::new(Arc::clone(&self.0), name)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        conn.complete_io(&mut socket)?;
-        Ok(Stream::Tls(Box::new(StreamOwned::new(conn, socket))))
+        Ok(Box::new(StreamOwned::new(conn, socket)))
     }
 }
 

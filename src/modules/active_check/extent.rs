@@ -1,4 +1,4 @@
-//! Which source a check read, and whether it read all of it.
+//! Which source a check read, whether it read all of it, and how many requests it sent.
 
 use super::ActiveCheck;
 use crate::modules::module::Module;
@@ -14,6 +14,11 @@ impl<'c> ActiveCheck<'c> {
     pub(in crate::modules) fn fallback(&self) -> usize {
         let last = self.answers.iter().rposition(Option::is_some).unwrap_or(0);
         self.module.plans.iter().take(last + 1).filter(|plan| plan.fallback).count()
+    }
+
+    /// Returns the number of requests sent so far, retries included.
+    pub(in crate::modules) fn requests(&self) -> u32 {
+        self.sender.requests()
     }
 
     /// Returns whether a request of the check got no usable answer, or an answer is larger than what is read.
