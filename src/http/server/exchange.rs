@@ -20,6 +20,9 @@ use crate::http::message::render::{RenderOptions, RenderedResponse, stream_head}
 use crate::http::message::request::Request;
 use crate::http::message::response::Response;
 
+/// The refusal of a request for which no stream thread is left.
+const NO_THREAD: Refusal = Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS };
+
 /// A request that is being served. Dropping it without an answer closes its connection.
 pub(super) struct Exchange {
     shared: Arc<Shared>,
@@ -111,7 +114,10 @@ impl Exchange {
     fn handle(self, request: Request) {
         match catch_unwind(AssertUnwindSafe(|| self.shared.handler.handle(request))) {
             Ok(Reply::Now(response)) => self.answer(&response),
-            Ok(reply) => self.on_stream_thread(move |exchange| exchange.reply(reply)),
+            Ok(Reply::Stream(head, body)) => self.start_stream(head, body),
+            Ok(Reply::Later(work)) => {
+                self.on_stream_thread(move |exchange| exchange.reply(Reply::Later(work)));
+            }
             Err(_) => {
                 log::error!("the handler panicked");
                 self.refuse(Refusal::Internal);
@@ -119,8 +125,24 @@ impl Exchange {
         }
     }
 
+    /// Sends a streamed answer on a separate thread.
+    fn start_stream(mut self, head: Response, body: StreamBody) {
+        let parts = self.valid_parts();
+        let Some(request) = self.request.take() else { return };
+        // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack, which would
+        // take memory as long as the stream lasts.
+        let input = (self, request.into_writer());
+        let streams = Arc::clone(&input.0.shared.streams);
+        let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
+        if let Err((exchange, writer)) = streams.run(input, work) {
+            exchange.shared.count_refused();
+            let refusal = exchange.shared.refusal_response(NO_THREAD, parts.as_ref());
+            exchange.send(writer, &refusal);
+        }
+    }
+
     /// Sends a reply without a time limit on its work. This is called on a separate thread.
-    fn reply(self, mut reply: Reply) {
+    fn reply(mut self, mut reply: Reply) {
         while let Reply::Later(work) = reply {
             reply = match catch_unwind(AssertUnwindSafe(work)) {
                 Ok(reply) => reply,
@@ -132,7 +154,11 @@ impl Exchange {
         }
         match reply {
             Reply::Now(response) => self.answer(&response),
-            Reply::Stream(head, body) => self.stream(&head, body),
+            Reply::Stream(head, body) => {
+                if let Some(request) = self.request.take() {
+                    self.stream(request.into_writer(), &head, body);
+                }
+            }
             Reply::Later(_) => self.refuse(Refusal::Internal),
         }
     }
@@ -141,25 +167,26 @@ impl Exchange {
         let streams = Arc::clone(&self.shared.streams);
         if let Err(exchange) = streams.run(self, work) {
             exchange.shared.count_refused();
-            exchange.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+            exchange.refuse(NO_THREAD);
         }
     }
 
     /// Answers with a refusal.
     pub(super) fn refuse(mut self, refusal: Refusal) {
-        let trusted = &self.shared.config.trusted_proxies;
-        let valid_parts =
-            |inner: &tiny_http::Request| head::valid_parts(&raw_head(inner), self.peer.ip(), trusted);
-        let request = self.request.as_ref().map(valid_parts);
-        let response = self.shared.refusal_response(refusal, request.as_ref());
+        let response = self.shared.refusal_response(refusal, self.valid_parts().as_ref());
         // After a malformed head, the next bytes could be a body or another request.
         self.persistence.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
         self.answer(&response);
     }
 
+    /// Returns the valid parts of the request, unless it is answered.
+    fn valid_parts(&self) -> Option<Request> {
+        let head = raw_head(self.request.as_ref()?);
+        Some(head::valid_parts(&head, self.peer.ip(), &self.shared.config.trusted_proxies))
+    }
+
     fn answer(mut self, response: &Response) {
         let Some(request) = self.request.take() else { return };
-        self.persistence.close |= self.shared.is_draining() || self.is_late();
         if self.is_body_pending {
             // A write through tiny_http would wait for the body.
             self.persistence.close = true;
@@ -169,8 +196,12 @@ impl Exchange {
                 CloseRequest::with_answer(peer, waiting, bytes)
             });
         }
+        self.send(request.into_writer(), response);
+    }
+
+    fn send(mut self, mut writer: Writer, response: &Response) {
+        self.persistence.close |= self.shared.is_draining() || self.is_late();
         let mut rendered = RenderedResponse::new(response, self.render_options());
-        let mut writer = request.into_writer();
         match write_without_waiting(&mut *writer, &mut rendered) {
             Ok(Progress::Done) => self.finish(writer),
             Ok(Progress::Slow) => self.answer_slowly(writer, rendered),
@@ -204,12 +235,11 @@ impl Exchange {
     }
 
     /// Sends a streamed answer. This is called on a separate thread.
-    fn stream(mut self, response: &Response, body: StreamBody) {
-        let Some(request) = self.request.take() else { return };
+    fn stream(mut self, writer: Writer, response: &Response, body: StreamBody) {
         let timeouts = WriteTimeouts { stall: self.shared.config.stream_write_timeout, total: None };
         let options = self.render_options();
         self.persistence.close = true;
-        let mut sink = ChunkedWriter::new(request.into_writer(), !options.is_http_1_0, timeouts);
+        let mut sink = ChunkedWriter::new(writer, !options.is_http_1_0, timeouts);
         let head = sink.send_raw(&stream_head(response, options));
         if head.is_err() || self.is_head {
             return self.end_stream(sink, head.is_ok());
