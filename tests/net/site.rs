@@ -5,6 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use socket2::{Domain, Socket, Type};
+
 /// A request as it was received.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
@@ -111,9 +113,14 @@ impl Drop for Site {
     }
 }
 
-/// Returns a loopback port on which nothing listens.
+/// Returns a loopback port on which nothing listens. It stays taken until the process ends: a site of another test would
+/// get it otherwise.
 pub(crate) fn closed_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let port = socket.local_addr().unwrap().as_socket().unwrap().port();
+    std::mem::forget(socket);
+    port
 }
 
 /// Returns a plain answer with that body.

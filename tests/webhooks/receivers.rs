@@ -1,13 +1,13 @@
 //! The receivers of the manual, as a reader would copy them.
 
 use std::io::Write as _;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, lab, test};
-use crate::net::site::{Site, closed_port};
+use crate::net::site::Site;
 use crate::support::databases::sqlite;
 use crate::support::eventually;
 use crate::support::folder::Folder;
@@ -34,7 +34,8 @@ fn copied(folder: &Folder, name: &str) -> String {
 
 /// Runs a receiver of the manual with a secret. Returns the last attempt of a message to it.
 fn received(server: &Server, program: &str, name: &str, with: Option<&str>) -> Value {
-    let (folder, port) = (Folder::new(), closed_port());
+    let folder = Folder::new();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let webhook = create(server, &format!("http://127.0.0.1:{port}/"));
     let secret = with.unwrap_or_else(|| webhook["secret"].as_str().unwrap());
     let mut command = Command::new(program);
