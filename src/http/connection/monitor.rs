@@ -88,15 +88,16 @@ impl Monitor {
         self.connections.iter().filter(|(_, seen)| is_flooding(seen)).map(|(peer, _)| *peer).collect()
     }
 
-    /// Returns at most `count` idle connections. Those whose peer has ended its direction come first, then the
-    /// longest idle ones.
-    pub(crate) fn longest_idle(&self, count: usize) -> Vec<SocketAddr> {
+    /// Returns at most `count` connections that have been idle for `min_time`. Those whose peer has ended its
+    /// direction come first, then the longest idle ones.
+    pub(crate) fn longest_idle(&self, count: usize, min_time: Duration, now: Instant) -> Vec<SocketAddr> {
         if count == 0 {
             return Vec::new();
         }
         let idle =
             |(peer, seen): (&SocketAddr, &Observation)| Some((!seen.has_ended, seen.idle_since?, *peer));
         let mut idle: Vec<_> = self.connections.iter().filter_map(idle).collect();
+        idle.retain(|(_, since, _)| now.saturating_duration_since(*since) >= min_time);
         idle.sort_unstable();
         idle.into_iter().take(count).map(|(_, _, peer)| peer).collect()
     }
@@ -218,12 +219,14 @@ mod tests {
         monitor.connections.insert(peer(3), seen(None));
         assert_eq!(monitor.overdue(start + SECOND * 9), []);
         assert_eq!(monitor.overdue(start + SECOND * 10), [peer(1)]);
-        assert_eq!(monitor.longest_idle(5), [peer(1), peer(2)]);
-        assert_eq!(monitor.longest_idle(1), [peer(1)]);
+        let now = start + SECOND * 10;
+        assert_eq!(monitor.longest_idle(5, Duration::ZERO, now), [peer(1), peer(2)]);
+        assert_eq!(monitor.longest_idle(1, Duration::ZERO, now), [peer(1)]);
+        assert_eq!(monitor.longest_idle(5, SECOND * 6, now), [peer(1)], "the other has been idle for 5 s");
         monitor
             .connections
             .insert(peer(4), Observation { has_ended: true, ..seen(Some(start + SECOND * 9)) });
-        assert_eq!(monitor.longest_idle(2), [peer(4), peer(1)]);
+        assert_eq!(monitor.longest_idle(2, Duration::ZERO, now), [peer(4), peer(1)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Fault of tiny_http: one failing `accept()`, or a thread that cannot be started, ends the accept loop. Workaround:
 //! the supervisor starts a new tiny_http server on a duplicate of the listening socket. No connection is lost:
 //! clients wait in the backlog meanwhile, and the connections of the old loop live on. Tests:
-//! `accept_loops_that_end_one_after_the_other_lose_no_request`, and the others of `tests/http/healing.rs`.
+//! `accept_loops_that_end_one_after_the_other_lose_no_request`, and the others of `tests/http/recovery.rs`.
 
 use std::io;
 use std::net::TcpListener;

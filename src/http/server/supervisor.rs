@@ -12,8 +12,8 @@ use super::accept_loop::AcceptLoop;
 use super::dispatcher::Dispatcher;
 use super::probe::{connect_to_self, take_panic};
 use crate::http::config::{
-    BODY_WIRE_FACTOR, MAX_SCAN_PAUSE, MAX_UNPARSED_BYTES, MAX_WAKE_CONNECTIONS, REBUILD_BACKOFF,
-    REBUILD_DESCRIPTORS, RETIRE_AFTER, SCAN_INTERVAL, SCAN_INTERVAL_NEW, SCAN_SHARE,
+    BODY_WIRE_FACTOR, MAX_SCAN_PAUSE, MAX_UNPARSED_BYTES, MAX_WAKE_CONNECTIONS, NEW_CONNECTION_AGE,
+    REBUILD_BACKOFF, REBUILD_DESCRIPTORS, RETIRE_AFTER, SCAN_INTERVAL, SCAN_INTERVAL_NEW, SCAN_SHARE,
 };
 use crate::http::connection::closer::{CloseRequest, Command};
 use crate::http::connection::monitor::Monitor;
@@ -145,7 +145,7 @@ impl Supervisor {
         if surplus > 0 && !is_draining {
             log::warn!("closing idle connections: {surplus} more than the limit of {max}");
         }
-        for peer in self.monitor.longest_idle(surplus).into_iter().chain(overdue) {
+        for peer in self.monitor.longest_idle(surplus, Duration::ZERO, now).into_iter().chain(overdue) {
             self.connections().close_if_idle(peer);
         }
     }
@@ -251,9 +251,10 @@ impl Supervisor {
         });
     }
 
-    /// Closes idle connections to free descriptors.
+    /// Closes idle connections to free descriptors. The first request of a new connection may not be read yet.
     fn free_descriptors(&self) {
-        for peer in self.monitor.longest_idle(REBUILD_DESCRIPTORS) {
+        let now = Instant::now();
+        for peer in self.monitor.longest_idle(REBUILD_DESCRIPTORS, NEW_CONNECTION_AGE, now) {
             self.connections().close_if_idle(peer);
         }
     }
