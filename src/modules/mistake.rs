@@ -104,11 +104,12 @@ impl Mistakes {
         mut read: impl FnMut(&mut Self, &S) -> Option<T>,
     ) -> Vec<T> {
         self.field(field, |mistakes| {
-            items
-                .iter()
-                .enumerate()
-                .filter_map(|(index, item)| mistakes.element(index, |mistakes| read(mistakes, item)))
-                .collect()
+            // Collecting would allocate memory for four items, and most lists of the catalogue have one.
+            let mut list = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                list.extend(mistakes.element(index, |mistakes| read(mistakes, item)));
+            }
+            list
         })
     }
 
