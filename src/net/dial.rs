@@ -1,136 +1,66 @@
-//! The connector for ureq: TCP to the approved addresses or through the outbound proxy, then TLS. Each client has its own
-//! connector, which holds the addresses of its target.
+//! Outgoing TCP connections: to the approved addresses, or through the operator's proxy.
 
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Instant;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{ArrayVec, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::time::Duration as UreqDuration;
-use ureq::unversioned::transport::{
-    ConnectionDetails, Connector, NextTimeout, SocksConnector, TcpConnector, Transport, TransportAdapter,
-};
-use ureq::{Error, Proxy, ProxyProtocol};
 
 use super::config::{OutboundProxy, ProxyKind};
-use super::progress::Progress;
-use super::tls::Tls;
-use super::transport::{HopTransport, Socket, Stream};
+use super::failure::{connect_error, failed_connection, is_timeout};
+use super::socks;
+use crate::base::secret::Secret;
+use crate::modules::probe::{Phase, ProbeError};
+
+/// The minimum time for connecting to one of several addresses.
+const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
 
 /// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
 
-/// The approved addresses of a hop, and the addresses of the outbound proxy.
-#[derive(Debug, Clone)]
-pub(super) struct Approved {
-    pub(super) target: ResolvedSocketAddrs,
-    pub(super) proxy: ResolvedSocketAddrs,
+/// Connects to one of these addresses until `deadline`. A proxy is given with its own addresses, and gets the first
+/// approved address, never a name.
+pub(super) fn connect(
+    addresses: &[SocketAddr],
+    proxy: Option<(&OutboundProxy, &[SocketAddr])>,
+    deadline: Instant,
+) -> Result<TcpStream, ProbeError> {
+    let Some((proxy, of_proxy)) = proxy else { return dial(addresses, deadline) };
+    let target = addresses.first().ok_or_else(|| ProbeError::Dns("the host has no address".into()))?;
+    let stream = dial(of_proxy, deadline)?;
+    let mut timed = Timed { stream: &stream, deadline };
+    let asked = match proxy.kind {
+        ProxyKind::Http => open_tunnel(&mut timed, proxy, target),
+        ProxyKind::Socks5 => {
+            socks::connect(&mut timed, target, proxy.credentials.as_ref().map(Secret::expose))
+        }
+    };
+    asked.map_err(|error| connect_error(error.into(), of_proxy))?;
+    Ok(stream)
 }
 
-/// Converts the addresses to ureq's list type.
-pub(super) fn address_list(addrs: impl IntoIterator<Item = SocketAddr>) -> ResolvedSocketAddrs {
-    let mut list = ArrayVec::from_fn(|_| SocketAddr::from(([0, 0, 0, 0], 0)));
-    for addr in addrs {
-        if list.try_push(addr).is_err() {
-            break;
+/// Tries one address after the other. Each address gets an equal share of the time.
+fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeError> {
+    let mut failure = ProbeError::Timeout(Phase::Connect);
+    for (index, address) in addresses.iter().enumerate() {
+        let Some(left) = remaining(deadline) else { break };
+        let share = left / u32::try_from(addresses.len() - index).unwrap_or(1);
+        match TcpStream::connect_timeout(address, share.max(MIN_CONNECT_TIME).min(left)) {
+            Ok(stream) => {
+                // A request must not wait for the acknowledgement of the one before it.
+                stream.set_nodelay(true).map_err(|error| failed_connection(&error, addresses))?;
+                return Ok(stream);
+            }
+            Err(error) if is_timeout(&error) => {}
+            Err(error) => failure = failed_connection(&error, addresses),
         }
     }
-    list
+    Err(failure)
 }
 
-impl Resolver for Approved {
-    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        // No request has the scheme `SOCKS5:`: only the SOCKS connector uses it, for the proxy itself.
-        let is_for_proxy = uri.scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("socks5"));
-        let list = if is_for_proxy { &self.proxy } else { &self.target };
-        if list.is_empty() { Err(Error::HostNotFound) } else { Ok(list.clone()) }
-    }
-}
-
-/// The connector of one client.
-#[derive(Debug)]
-pub(super) struct HopConnector {
-    pub(super) proxy: Option<Arc<OutboundProxy>>,
-    pub(super) approved: Approved,
-    pub(super) tls: Tls,
-    pub(super) progress: Progress,
-}
-
-impl Connector<()> for HopConnector {
-    type Out = HopTransport;
-
-    fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
-        let started = Instant::now();
-        self.progress.connecting();
-        let plain = match self.proxy.as_deref() {
-            None => boxed(TcpConnector::default().connect(details, None::<()>)?)?,
-            Some(proxy) if proxy.kind == ProxyKind::Http => self.tunnel(proxy, details, started)?,
-            Some(_) => boxed(SocksConnector::default().connect(details, None::<()>)?)?,
-        };
-        let mut adapter = TransportAdapter::new(plain, Arc::clone(&details.current_time));
-        adapter.set_timeout(remaining(details, started));
-        let socket = Socket { adapter, progress: self.progress.clone() };
-        let stream = match details.needs_tls() {
-            true => self.tls.handshake(details.uri.host().unwrap_or_default(), socket)?,
-            false => Stream::Plain(socket),
-        };
-        Ok(Some(HopTransport::new(stream, self.progress.clone())))
-    }
-}
-
-/// Returns the part of the timeout for connecting that is left, if connecting began at `started`.
-fn remaining(details: &ConnectionDetails<'_>, started: Instant) -> NextTimeout {
-    let mut timeout = details.timeout;
-    timeout.after = UreqDuration::from(timeout.after.saturating_sub(started.elapsed()));
-    timeout
-}
-
-fn boxed(transport: Option<impl Transport>) -> Result<Box<dyn Transport>, Error> {
-    transport.map(|transport| Box::new(transport) as Box<dyn Transport>).ok_or(Error::ConnectionFailed)
-}
-
-impl HopConnector {
-    /// Opens a tunnel through an HTTP proxy to the first approved address. ureq's own connector is not used, because
-    /// it sends the port twice for an address that is already resolved, and restarts its timeout with every byte of
-    /// the answer.
-    fn tunnel(
-        &self,
-        proxy: &OutboundProxy,
-        details: &ConnectionDetails<'_>,
-        started: Instant,
-    ) -> Result<Box<dyn Transport>, Error> {
-        let to_proxy = ConnectionDetails {
-            uri: details.uri,
-            addrs: self.approved.proxy.clone(),
-            config: details.config,
-            request_level: false,
-            resolver: details.resolver,
-            now: details.now,
-            timeout: details.timeout,
-            current_time: Arc::clone(&details.current_time),
-            run_connector: Arc::clone(&details.run_connector),
-            register_shutdown: Arc::clone(&details.register_shutdown),
-        };
-        let tcp = boxed(TcpConnector::default().connect(&to_proxy, None::<()>)?)?;
-        let mut stream = TransportAdapter::new(tcp, Arc::clone(&details.current_time));
-        stream.set_timeout(remaining(details, started));
-        let target = self.approved.target.first().ok_or(Error::HostNotFound)?;
-        stream.write_all(connect_head(proxy, target).as_bytes())?;
-        let status = read_connect_status(&mut stream)?;
-        if !(200..300).contains(&status) {
-            return Err(Error::ConnectProxyFailed(format!("the outbound proxy answered {status}")));
-        }
-        Ok(stream.into_inner())
-    }
-}
-
-/// Returns the request that opens a tunnel to `target` through an HTTP proxy.
-pub(super) fn connect_head(proxy: &OutboundProxy, target: &SocketAddr) -> String {
+/// Asks an HTTP proxy for a tunnel to `target`. The answer is read byte by byte, so that no byte after its head is lost.
+fn open_tunnel(stream: &mut Timed<'_>, proxy: &OutboundProxy, target: &SocketAddr) -> io::Result<()> {
     let authorization = match &proxy.credentials {
         Some(credentials) => {
             let (user, password) = credentials.expose();
@@ -138,43 +68,76 @@ pub(super) fn connect_head(proxy: &OutboundProxy, target: &SocketAddr) -> String
         }
         None => String::new(),
     };
-    format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n")
-}
-
-/// Reads the head of a proxy's answer and returns its status. Reads byte by byte, so that no byte after the head is
-/// lost.
-pub(super) fn read_connect_status(stream: &mut impl Read) -> Result<u16, Error> {
+    let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{authorization}\r\n");
+    stream.write_all(request.as_bytes())?;
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == MAX_PROXY_HEAD {
-            return Err(Error::ConnectProxyFailed("the outbound proxy's answer is too long".into()));
+            return Err(io::Error::other("the outbound proxy's answer is too long"));
         }
-        match stream.read(&mut byte) {
-            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-            Ok(_) => head.push(byte[0]),
-            Err(e) => return Err(e.into()),
-        }
+        stream.read_exact(&mut byte)?;
+        head.push(byte[0]);
     }
-    let line = head.split(|&b| b == b'\r').next().unwrap_or_default();
-    std::str::from_utf8(line)
-        .ok()
-        .filter(|line| line.starts_with("HTTP/1."))
-        .and_then(|line| line.split(' ').nth(1))
-        .and_then(|status| status.parse().ok())
-        .ok_or_else(|| Error::ConnectProxyFailed("the outbound proxy's answer is not HTTP".into()))
+    match status(&head) {
+        Some(200..300) => Ok(()),
+        Some(status) => Err(io::Error::other(format!("the outbound proxy answered {status}"))),
+        None => Err(io::Error::other("the outbound proxy's answer is not HTTP")),
+    }
 }
 
-/// Returns a SOCKS5 proxy as ureq's connector needs it.
-pub(super) fn socks_setting(proxy: &OutboundProxy) -> Result<Proxy, Error> {
-    let mut builder = Proxy::builder(ProxyProtocol::Socks5)
-        .host(&proxy.host.to_string())
-        .port(proxy.port)
-        // The proxy gets the approved address, never a name.
-        .resolve_target(true);
-    if let Some(credentials) = &proxy.credentials {
-        let (user, password) = credentials.expose();
-        builder = builder.username(user).password(password);
+fn status(head: &[u8]) -> Option<u16> {
+    let line = head.split(|&byte| byte == b'\r').next()?;
+    let line = std::str::from_utf8(line).ok().filter(|line| line.starts_with("HTTP/1."))?;
+    line.split(' ').nth(1)?.parse().ok()
+}
+
+/// Returns the time until `deadline`, or `None` if it has passed.
+fn remaining(deadline: Instant) -> Option<Duration> {
+    Some(deadline.saturating_duration_since(Instant::now())).filter(|time| !time.is_zero())
+}
+
+/// A connection whose reads and writes fail with [`io::ErrorKind::TimedOut`] after a deadline.
+pub(super) struct Timed<'a> {
+    pub(super) stream: &'a TcpStream,
+    pub(super) deadline: Instant,
+}
+
+impl Timed<'_> {
+    fn time(&self) -> io::Result<Duration> {
+        remaining(self.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
-    builder.build()
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.stream.set_read_timeout(Some(self.time()?))?;
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done.map_err(named_timeout),
+            }
+        }
+    }
+}
+
+impl Write for Timed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.time()?))?;
+        self.stream.write(bytes).map_err(named_timeout)
+    }
+
+    fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(self.time()?))?;
+        self.stream.write_vectored(bufs).map_err(named_timeout)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Unix reports the timeout of a socket as `WouldBlock`.
+fn named_timeout(error: io::Error) -> io::Error {
+    if is_timeout(&error) { io::ErrorKind::TimedOut.into() } else { error }
 }

@@ -16,8 +16,6 @@ pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
         Error::Io(e) => io_error(&e, phase),
         Error::Tls(why) => ProbeError::Tls(why.into()),
         Error::TlsRequired => ProbeError::Tls("TLS is required".into()),
-        Error::ConnectProxyFailed(why) => ProbeError::Connect(why),
-        Error::HostNotFound | Error::ConnectionFailed => ProbeError::Connect(error.to_string()),
         _ if phase == Phase::Body => ProbeError::Body(error.to_string()),
         // The texts of these errors contain the URL.
         Error::BadUri(_) | Error::Http(_) => {
@@ -57,7 +55,15 @@ pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
     is_ours.then(|| ProbeError::Local(LocalFault::Resources, error.to_string()))
 }
 
+/// Returns whether a read, a write or a connection has timed out.
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+}
+
 fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
+    if is_timeout(error) {
+        return ProbeError::Timeout(phase);
+    }
     if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
         return ProbeError::Tls(tls.to_string());
     }

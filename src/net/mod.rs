@@ -1,8 +1,8 @@
 //! Outgoing requests: the resolver, the address guard, the HTTP prober on ureq, and the browser prober.
 //!
-//! For each hop of a request [`prober`] resolves the host, checks the addresses with [`guard`], and gives exactly those
-//! addresses to ureq, which connects to no others, or uses an idle connection to them. A redirect starts the next hop.
-//! Any other answer is read up to the request's limit.
+//! For each hop of a request [`prober`] resolves the host, checks the addresses with [`guard`], and connects to exactly
+//! those addresses, or uses an idle connection to them. ureq sends the request over this connection and reads the
+//! answer, up to the request's limit. A redirect starts the next hop.
 //!
 //! | file | holds |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `allowance` | a limit on the bytes that a request receives |
 //! | `client` | a ureq agent with one connection |
 //! | `idle` | idle connections |
-//! | `dial` | ureq's connector: TCP or proxy, then TLS |
+//! | `dial`, `socks` | TCP connections, direct or through the outbound proxy |
 //! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `transport`, `buffers` | a connection as ureq sees it |
 //! | `progress` | how far a request has come on its connection |
@@ -43,6 +43,7 @@ pub mod prober;
 mod progress;
 mod redirect;
 mod resolver;
+mod socks;
 mod tls;
 mod transport;
 mod whois;

@@ -11,18 +11,16 @@ use url::Url;
 
 use super::allowance::{Allowance, HOP_BYTES};
 use super::approve::{Approver, as_str};
-use super::client::{Dialing, HopClient};
-use super::config::{NetConfig, NetError, OutboundProxy, ProxyKind};
-use super::dial::socks_setting;
-use super::failure::{connect_error, out_of_resources, probe_error};
+use super::client::{Dialing, HopClient, http_config};
+use super::config::{NetConfig, NetError, OutboundProxy};
+use super::failure::probe_error;
 use super::idle::{IdleConnections, Target};
-use super::progress::Stage;
 use super::redirect::{Hop, MAX_URL_BYTES};
 use super::tls::Tls;
 use super::{body, headers, redirect, whois};
 use crate::base::certificates::read_certificates;
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response, Timing};
+use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Timing};
 
 /// The most bytes of a redirect's body that are read, so that the next hop can use the connection.
 const DRAIN_BYTES: u64 = 16 * 1024;
@@ -67,12 +65,6 @@ impl HttpProber {
             .and_then(|text| HeaderValue::from_str(text).ok())
             .ok_or(NetError::UserAgent)?;
         let proxy = outbound_proxy.as_deref().map(OutboundProxy::parse).transpose()?.map(Arc::new);
-        let socks = match proxy.as_deref() {
-            Some(proxy) if proxy.kind == ProxyKind::Socks5 => {
-                Some(socks_setting(proxy).map_err(|_| NetError::Proxy("has no valid host"))?)
-            }
-            _ => None,
-        };
         Ok(Self {
             user_agent,
             sandbox,
@@ -80,8 +72,8 @@ impl HttpProber {
                 connect_timeout,
                 // The sandbox is in this process, so it needs no proxy.
                 proxy: proxy.filter(|_| sandbox.is_none()),
-                socks: socks.filter(|_| sandbox.is_none()),
                 tls,
+                http: http_config(),
             },
             idle: IdleConnections::new(),
             approver: Approver::new(allow_private_targets),
@@ -120,65 +112,58 @@ impl HttpProber {
     ) -> Result<Answer, ProbeError> {
         let started = Instant::now();
         let target = self.approve(&hop.url, deadline)?;
-        let resolved_at = Instant::now();
-        timing.resolve += resolved_at - started;
+        timing.resolve += started.elapsed();
         let message = self.message(hop, request, jar)?;
         let body = request.body.as_ref().map_or(&[][..], |(_, bytes)| bytes);
         let body = hop.has_body.then_some(body);
         allowance.grant(HOP_BYTES);
-        let mut client = self.client(hop, target, allowance);
-        let mut result = run(&client, &message, body, deadline);
-        if self.may_repeat(&result, &client) {
-            client = HopClient::new(&self.dialing, client.target, allowance.clone());
-            result = run(&client, &message, body, deadline);
-        }
-        let head_at = Instant::now();
-        let connected_at = match client.progress.stage() {
-            Stage::Reused => resolved_at,
-            Stage::Connecting => head_at,
-            Stage::Connected(at) => at,
+        let exchange = |client: HopClient, timing: &mut Timing| {
+            let sent_at = Instant::now();
+            let result = run(&client, &message, body, allowance, deadline);
+            let head_at = Instant::now();
+            timing.first_byte += head_at - sent_at;
+            (client, result, head_at)
         };
-        timing.connect += connected_at - resolved_at;
-        timing.first_byte += head_at - connected_at;
-        let response = result.map_err(|error| self.hop_error(error, &client))?;
+        let reused = self.idle_client(hop, &target).map(|client| exchange(client, timing));
+        let (client, result, head_at) = match reused {
+            Some((client, result, head_at)) if !client.went_unanswered(&result) => (client, result, head_at),
+            _ => {
+                let started = Instant::now();
+                let client = self.connect(&target, allowance, deadline)?;
+                timing.connect += started.elapsed();
+                exchange(client, timing)
+            }
+        };
+        let response = result.map_err(|error| probe_error(error, Phase::FirstByte))?;
         Ok(Answer { client, response, head_at })
     }
 
-    /// Returns whether the request can be sent again on a new connection: the server closed the idle connection before it
-    /// answered, or no connection could be established because idle ones held the last file descriptors.
-    fn may_repeat<T>(&self, result: &Result<T, Error>, client: &HopClient) -> bool {
-        let Err(Error::Io(error)) = result else { return false };
-        let is_connecting = client.progress.stage() == Stage::Connecting;
-        client.progress.went_unanswered()
-            || (is_connecting && out_of_resources(error).is_some() && self.idle.close_all())
-    }
-
-    /// Returns an idle client for the target, or a new one. A request that must not be sent twice always gets a new
-    /// connection, because a server may close an idle one without saying whether it has seen the request.
-    fn client(&self, hop: &Hop, target: Target, allowance: &Allowance) -> HopClient {
+    /// Returns an idle client for the target. A request that must not be sent twice never gets one, because a server may
+    /// close an idle connection without saying whether it has seen the request.
+    fn idle_client(&self, hop: &Hop, target: &Target) -> Option<HopClient> {
         let is_repeatable = matches!(hop.method, Method::Get | Method::Head);
-        let idle = if is_repeatable { self.idle.take(&target, Instant::now()) } else { None };
-        match idle {
-            Some(client) => {
-                client.progress.restart(allowance.clone());
-                client
-            }
-            None => HopClient::new(&self.dialing, target, allowance.clone()),
-        }
+        is_repeatable.then(|| self.idle.take(target, Instant::now())).flatten()
     }
 
-    fn hop_error(&self, error: Error, client: &HopClient) -> ProbeError {
-        if client.progress.stage() != Stage::Connecting {
-            return probe_error(error, Phase::FirstByte);
+    /// Connects to the target. If idle connections hold the last file descriptors or ports, they are closed.
+    #[inline(never)]
+    fn connect(
+        &self,
+        target: &Target,
+        allowance: &Allowance,
+        deadline: Instant,
+    ) -> Result<HopClient, ProbeError> {
+        match HopClient::connect(&self.dialing, target, allowance, deadline) {
+            Err(ProbeError::Local(LocalFault::Resources, _)) if self.idle.close_all() => {
+                HopClient::connect(&self.dialing, target, allowance, deadline)
+            }
+            result => result,
         }
-        let is_proxied = self.dialing.proxy.is_some();
-        let dialled = if is_proxied { &client.target.proxy } else { &client.target.addresses };
-        connect_error(error, dialled)
     }
 
     /// Keeps the client if its connection can be used again.
     fn keep(&self, client: HopClient) {
-        if client.progress.is_open() {
+        if client.is_open() {
             self.idle.put(client.target.clone(), client, Instant::now());
         }
     }
@@ -187,7 +172,7 @@ impl HttpProber {
     #[inline(never)]
     fn drain(&self, answer: Answer) {
         let Answer { client, response, .. } = answer;
-        client.progress.read_until(Instant::now() + DRAIN_TIME);
+        client.end_before(Instant::now() + DRAIN_TIME);
         let mut body = response.into_body().into_reader().take(DRAIN_BYTES);
         // After an error or a longer body, the connection is closed.
         let _ = io::copy(&mut body, &mut io::sink());
@@ -265,16 +250,13 @@ fn run(
     client: &HopClient,
     message: &ureq::http::Request<()>,
     body: Option<&[u8]>,
+    allowance: &Allowance,
     deadline: Instant,
 ) -> Result<HttpResponse<Body>, Error> {
-    let remaining = deadline.saturating_duration_since(Instant::now());
-    if remaining.is_zero() {
-        return Err(Error::Timeout(ureq::Timeout::Global));
-    }
     let message = message.clone();
     match body {
-        Some(body) => client.run(message.map(|()| body), remaining),
-        None => client.run(message, remaining),
+        Some(body) => client.run(message.map(|()| body), allowance, deadline),
+        None => client.run(message, allowance, deadline),
     }
 }
 

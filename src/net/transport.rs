@@ -2,37 +2,44 @@
 
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::time::Instant;
 
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, recv};
 use rustls::{ClientConnection, StreamOwned};
-use ureq::Error;
-use ureq::unversioned::transport::{Buffers, NextTimeout, Transport, TransportAdapter};
+use ureq::unversioned::transport::{Buffers, NextTimeout, Transport};
+use ureq::{Error, Timeout};
 
 use super::buffers::SmallBuffers;
+use super::dial::Timed;
+use super::failure::is_timeout;
 use super::progress::Progress;
 
-/// A socket, or a tunnel through the outbound proxy, that counts what it receives. It stops when the request's
-/// [`Allowance`](super::allowance::Allowance) is used up, and can exceed it by one input buffer.
+/// A socket, or a tunnel through the outbound proxy, that counts what it receives. It stops at the request's deadline, and
+/// when the request's [`Allowance`](super::allowance::Allowance) is used up, which it can exceed by one buffer.
 pub(super) struct Socket {
-    pub(super) adapter: TransportAdapter,
+    pub(super) stream: TcpStream,
     pub(super) progress: Progress,
 }
 
 impl Socket {
-    fn set_timeout(&mut self, timeout: NextTimeout) {
-        self.adapter.set_timeout(self.progress.shortened(timeout));
+    fn until(&self, deadline: Instant) -> Timed<'_> {
+        Timed { stream: &self.stream, deadline }
     }
 
     /// Returns whether the connection is open and nothing was received that has not been read.
-    fn is_quiet(&mut self) -> bool {
-        let inner = self.adapter.get_mut();
-        inner.buffers().input().is_empty() && inner.is_open()
+    fn is_quiet(&self) -> bool {
+        let unread = recv(self.stream.as_raw_fd(), &mut [0], MsgFlags::MSG_PEEK | MsgFlags::MSG_DONTWAIT);
+        unread == Err(Errno::EAGAIN)
     }
 }
 
 impl Read for Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.progress.check_allowance().map_err(Error::into_io)?;
-        let amount = self.adapter.read(buf)?;
+        let deadline = self.progress.read_until().map_err(Error::into_io)?;
+        let amount = self.until(deadline).read(buf)?;
         self.progress.received(amount);
         Ok(amount)
     }
@@ -40,21 +47,16 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.adapter.write(buf)
+        self.until(self.progress.deadline()).write(buf)
     }
 
-    /// Writes the buffers as one, such as the last messages of a handshake. The adapter would send each as a packet of its
-    /// own.
+    /// Writes all buffers in one step, so that the last messages of a handshake are one packet.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut all = Vec::new();
-        for buf in bufs {
-            all.extend_from_slice(buf);
-        }
-        self.write(&all)
+        self.until(self.progress.deadline()).write_vectored(bufs)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.adapter.flush()
+        Ok(())
     }
 }
 
@@ -65,23 +67,15 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    fn socket(&mut self) -> &mut Socket {
-        match self {
-            Self::Plain(socket) => socket,
-            Self::Tls(tls) => &mut tls.sock,
-        }
-    }
-
     /// Returns whether the connection is open and nothing was received that has not been read.
     fn is_quiet(&mut self) -> bool {
-        let has_nothing_decrypted = match self {
-            Self::Plain(_) => true,
+        match self {
+            Self::Plain(socket) => socket.is_quiet(),
             Self::Tls(tls) => {
-                let read = tls.conn.reader().read(&mut [0]);
-                read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+                let decrypted = tls.conn.reader().read(&mut [0]);
+                decrypted.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) && tls.sock.is_quiet()
             }
-        };
-        has_nothing_decrypted && self.socket().is_quiet()
+        }
     }
 }
 
@@ -105,23 +99,23 @@ impl Transport for HopTransport {
         &mut self.buffers
     }
 
-    fn transmit_output(&mut self, amount: usize, timeout: NextTimeout) -> Result<(), Error> {
-        self.stream.socket().set_timeout(timeout);
+    /// ureq's own timeout is not used: the socket knows the deadline of the request.
+    fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
         let output = &self.buffers.output()[..amount];
-        match &mut self.stream {
-            Stream::Plain(socket) => socket.write_all(output)?,
-            Stream::Tls(tls) => tls.write_all(output)?,
-        }
-        Ok(())
+        let written = match &mut self.stream {
+            Stream::Plain(socket) => socket.write_all(output),
+            Stream::Tls(tls) => tls.write_all(output),
+        };
+        written.map_err(failed)
     }
 
-    fn await_input(&mut self, timeout: NextTimeout) -> Result<bool, Error> {
-        self.stream.socket().set_timeout(timeout);
+    fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
         let free = self.buffers.input_append_buf();
-        let amount = match &mut self.stream {
-            Stream::Plain(socket) => socket.read(free)?,
-            Stream::Tls(tls) => tls.read(free)?,
+        let read = match &mut self.stream {
+            Stream::Plain(socket) => socket.read(free),
+            Stream::Tls(tls) => tls.read(free),
         };
+        let amount = read.map_err(failed)?;
         self.buffers.input_appended(amount);
         if amount > 0 {
             self.progress.answered();
@@ -144,6 +138,10 @@ impl Transport for HopTransport {
     }
 }
 
+fn failed(error: io::Error) -> Error {
+    if is_timeout(&error) { Error::Timeout(Timeout::Global) } else { error.into() }
+}
+
 impl Drop for HopTransport {
     fn drop(&mut self) {
         self.progress.closed();
@@ -158,47 +156,49 @@ impl fmt::Debug for HopTransport {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use parking_lot::Mutex;
-    use ureq::unversioned::transport::time::Instant;
+    use std::net::TcpListener;
+    use std::time::Duration;
 
     use super::*;
     use crate::net::allowance::Allowance;
 
-    /// Keeps what was sent in one step.
-    #[derive(Debug, Default)]
-    struct Recorder {
-        buffers: SmallBuffers,
-        sent: Arc<Mutex<Vec<Vec<u8>>>>,
-    }
-
-    impl Transport for Recorder {
-        fn buffers(&mut self) -> &mut dyn Buffers {
-            &mut self.buffers
-        }
-
-        fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-            self.sent.lock().push(self.buffers.output()[..amount].to_vec());
-            Ok(())
-        }
-
-        fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-            Ok(false)
-        }
-
-        fn is_open(&mut self) -> bool {
-            true
-        }
+    fn socket(time: Duration) -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let progress = Progress::new(Allowance::for_body(1), Instant::now() + time);
+        (Socket { stream, progress }, listener.accept().unwrap().0)
     }
 
     #[test]
     fn several_buffers_are_sent_in_one_step() {
-        let recorder = Recorder::default();
-        let sent = Arc::clone(&recorder.sent);
-        let adapter = TransportAdapter::new(Box::new(recorder) as Box<dyn Transport>, Arc::new(Instant::now));
-        let mut socket = Socket { adapter, progress: Progress::new(Allowance::for_body(1)) };
-        let amount = socket.write_vectored(&[IoSlice::new(b"change"), IoSlice::new(b"finished")]).unwrap();
-        assert_eq!((amount, &sent.lock()[..]), (14, &[b"changefinished".to_vec()][..]));
+        let (mut socket, _peer) = socket(Duration::from_secs(600));
+        let sent = socket.write_vectored(&[IoSlice::new(b"change"), IoSlice::new(b"finished")]).unwrap();
+        assert_eq!(sent, "changefinished".len());
+    }
+
+    #[test]
+    fn reading_and_writing_end_at_the_deadline() {
+        let (mut socket, _peer) = socket(Duration::from_millis(50));
+        assert_eq!(socket.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let error = loop {
+            if let Err(error) = socket.write(&[0; 4096]) {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[test]
+    fn a_socket_is_quiet_if_it_is_open_and_has_no_unread_bytes() {
+        let (mut socket, mut peer) = socket(Duration::from_secs(600));
+        assert!(socket.is_quiet());
+        peer.write_all(b"x").unwrap();
+        assert_eq!(socket.stream.peek(&mut [0]).unwrap(), 1);
+        assert!(!socket.is_quiet());
+        socket.read_exact(&mut [0]).unwrap();
+        assert!(socket.is_quiet());
+        drop(peer);
+        assert_eq!(socket.stream.peek(&mut [0]).unwrap(), 0);
+        assert!(!socket.is_quiet());
     }
 }

@@ -2,14 +2,11 @@
 //! and closes the connection.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use ureq::Error;
-
-use super::config::{OutboundProxy, ProxyKind, percent_decode};
-use super::dial::{connect_head, read_connect_status};
-use super::failure::{connect_error, failed_connection, probe_error};
+use super::config::{OutboundProxy, percent_decode};
+use super::dial::{self, Timed};
+use super::failure::probe_error;
 use super::idle::Target;
 use crate::modules::probe::{Phase, ProbeError, Request, Response, Timing};
 
@@ -43,9 +40,12 @@ pub(super) fn send(
         ProbeError::Protocol("a WHOIS query must be one line of at most 253 ASCII characters".into())
     })?;
     let started = Instant::now();
-    let mut stream = Timed { stream: connect(target, proxy, connect_timeout, deadline)?, deadline };
+    let proxy = proxy.map(|proxy| (proxy, &target.proxy[..]));
+    let connection = dial::connect(&target.addresses, proxy, deadline.min(started + connect_timeout))?;
+    let mut stream = Timed { stream: &connection, deadline };
     let connected_at = Instant::now();
-    let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| stream.first_bytes());
+    let failed = |error: io::Error, phase| probe_error(error.into(), phase);
+    let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| first_bytes(&mut stream));
     let mut body = answer.map_err(|error| failed(error, Phase::FirstByte))?;
     let first_at = Instant::now();
     let limit = u64::try_from(request.body_limit).unwrap_or(u64::MAX);
@@ -70,96 +70,9 @@ pub(super) fn send(
     })
 }
 
-/// Connects to the first address that accepts the connection.
-fn connect(
-    target: &Target,
-    proxy: Option<&OutboundProxy>,
-    connect_timeout: Duration,
-    deadline: Instant,
-) -> Result<TcpStream, ProbeError> {
-    let limit = deadline.min(Instant::now() + connect_timeout);
-    let Some(proxy) = proxy else { return dial(&target.addresses, limit) };
-    if proxy.kind != ProxyKind::Http {
-        return Err(ProbeError::Unavailable("WHOIS queries need an HTTP proxy that allows CONNECT".into()));
-    }
-    let address =
-        target.addresses.first().ok_or_else(|| ProbeError::Dns("the host has no address".into()))?;
-    let mut stream = Timed { stream: dial(&target.proxy, limit)?, deadline: limit };
-    stream
-        .write_all(connect_head(proxy, address).as_bytes())
-        .map_err(|error| failed(error, Phase::Connect))?;
-    match read_connect_status(&mut stream) {
-        Ok(200..300) => Ok(stream.stream),
-        Ok(status) => Err(ProbeError::Connect(format!("the outbound proxy answered {status}"))),
-        Err(Error::Io(error)) => Err(failed(error, Phase::Connect)),
-        Err(error) => Err(connect_error(error, &target.proxy)),
-    }
-}
-
-fn dial(addresses: &[SocketAddr], limit: Instant) -> Result<TcpStream, ProbeError> {
-    let mut last = None;
-    for address in addresses {
-        let Some(time) = remaining(limit) else { break };
-        match TcpStream::connect_timeout(address, time) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = Some(error),
-        }
-    }
-    match last {
-        Some(error) if !is_timeout(&error) => Err(failed_connection(&error, addresses)),
-        _ => Err(ProbeError::Timeout(Phase::Connect)),
-    }
-}
-
-/// Returns the time until `limit`, or `None` if it has passed.
-fn remaining(limit: Instant) -> Option<Duration> {
-    Some(limit.saturating_duration_since(Instant::now())).filter(|time| !time.is_zero())
-}
-
-fn is_timeout(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
-}
-
-fn failed(error: io::Error, phase: Phase) -> ProbeError {
-    match is_timeout(&error) {
-        true => ProbeError::Timeout(phase),
-        false => probe_error(Error::Io(error), phase),
-    }
-}
-
-/// A connection whose reads and writes end at a deadline.
-struct Timed {
-    stream: TcpStream,
-    deadline: Instant,
-}
-
-impl Timed {
-    fn time(&self) -> io::Result<Duration> {
-        remaining(self.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
-    }
-
-    /// Returns the bytes of the first read. They are empty if the server closes the connection without an answer.
-    fn first_bytes(&mut self) -> io::Result<Vec<u8>> {
-        let mut buffer = [0; BUFFER];
-        let length = self.read(&mut buffer)?;
-        Ok(buffer[..length].to_vec())
-    }
-}
-
-impl Read for Timed {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(self.time()?))?;
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Timed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.time()?))?;
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
+/// Returns the bytes of the first read. They are empty if the server closes the connection without an answer.
+fn first_bytes(stream: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut buffer = [0; BUFFER];
+    let length = stream.read(&mut buffer)?;
+    Ok(buffer[..length].to_vec())
 }

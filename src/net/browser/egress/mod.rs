@@ -14,7 +14,6 @@
 //! | `forward` | forwarding of plain HTTP, one request for each connection |
 //! | `tunnel` | relaying of bytes in both directions |
 //! | `uplink` | outgoing connections, direct or through the operator's proxy |
-//! | `socks` | a SOCKS5 client |
 //! | `simulated` | answers of the simulated web |
 
 mod answers;
@@ -23,7 +22,6 @@ mod head;
 mod page_load;
 mod proxy;
 mod simulated;
-mod socks;
 mod tunnel;
 mod uplink;
 

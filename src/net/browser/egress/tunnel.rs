@@ -20,7 +20,6 @@ pub(super) fn relay(
 ) -> io::Result<()> {
     client.set_nonblocking(true)?;
     server.set_nonblocking(true)?;
-    server.set_nodelay(true)?;
     let (mut up, mut down) = (Pipe::holding(begun), Pipe::holding(&[]));
     let interval = PollTimeout::try_from(CHECK_INTERVAL).unwrap_or(PollTimeout::ZERO);
     while !page_load.is_over() {

@@ -1,7 +1,6 @@
 //! Outgoing connections to addresses that pass the guard, direct or through the operator's proxy.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,17 +8,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use url::Host;
 
-use super::page_load::{DeadlineStream, PageLoad};
-use super::socks;
-use crate::base::secret::Secret;
-use crate::modules::probe::{Phase, ProbeError};
+use super::page_load::PageLoad;
+use crate::modules::probe::ProbeError;
 use crate::net::approve::{Approver, as_str};
-use crate::net::config::{OutboundProxy, ProxyKind};
-use crate::net::dial::{connect_head, read_connect_status};
-use crate::net::failure::failed_connection;
-
-/// The minimum time for connecting to one of several addresses.
-const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
+use crate::net::config::OutboundProxy;
+use crate::net::dial;
 
 /// The ports of drivers and browsers on this machine. No page may connect to them, even if private addresses are
 /// allowed.
@@ -63,48 +56,11 @@ impl Uplink {
         let deadline = page_load.deadline.min(Instant::now() + self.connect_timeout);
         let mut targets = self.approver.approve(&as_str(host), port, deadline)?;
         targets.retain(|addr| !self.own.holds(addr));
-        let Some(first) = targets.first() else { return Err(ProbeError::ForbiddenAddress) };
-        let Some(proxy) = &self.proxy else { return dial(&targets, deadline) };
-        let proxies = self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?;
-        let stream = dial(&proxies, deadline)?;
-        ask_proxy(proxy, &stream, first, page_load).map_err(ProbeError::Connect)?;
-        Ok(stream)
-    }
-}
-
-/// Tries one address after the other. Each address gets an equal share of the time.
-fn dial(addrs: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeError> {
-    let mut failure = ProbeError::Timeout(Phase::Connect);
-    for (index, addr) in addrs.iter().enumerate() {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
+        if targets.is_empty() {
+            return Err(ProbeError::ForbiddenAddress);
         }
-        let share = left / u32::try_from(addrs.len() - index).unwrap_or(1);
-        match TcpStream::connect_timeout(addr, share.max(MIN_CONNECT_TIME).min(left)) {
-            Ok(stream) => return Ok(stream),
-            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => {}
-            Err(error) => failure = failed_connection(&error, addrs),
-        }
-    }
-    Err(failure)
-}
-
-fn ask_proxy(
-    proxy: &OutboundProxy,
-    stream: &TcpStream,
-    target: &SocketAddr,
-    page_load: &PageLoad,
-) -> Result<(), String> {
-    let mut stream = DeadlineStream::new(stream, page_load).map_err(|error| error.to_string())?;
-    if proxy.kind == ProxyKind::Socks5 {
-        let credentials = proxy.credentials.as_ref().map(Secret::expose);
-        return socks::connect(&mut stream, target, credentials).map_err(|error| error.to_string());
-    }
-    stream.write_all(connect_head(proxy, target).as_bytes()).map_err(|error| error.to_string())?;
-    match read_connect_status(&mut stream) {
-        Ok(200..300) => Ok(()),
-        Ok(status) => Err(format!("the outbound proxy answered {status}")),
-        Err(error) => Err(error.to_string()),
+        let Some(proxy) = &self.proxy else { return dial::connect(&targets, None, deadline) };
+        let of_proxy = self.approver.resolve(&as_str(&proxy.host), proxy.port, deadline)?;
+        dial::connect(&targets, Some((proxy, &of_proxy)), deadline)
     }
 }
