@@ -15,6 +15,9 @@ use crate::base::threads::{self, Reserve};
 const WORKER_STACK_BYTES: usize = 512 * 1024;
 /// The number of threads that are reserved for request workers, connections, drivers and the database.
 const RESERVE: usize = 128;
+/// The stack size of a reserved thread, which is that of most threads. The C library would keep many freed stacks of the
+/// workers' size.
+const RESERVE_STACK_BYTES: usize = 2 * 1024 * 1024;
 /// The number of workers that are started one by one, as jobs need them. The next job starts all others at once.
 const FIRST_WORKERS: usize = 32;
 
@@ -59,7 +62,7 @@ impl CheckPool {
             let needed = threads.taken().min(FIRST_WORKERS);
             threads.grow_to(needed)
         } else {
-            reserve = Reserve::start(RESERVE, WORKER_STACK_BYTES);
+            reserve = Reserve::start(RESERVE, RESERVE_STACK_BYTES);
             reserve.count() == RESERVE && threads.grow_to(self.wanted)
         };
         if !is_complete {

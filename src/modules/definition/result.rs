@@ -29,7 +29,7 @@ pub enum Extractor {
     /// A text `KIND:ARGUMENT`. The manual's page on catalogue entries lists the kinds.
     Short(#[schemars(regex(pattern = SHORT), extend("errorMessage" = short_allowed()))] String),
     /// An extractor with transforms, filters or alternatives.
-    Long(LongExtractor),
+    Long(Box<LongExtractor>),
 }
 
 /// The long form of an extractor, as an object with transforms and filters.

@@ -36,8 +36,8 @@ pub(super) struct Reading<'a> {
 /// last answer, which extractors read by default.
 pub(super) fn for_probe(context: &Context<'_>, probe: usize, last: bool) -> Vec<Part> {
     let reads = |extractor: &Extractor| match extractor {
-        Extractor::Long(LongExtractor { probe: Some(at), .. }) => *at == probe,
-        _ => last,
+        Extractor::Long(long) => long.probe.map_or(last, |at| at == probe),
+        Extractor::Short(_) => last,
     };
     let main = context.entry.result.iter().flat_map(|main| {
         let value = main.value.iter().map(|extractor| ("value", Some(main.result_type), extractor));
@@ -87,7 +87,7 @@ impl<'a> Reading<'a> {
             Some(Extractor::Short(text)) => (split(text).into_iter().collect(), Vec::new()),
             Some(Extractor::Long(long)) => {
                 let levels: Vec<&LongExtractor> =
-                    std::iter::successors(Some(long), |long| long.inner.as_deref()).collect();
+                    std::iter::successors(Some(&**long), |long| long.inner.as_deref()).collect();
                 let from = levels.last().map(|innermost| &innermost.from).into_iter().flatten();
                 (from.filter_map(split).collect(), levels)
             }
