@@ -11,7 +11,7 @@ const INPUT_BYTES: usize = 36 * 1024;
 const OUTPUT_BYTES: usize = 16 * 1024;
 
 /// The free space that the input buffer offers at least, unless it has reached its maximum size.
-const READ_BYTES: usize = 4 * 1024;
+const READ_BYTES: usize = 2 * 1024;
 
 /// Buffers that take memory only while they hold data.
 #[derive(Debug, Default)]
