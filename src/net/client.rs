@@ -80,6 +80,7 @@ impl HopClient {
     }
 
     /// Sends a request and reads the head of its answer. The deadline holds for its body, too.
+    #[inline(never)]
     pub(super) fn run(
         &self,
         request: Request<impl AsSendBody>,

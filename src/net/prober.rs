@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ureq::Body;
 use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
-use ureq::{Body, Error};
 use url::Url;
 
 use super::allowance::{Allowance, HOP_BYTES};
@@ -113,29 +113,31 @@ impl HttpProber {
         let started = Instant::now();
         let target = self.approve(&hop.url, deadline)?;
         timing.resolve += started.elapsed();
-        let message = self.message(hop, request, jar)?;
-        let body = request.body.as_ref().map_or(&[][..], |(_, bytes)| bytes);
-        let body = hop.has_body.then_some(body);
         allowance.grant(HOP_BYTES);
-        let exchange = |client: HopClient, timing: &mut Timing| {
-            let sent_at = Instant::now();
-            let result = run(&client, &message, body, allowance, deadline);
+        let mut idle = self.idle_client(hop, &target);
+        loop {
+            let message = self.message(hop, request, jar)?;
+            let is_reused = idle.is_some();
+            let started = Instant::now();
+            let client = match idle.take() {
+                Some(client) => client,
+                None => self.connect(&target, allowance, deadline)?,
+            };
+            let connected_at = Instant::now();
+            let result = match &request.body {
+                _ if !hop.has_body => client.run(message, allowance, deadline),
+                None => client.run(message.map(|()| &[][..]), allowance, deadline),
+                Some((_, body)) => client.run(message.map(|()| &body[..]), allowance, deadline),
+            };
             let head_at = Instant::now();
-            timing.first_byte += head_at - sent_at;
-            (client, result, head_at)
-        };
-        let reused = self.idle_client(hop, &target).map(|client| exchange(client, timing));
-        let (client, result, head_at) = match reused {
-            Some((client, result, head_at)) if !client.went_unanswered(&result) => (client, result, head_at),
-            _ => {
-                let started = Instant::now();
-                let client = self.connect(&target, allowance, deadline)?;
-                timing.connect += started.elapsed();
-                exchange(client, timing)
+            timing.connect += connected_at - started;
+            timing.first_byte += head_at - connected_at;
+            if is_reused && client.went_unanswered(&result) {
+                continue;
             }
-        };
-        let response = result.map_err(|error| probe_error(error, Phase::FirstByte))?;
-        Ok(Answer { client, response, head_at })
+            let response = result.map_err(|error| probe_error(error, Phase::FirstByte))?;
+            return Ok(Answer { client, response, head_at });
+        }
     }
 
     /// Returns an idle client for the target. A request that must not be sent twice never gets one, because a server may
@@ -242,21 +244,6 @@ impl HttpProber {
             .map_err(|e| probe_error(e.into(), Phase::Connect))?;
         *message.headers_mut() = headers;
         Ok(message)
-    }
-}
-
-/// Sends a request, with a body if it has one, and reads the head of its answer.
-fn run(
-    client: &HopClient,
-    message: &ureq::http::Request<()>,
-    body: Option<&[u8]>,
-    allowance: &Allowance,
-    deadline: Instant,
-) -> Result<HttpResponse<Body>, Error> {
-    let message = message.clone();
-    match body {
-        Some(body) => client.run(message.map(|()| body), allowance, deadline),
-        None => client.run(message, allowance, deadline),
     }
 }
 
