@@ -11,7 +11,7 @@ use super::config::{OutboundProxy, ProxyKind};
 use super::failure::{connect_error, failed_connection, is_timeout};
 use super::socks;
 use crate::base::secret::Secret;
-use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::probe::ProbeError;
 
 /// The minimum time for connecting to one of several addresses.
 const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
@@ -40,11 +40,15 @@ pub(super) fn connect(
     Ok(stream)
 }
 
-/// Tries one address after the other. Each address gets an equal share of the time.
+/// Tries one address after the other. Each address gets an equal share of the time. The last failure counts: a timeout
+/// says more than an earlier address that this machine has no route to.
 fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeError> {
-    let mut failure = ProbeError::Timeout(Phase::Connect);
+    let mut failure = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
-        let Some(left) = remaining(deadline) else { break };
+        let Some(left) = remaining(deadline) else {
+            failure = io::ErrorKind::TimedOut.into();
+            break;
+        };
         let share = left / u32::try_from(addresses.len() - index).unwrap_or(1);
         match TcpStream::connect_timeout(address, share.max(MIN_CONNECT_TIME).min(left)) {
             Ok(stream) => {
@@ -52,11 +56,10 @@ fn dial(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, ProbeE
                 stream.set_nodelay(true).map_err(|error| failed_connection(&error, addresses))?;
                 return Ok(stream);
             }
-            Err(error) if is_timeout(&error) => {}
-            Err(error) => failure = failed_connection(&error, addresses),
+            Err(error) => failure = error,
         }
     }
-    Err(failure)
+    Err(failed_connection(&failure, addresses))
 }
 
 /// Asks an HTTP proxy for a tunnel to `target`. The answer is read byte by byte, so that no byte after its head is lost.
@@ -123,13 +126,17 @@ impl Read for Timed<'_> {
 
 impl Write for Timed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.time()?))?;
-        self.stream.write(bytes).map_err(named_timeout)
+        self.write_vectored(&[io::IoSlice::new(bytes)])
     }
 
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(self.time()?))?;
-        self.stream.write_vectored(bufs).map_err(named_timeout)
+        loop {
+            self.stream.set_write_timeout(Some(self.time()?))?;
+            match self.stream.write_vectored(bufs) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done.map_err(named_timeout),
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -140,4 +147,35 @@ impl Write for Timed<'_> {
 /// Unix reports the timeout of a socket as `WouldBlock`.
 fn named_timeout(error: io::Error) -> io::Error {
     if is_timeout(&error) { io::ErrorKind::TimedOut.into() } else { error }
+}
+
+#[cfg(test)]
+mod tests {
+    use socket2::{Domain, Socket, Type};
+
+    use super::*;
+    use crate::modules::probe::Phase;
+
+    /// Returns a socket on a free port, and its address.
+    fn bound() -> (Socket, SocketAddr) {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+        let address = socket.local_addr().unwrap().as_socket().unwrap();
+        (socket, address)
+    }
+
+    #[test]
+    fn the_failure_of_the_last_address_counts() {
+        let (_refusing, refusing) = bound();
+        let (full, silent) = bound();
+        full.listen(0).unwrap();
+        let connect = || TcpStream::connect_timeout(&silent, Duration::from_millis(200)).ok();
+        let _queue: Vec<TcpStream> = std::iter::from_fn(connect).collect();
+        let failure = |addresses: &[SocketAddr]| {
+            dial(addresses, Instant::now() + Duration::from_millis(700)).unwrap_err()
+        };
+        assert_eq!(failure(&[refusing, silent]), ProbeError::Timeout(Phase::Connect));
+        assert!(matches!(failure(&[silent, refusing]), ProbeError::Connect(_)));
+        assert_eq!(failure(&[silent, silent]), ProbeError::Timeout(Phase::Connect));
+    }
 }

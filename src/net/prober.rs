@@ -118,20 +118,23 @@ impl HttpProber {
         loop {
             let message = self.message(hop, request, jar)?;
             let is_reused = idle.is_some();
-            let started = Instant::now();
             let client = match idle.take() {
                 Some(client) => client,
-                None => self.connect(&target, allowance, deadline)?,
+                None => {
+                    let started = Instant::now();
+                    let client = self.connect(&target, allowance, deadline)?;
+                    timing.connect += started.elapsed();
+                    client
+                }
             };
-            let connected_at = Instant::now();
+            let sent_at = Instant::now();
             let result = match &request.body {
                 _ if !hop.has_body => client.run(message, allowance, deadline),
                 None => client.run(message.map(|()| &[][..]), allowance, deadline),
                 Some((_, body)) => client.run(message.map(|()| &body[..]), allowance, deadline),
             };
             let head_at = Instant::now();
-            timing.connect += connected_at - started;
-            timing.first_byte += head_at - connected_at;
+            timing.first_byte += head_at - sent_at;
             if is_reused && client.went_unanswered(&result) {
                 continue;
             }

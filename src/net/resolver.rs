@@ -23,7 +23,7 @@ const NEGATIVE_TTL: Duration = Duration::from_secs(5);
 /// The maximum number of cached names.
 const CACHE_SIZE: usize = 4096;
 
-/// The maximum number of addresses of a name. ureq tries no more.
+/// The maximum number of addresses of a name. More would get too little time each.
 const MAX_ADDRESSES: usize = 16;
 
 /// The maximum number of concurrent lookups. A stuck lookup holds its thread until the system's resolver gives up,

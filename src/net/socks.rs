@@ -13,13 +13,16 @@ pub(super) fn connect(
     target: &SocketAddr,
     credentials: Option<&(String, String)>,
 ) -> io::Result<()> {
-    let method = if credentials.is_some() { USER_AND_PASSWORD } else { NO_AUTHENTICATION };
-    stream.write_all(&[VERSION, 1, method])?;
-    if read::<2>(stream)? != [VERSION, method] {
-        return Err(io::Error::other("the outbound proxy requires another authentication"));
-    }
-    if let Some((user, password)) = credentials {
-        authenticate(stream, user, password)?;
+    // A proxy that needs no password may ignore that there is one.
+    let offer: &[u8] = match credentials {
+        Some(_) => &[VERSION, 2, NO_AUTHENTICATION, USER_AND_PASSWORD],
+        None => &[VERSION, 1, NO_AUTHENTICATION],
+    };
+    stream.write_all(offer)?;
+    match (read::<2>(stream)?, credentials) {
+        ([VERSION, NO_AUTHENTICATION], _) => {}
+        ([VERSION, USER_AND_PASSWORD], Some((user, password))) => authenticate(stream, user, password)?,
+        _ => return Err(io::Error::other("the outbound proxy requires another authentication")),
     }
     stream.write_all(&request(target))?;
     let [version, reply, _, kind] = read::<4>(stream)?;

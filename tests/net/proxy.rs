@@ -98,17 +98,23 @@ fn a_slow_proxy_does_not_exceed_the_deadline() {
 
 /// SOCKS5 with user and password (`user`, `p@ss`), IPv4 targets only.
 pub(crate) fn socks_proxy() -> Site {
-    Site::talking(|stream| {
+    socks_proxy_choosing(2)
+}
+
+fn socks_proxy_choosing(method: u8) -> Site {
+    Site::talking(move |stream| {
         let mut greeting = [0; 2];
         stream.read_exact(&mut greeting).unwrap();
         let mut methods = vec![0; usize::from(greeting[1])];
         stream.read_exact(&mut methods).unwrap();
-        assert!(methods.contains(&2), "{methods:?}");
-        stream.write_all(&[5, 2]).unwrap();
-        let mut login = [0; 11];
-        stream.read_exact(&mut login).unwrap();
-        assert_eq!(&login, b"\x01\x04user\x04p@ss");
-        stream.write_all(&[1, 0]).unwrap();
+        assert!(methods.contains(&method), "{methods:?}");
+        stream.write_all(&[5, method]).unwrap();
+        if method == 2 {
+            let mut login = [0; 11];
+            stream.read_exact(&mut login).unwrap();
+            assert_eq!(&login, b"\x01\x04user\x04p@ss");
+            stream.write_all(&[1, 0]).unwrap();
+        }
         let mut request = [0; 10];
         stream.read_exact(&mut request).unwrap();
         let [5, 1, 0, 1, a, b, c, d, high, low] = request else { panic!("{request:?}") };
@@ -126,4 +132,14 @@ fn a_socks5_proxy_gets_the_resolved_address() {
         assert_eq!(answer.body, b"far");
     }
     assert_eq!(proxy.connections(), 2);
+}
+
+#[test]
+fn a_socks5_proxy_may_need_no_password() {
+    let (site, proxy) = (Site::saying(ok("far")), socks_proxy_choosing(0));
+    let url = format!("http://{}/", site.addr);
+    for login in ["", "user:p%40ss@"] {
+        let prober = through(&format!("socks5://{login}{}", proxy.addr));
+        assert_eq!(send(&prober, &get(&url)).unwrap().body, b"far", "{login}");
+    }
 }
