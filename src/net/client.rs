@@ -1,5 +1,7 @@
 //! [`HopClient`]: an HTTP client with one connection to one target.
 
+use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -117,7 +119,7 @@ impl Connector<()> for Established {
 
     fn connect(&self, _: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<HopTransport>, Error> {
         let connection = self.0.lock().take();
-        connection.map(Some).ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotConnected).into())
+        connection.map(Some).ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected).into())
     }
 }
 
@@ -127,6 +129,6 @@ struct NoResolver;
 
 impl Resolver for NoResolver {
     fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        Ok(ArrayVec::from_fn(|_| std::net::SocketAddr::from(([0, 0, 0, 0], 0))))
+        Ok(ArrayVec::from_fn(|_| SocketAddr::from(([0, 0, 0, 0], 0))))
     }
 }
