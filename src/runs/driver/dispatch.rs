@@ -143,8 +143,12 @@ impl Driver<'_> {
 
     fn admit(&self, module: &Module, query: &Query, waker: &Waker) -> Admission {
         let Self { context, on_open_circuit, .. } = self;
-        let requester = Requester { waker, is_of_batch: self.run.batch().is_some() };
+        let requester = self.requester(waker);
         context.host_limiter.admit_check(&context.checker, module, query, *on_open_circuit, requester)
+    }
+
+    pub(super) fn requester<'w>(&self, waker: &'w Waker) -> Requester<'w> {
+        Requester { waker, account: Some(self.run.account()), is_of_batch: self.run.batch().is_some() }
     }
 
     fn start(&mut self, place: usize, module: Arc<Module>, lane: Lane, permit: Permit) {

@@ -13,7 +13,7 @@ use crate::modules::probe::Trace;
 use crate::runs::adaptive_limit::Feedback;
 use crate::runs::context::RunContext;
 use crate::runs::health::circuits::OnOpenCircuit;
-use crate::runs::host_limiter::{Admission, Permit, Requester, Waker};
+use crate::runs::host_limiter::{Admission, Permit, Waker};
 use crate::runs::journal::Write;
 use crate::runs::live::LiveRun;
 use crate::runs::pace::Pace;
@@ -70,7 +70,7 @@ impl Driver<'_> {
             Pace::default(),
             vec![vec![host]],
             OnOpenCircuit::Skip,
-            Requester { waker, is_of_batch: self.run.batch().is_some() },
+            self.requester(waker),
             Instant::now(),
         )
     }

@@ -1,9 +1,10 @@
 //! One host: its checks, and the queue of those that wait for it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::base::ids::AccountId;
 use crate::runs::adaptive_limit::AdaptiveLimit;
 
 /// The time without a check after which the limit of a host is forgotten.
@@ -17,6 +18,8 @@ pub type Waker = Arc<dyn Fn() + Send + Sync>;
 pub struct Requester<'a> {
     /// Wakes the driver of the check when it is the check's turn.
     pub waker: &'a Waker,
+    /// The account for whose search the check is made, if it is made for one.
+    pub account: Option<AccountId>,
     /// Whether the check is of a batch. Such a check lets all others go first, and leaves one place of a host free for
     /// them, so that a search never waits for a batch at a slow host.
     pub is_of_batch: bool,
@@ -26,7 +29,8 @@ pub struct Requester<'a> {
 pub(super) struct Host {
     pub(super) limit: AdaptiveLimit,
     pub(super) busy: usize,
-    /// The checks that wait, in the order in which they came.
+    /// The checks that wait, in their order: accounts take turns, and those of one account keep the order in which they
+    /// came.
     waiting: VecDeque<Waiter>,
     pub(super) paused_until: Option<Instant>,
     /// The time at which a check last ended.
@@ -36,6 +40,7 @@ pub(super) struct Host {
 /// A check that waits for a host.
 struct Waiter {
     waker: Waker,
+    account: Option<AccountId>,
     is_of_batch: bool,
     /// Whether it was woken and has not asked again since.
     is_woken: bool,
@@ -63,13 +68,27 @@ impl Host {
 
     /// Puts a check into the queue, or keeps its place there.
     pub(super) fn wait(&mut self, requester: Requester<'_>) {
-        let Requester { waker, is_of_batch } = requester;
+        let Requester { waker, account, is_of_batch } = requester;
         match self.waiting.iter_mut().find(|waiter| Arc::ptr_eq(&waiter.waker, waker)) {
             Some(waiter) => waiter.is_woken = false,
             None => {
-                self.waiting.push_back(Waiter { waker: Arc::clone(waker), is_of_batch, is_woken: false });
+                let waiter = Waiter { waker: Arc::clone(waker), account, is_of_batch, is_woken: false };
+                self.waiting.insert(self.next_place(account), waiter);
             }
         }
+    }
+
+    /// Returns the place in the queue for another check of the account: its second check comes after the first ones of
+    /// all other accounts, and so on.
+    fn next_place(&self, account: Option<AccountId>) -> usize {
+        let own = self.waiting.iter().filter(|waiter| waiter.account == account).count();
+        let mut seen: HashMap<Option<AccountId>, usize> = HashMap::new();
+        let is_after = |waiter: &Waiter| {
+            let earlier = seen.entry(waiter.account).or_default();
+            *earlier += 1;
+            *earlier > own + 1
+        };
+        self.waiting.iter().position(is_after).unwrap_or(self.waiting.len())
     }
 
     /// Starts a check.

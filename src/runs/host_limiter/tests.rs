@@ -2,6 +2,7 @@
 
 use super::host::FORGET_AFTER;
 use super::*;
+use crate::base::ids::AccountId;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 
@@ -15,7 +16,7 @@ fn counting() -> (Waker, Arc<AtomicUsize>) {
 }
 
 fn single(waker: &Waker) -> Requester<'_> {
-    Requester { waker, is_of_batch: false }
+    Requester { waker, account: None, is_of_batch: false }
 }
 
 fn ask(host_limiter: &HostLimiter, hosts: &[&str], waker: &Waker) -> Option<Permit> {
@@ -76,11 +77,39 @@ fn checks_that_wait_for_a_host_are_admitted_in_the_order_in_which_they_came() {
 }
 
 #[test]
+fn accounts_take_turns_at_a_host() {
+    let host_limiter = HostLimiter::new(1, Arc::default(), Arc::default());
+    let accounts = [(); 3].map(|()| AccountId::new());
+    let ask_for = |account: usize, waker: &Waker| {
+        let (pace, hosts) = (Pace::default(), vec![vec!["a".to_owned()]]);
+        let requester = Requester { account: Some(accounts[account]), ..single(waker) };
+        match host_limiter.admit("m", pace, hosts, OnOpenCircuit::Skip, requester, Instant::now()) {
+            Admission::Granted(permit) => Some(permit),
+            _ => None,
+        }
+    };
+    let mut busy = ask_for(0, &counting().0).unwrap();
+    let waiting: Vec<_> = [0, 0, 0, 1, 0, 2, 1].map(|account| (account, counting())).into();
+    for (account, (waker, _)) in &waiting {
+        assert!(ask_for(*account, waker).is_none());
+    }
+    let mut admitted = Vec::new();
+    while admitted.len() < waiting.len() {
+        drop(busy);
+        let is_next = |at: &usize| waiting[*at].1.1.load(Ordering::SeqCst) > 0 && !admitted.contains(at);
+        let turn = (0..waiting.len()).find(is_next).unwrap();
+        busy = ask_for(waiting[turn].0, &waiting[turn].1.0).unwrap();
+        admitted.push(turn);
+    }
+    assert_eq!(admitted, [0, 3, 5, 1, 6, 2, 4]);
+}
+
+#[test]
 fn checks_of_batches_leave_a_place_free_and_let_others_go_first() {
     let host_limiter = HostLimiter::new(2, Arc::default(), Arc::default());
     let ask_for = |waker: &Waker, is_of_batch| {
         let (pace, hosts) = (Pace::default(), vec![vec!["a".to_owned()]]);
-        let requester = Requester { waker, is_of_batch };
+        let requester = Requester { waker, account: None, is_of_batch };
         match host_limiter.admit("m", pace, hosts, OnOpenCircuit::Skip, requester, Instant::now()) {
             Admission::Granted(permit) => Some(permit),
             _ => None,

@@ -181,7 +181,7 @@ impl<'a> Prover<'a> {
             true => Admission::Granted(Permit::default()),
             false => {
                 let (checker, query) = (&self.options.checker, &question.query);
-                let requester = Requester { waker: &self.waker, is_of_batch: false };
+                let requester = Requester { waker: &self.waker, account: None, is_of_batch: false };
                 self.host_limiter.admit_check(checker, module, query, OnOpenCircuit::Skip, requester)
             }
         }
