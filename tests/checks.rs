@@ -13,9 +13,7 @@ use sightline::modules::judge::judge;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::{Evidence, Outcome, Pause, Report};
-use sightline::modules::probe::{
-    CookieJar, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response, Timing,
-};
+use sightline::modules::probe::{CookieJar, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::modules::terms::{Access, Denial, HostAccess, Terms};
@@ -117,7 +115,6 @@ fn respond(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> R
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         body: body.into(),
         truncated: false,
-        timing: Timing { first_byte: Duration::from_millis(5), ..Timing::default() },
     }
 }
 

@@ -15,7 +15,7 @@ use crate::modules::keys::OperatorKeys;
 use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
 use crate::modules::outcome::Report;
-use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Timing};
+use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::modules::recording::{Exchange, Expected, Recording, replay_keys, without_control};
@@ -145,7 +145,6 @@ impl Prober for ReplayingProber {
             headers: exchange.headers.clone().into_iter().collect(),
             body: exchange.body_bytes().map_err(|error| ProbeError::Body(error.to_string()))?,
             truncated: false,
-            timing: Timing::default(),
         })
     }
 }

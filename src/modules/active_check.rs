@@ -16,7 +16,7 @@ use super::judge::{Verdict, barrier_of, judge_answers, save_one};
 use super::module::Module;
 use super::outcome::{Evidence, Outcome, Pause, Report};
 use super::pattern::Searches;
-use super::probe::{LocalFault, ProbeError, Request, Response, Timing, Trace};
+use super::probe::{LocalFault, ProbeError, Request, Response, Trace};
 use super::probe_answer::{AnswerWithBarrier, ProbeAnswer};
 use super::query::Query;
 use super::reason::Reason;
@@ -430,7 +430,6 @@ impl<'c> ActiveCheck<'c> {
             final_host: last.and_then(|response| response.final_url.host_str()).map(str::to_owned),
             bytes_read: received().map(|response| response.body.len()).sum(),
             requests: self.sender.requests(),
-            timing: received().fold(Timing::default(), |sum, response| sum + response.timing),
             answered_in: self.answered_in,
             contacts: self.contacts.all().to_vec(),
             circuit: self.stop_reason.as_ref().and_then(StopReason::circuit),

@@ -302,7 +302,6 @@ fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modules::probe::Timing;
 
     fn response(content_type: Option<&str>, body: &[u8]) -> Response {
         Response {
@@ -314,7 +313,6 @@ mod tests {
                 .collect(),
             body: body.to_vec(),
             truncated: false,
-            timing: Timing::default(),
         }
     }
 

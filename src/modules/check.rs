@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
     use crate::modules::keys::OperatorKeys;
-    use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Timing};
+    use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
     use crate::modules::query::SearchType;
 
     /// A site that has the same page for every name.
@@ -312,7 +312,6 @@ mod tests {
                 headers: vec![],
                 body: b"I am alice".to_vec(),
                 truncated: false,
-                timing: Timing::default(),
             })
         }
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::control_check::ControlCheck;
 use super::definition::ResultType;
-use super::probe::{Contact, Timing};
+use super::probe::Contact;
 use super::reason::Reason;
 use super::rules_version::RulesVersion;
 use crate::base::clock::millis;
@@ -178,8 +178,6 @@ pub struct Evidence {
     pub bytes_read: usize,
     /// The number of requests sent, control checks and retries included.
     pub requests: u32,
-    /// The time by phase, over all probes.
-    pub timing: Timing,
     /// The time until the probes had been answered or had failed, retries included. Further pages and control checks
     /// are left out.
     pub answered_in: Duration,

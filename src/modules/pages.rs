@@ -110,13 +110,10 @@ impl FurtherPages {
         &self.pages
     }
 
-    /// Adds the requests, bytes and times of the pages to the evidence.
+    /// Adds the requests and bytes of the pages to the evidence.
     pub(super) fn add_to(&self, evidence: &mut Evidence) {
         evidence.requests += self.requests;
         evidence.bytes_read += self.bytes();
-        for (_, page) in &self.pages {
-            evidence.timing = evidence.timing + page.timing;
-        }
     }
 
     /// Returns whether a page that the site has is missing.

@@ -1,9 +1,8 @@
 //! Requests, responses, and the [`Prober`] trait, whose implementations send requests.
 
 use std::fmt;
-use std::ops::Add;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::definition::{Method, Via};
 use super::reason::Reason;
@@ -87,40 +86,12 @@ pub struct Response {
     pub body: Vec<u8>,
     /// Whether the body has more bytes than were read.
     pub truncated: bool,
-    /// The time spent in each phase.
-    pub timing: Timing,
 }
 
 impl Response {
     /// Returns the first value of a header. `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
-    }
-}
-
-/// The time spent in each phase of a request, summed over the hops.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timing {
-    /// The time of name resolution.
-    pub resolve: Duration,
-    /// The time of TCP and TLS connection setup.
-    pub connect: Duration,
-    /// The time from sending the request to the first byte of the answer.
-    pub first_byte: Duration,
-    /// The time of reading the body.
-    pub body: Duration,
-}
-
-impl Add for Timing {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            resolve: self.resolve + other.resolve,
-            connect: self.connect + other.connect,
-            first_byte: self.first_byte + other.first_byte,
-            body: self.body + other.body,
-        }
     }
 }
 

@@ -20,7 +20,7 @@ use super::tls::Tls;
 use super::{body, headers, redirect, whois};
 use crate::base::certificates::read_certificates;
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Timing};
+use crate::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
 
 /// The most bytes of a redirect's body that are read, so that the next hop can use the connection.
 const DRAIN_BYTES: u64 = 16 * 1024;
@@ -47,7 +47,6 @@ pub struct HttpProber {
 struct Answer {
     client: HopClient,
     response: HttpResponse<Body>,
-    head_at: Instant,
 }
 
 impl HttpProber {
@@ -108,11 +107,8 @@ impl HttpProber {
         jar: &CookieJar,
         deadline: Instant,
         allowance: &Allowance,
-        timing: &mut Timing,
     ) -> Result<Answer, ProbeError> {
-        let started = Instant::now();
         let target = self.approve(&hop.url, deadline)?;
-        timing.resolve += started.elapsed();
         allowance.grant(HOP_BYTES);
         let mut idle = self.idle_client(hop, &target);
         loop {
@@ -120,26 +116,18 @@ impl HttpProber {
             let is_reused = idle.is_some();
             let client = match idle.take() {
                 Some(client) => client,
-                None => {
-                    let started = Instant::now();
-                    let client = self.connect(&target, allowance, deadline)?;
-                    timing.connect += started.elapsed();
-                    client
-                }
+                None => self.connect(&target, allowance, deadline)?,
             };
-            let sent_at = Instant::now();
             let result = match &request.body {
                 _ if !hop.has_body => client.run(message, allowance, deadline),
                 None => client.run(message.map(|()| &[][..]), allowance, deadline),
                 Some((_, body)) => client.run(message.map(|()| &body[..]), allowance, deadline),
             };
-            let head_at = Instant::now();
-            timing.first_byte += head_at - sent_at;
             if is_reused && client.went_unanswered(&result) {
                 continue;
             }
             let response = result.map_err(|error| probe_error(error, Phase::FirstByte))?;
-            return Ok(Answer { client, response, head_at });
+            return Ok(Answer { client, response });
         }
     }
 
@@ -176,7 +164,7 @@ impl HttpProber {
     /// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
     #[inline(never)]
     fn drain(&self, answer: Answer) {
-        let Answer { client, response, .. } = answer;
+        let Answer { client, response } = answer;
         client.end_before(Instant::now() + DRAIN_TIME);
         let mut body = response.into_body().into_reader().take(DRAIN_BYTES);
         // After an error or a longer body, the connection is closed.
@@ -212,12 +200,9 @@ impl HttpProber {
     /// Sends a WHOIS query to the approved addresses of its host.
     #[inline(never)]
     fn whois(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
-        let started = Instant::now();
         let target = self.approve(&request.url, deadline)?;
-        let resolve = started.elapsed();
         let Dialing { proxy, connect_timeout, .. } = &self.dialing;
-        let answer = whois::send(request, &target, proxy.as_deref(), *connect_timeout, deadline)?;
-        Ok(Response { timing: Timing { resolve, ..answer.timing }, ..answer })
+        whois::send(request, &target, proxy.as_deref(), *connect_timeout, deadline)
     }
 
     /// Builds the request of a hop for ureq.
@@ -265,11 +250,10 @@ impl Prober for HttpProber {
         if request.via == Via::Whois && self.sandbox.is_none() {
             return self.whois(request, deadline);
         }
-        let mut timing = Timing::default();
         let allowance = Allowance::for_body(request.body_limit);
         let mut hop = self.first_hop(request)?;
         loop {
-            let answer = self.exchange(&hop, request, jar, deadline, &allowance, &mut timing);
+            let answer = self.exchange(&hop, request, jar, deadline, &allowance);
             let answer =
                 answer.map_err(|error| if hop.index > 0 { error.after_redirect() } else { error })?;
             keep_cookies(jar, &hop.url, answer.response.headers());
@@ -282,8 +266,8 @@ impl Prober for HttpProber {
                     hop = next;
                 }
                 None => {
-                    let Answer { client, response, head_at } = answer;
-                    let answer = read_answer(response, head_at, hop.url, request.body_limit, timing)?;
+                    let Answer { client, response } = answer;
+                    let answer = read_answer(response, hop.url, request.body_limit)?;
                     self.keep(client);
                     return Ok(answer);
                 }
@@ -313,20 +297,13 @@ fn keep_cookies(jar: &mut CookieJar, url: &Url, headers: &HeaderMap) {
 }
 
 #[inline(never)]
-fn read_answer(
-    response: HttpResponse<Body>,
-    head_at: Instant,
-    final_url: Url,
-    limit: usize,
-    mut timing: Timing,
-) -> Result<Response, ProbeError> {
+fn read_answer(response: HttpResponse<Body>, final_url: Url, limit: usize) -> Result<Response, ProbeError> {
     let (parts, body) = response.into_parts();
     let (body, truncated) = match limit {
         // A request that does not read the body does not wait for it.
         0 => (Vec::new(), body.content_length() != Some(0)),
         _ => body::read(&parts.headers, body, limit)?,
     };
-    timing.body = head_at.elapsed();
     let headers = parts
         .headers
         .iter()
@@ -334,5 +311,5 @@ fn read_answer(
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect();
-    Ok(Response { status: parts.status.as_u16(), final_url, headers, body, truncated, timing })
+    Ok(Response { status: parts.status.as_u16(), final_url, headers, body, truncated })
 }

@@ -8,7 +8,7 @@ use super::config::{OutboundProxy, percent_decode};
 use super::dial::{self, Timed};
 use super::failure::probe_error;
 use super::idle::Target;
-use crate::modules::probe::{Phase, ProbeError, Request, Response, Timing};
+use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
 /// The maximum length of a query, in bytes. It is the length of the longest host name.
 const MAX_QUERY: usize = 253;
@@ -39,15 +39,12 @@ pub(super) fn send(
     let query = query(request).ok_or_else(|| {
         ProbeError::Protocol("a WHOIS query must be one line of at most 253 ASCII characters".into())
     })?;
-    let started = Instant::now();
     let proxy = proxy.map(|proxy| (proxy, &target.proxy[..]));
-    let connection = dial::connect(&target.addresses, proxy, deadline.min(started + connect_timeout))?;
+    let connection = dial::connect(&target.addresses, proxy, deadline.min(Instant::now() + connect_timeout))?;
     let mut stream = Timed { stream: &connection, deadline };
-    let connected_at = Instant::now();
     let failed = |error: io::Error, phase| probe_error(error.into(), phase);
     let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| first_bytes(&mut stream));
     let mut body = answer.map_err(|error| failed(error, Phase::FirstByte))?;
-    let first_at = Instant::now();
     let limit = u64::try_from(request.body_limit).unwrap_or(u64::MAX);
     let rest = limit.saturating_add(1).saturating_sub(u64::try_from(body.len()).unwrap_or(u64::MAX));
     if let Err(error) = (&mut stream).take(rest).read_to_end(&mut body) {
@@ -61,12 +58,6 @@ pub(super) fn send(
         headers: vec![("content-type".to_owned(), "text/plain".to_owned())],
         body,
         truncated,
-        timing: Timing {
-            connect: connected_at - started,
-            first_byte: first_at - connected_at,
-            body: first_at.elapsed(),
-            ..Timing::default()
-        },
     })
 }
 

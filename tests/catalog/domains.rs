@@ -11,7 +11,7 @@ use sightline::modules::definition::Entry;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::{Outcome, Report};
-use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Timing};
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::query::Query;
 
 use super::*;
@@ -83,7 +83,6 @@ impl Prober for Listed {
             headers: answer.headers.clone(),
             body: answer.body.clone(),
             truncated: false,
-            timing: Timing::default(),
         })
     }
 }

@@ -15,7 +15,7 @@ fn a_hit_is_confirmed_by_a_control_check() {
     assert_eq!(report.evidence.http_status, Some(200));
     assert_eq!(report.evidence.final_host.as_deref(), Some("site.example"));
     assert_eq!(report.evidence.matcher.as_deref(), Some("hit[0]: status 200"));
-    assert_eq!((report.evidence.requests, report.evidence.timing.first_byte), (2, Duration::from_millis(5)));
+    assert_eq!(report.evidence.requests, 2);
     let [finding] = report.findings.as_slice() else { panic!("{report:?}") };
     assert_eq!((finding.result_type.as_str(), finding.value.as_deref()), ("account", Some("bob")));
     assert_eq!(finding.platform.as_deref(), Some("Site"));

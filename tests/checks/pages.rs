@@ -51,10 +51,7 @@ fn only_results_read_further_pages() {
             bench.asked(),
             ["", "?p=2", "?p=3"].map(|query| format!("https://site.example/u/bob{query}"))
         );
-        assert_eq!(
-            (report.evidence.requests, report.evidence.timing.first_byte),
-            (3, Duration::from_millis(15))
-        );
+        assert_eq!(report.evidence.requests, 3);
         let asked = bench.prober.asked.lock();
         assert!(asked.iter().all(|request| request.headers.contains(&("X-A".into(), "b".into()))));
         assert!(asked.iter().all(|request| request.trace.probe == 0));

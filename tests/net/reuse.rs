@@ -30,10 +30,9 @@ fn a_further_request_uses_the_connection_that_the_last_one_left() {
     let secure_url = format!("https://localhost:{}/", secure.addr.port());
     for (site, url) in [(&plain, plain.url("/")), (&secure, secure_url), (&chunked, chunked.url("/"))] {
         let prober = trusting();
-        for count in 0..3 {
+        for _ in 0..3 {
             let answer = send(&prober, &get(&url)).unwrap();
             assert_eq!((answer.status, answer.body.as_slice()), (200, &b"yes"[..]));
-            assert_eq!(answer.timing.connect.is_zero(), count > 0, "{url}: {:?}", answer.timing);
         }
         assert_eq!(site.connections(), 1, "{url}");
         // Each prober has its own connections.

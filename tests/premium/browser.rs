@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Request, Response};
 
@@ -90,13 +90,12 @@ pub(super) fn site() -> Site {
 #[test]
 fn a_page_is_returned_when_a_mark_appears() {
     let (lab, site) = (lab::shared(), site());
+    let began = Instant::now();
     let seen = lab.see(&page(&site.url("/hit"), &[css("#none"), css("h1.name")])).unwrap();
     assert_eq!((seen.status, seen.final_url.path(), seen.truncated), (200, "/hit", false));
     assert_eq!(seen.header("content-type"), Some("text/html; charset=utf-8"));
     assert!(text(&seen).contains("<h1 class=\"name\">Some Öne</h1>"), "{}", text(&seen));
-    // A busy machine may be late to see that the browser has begun.
-    let took = seen.timing.connect + seen.timing.first_byte + seen.timing.body;
-    assert!(took >= Duration::from_millis(600), "{:?}", seen.timing);
+    assert!(began.elapsed() >= Duration::from_millis(600), "the mark is waited for");
 
     for (path, mark, status) in [
         ("/miss", Mark::Text("Page not found".into()), 404),
@@ -120,25 +119,21 @@ fn a_page_is_returned_when_a_mark_appears() {
     assert!(text(&loaded).contains("<title>Loading</title>"), "{}", text(&loaded));
     // A hidden text is not a match. The page is taken as it is at the end.
     let hidden = page(&site.url("/hit"), &[Mark::Text("secret words".into())]);
-    let is_waited_for = |response: &Response| response.timing.body > Duration::from_secs(3);
-    let seen = lab
-        .see_wanted(&hidden, Duration::from_secs(6), |seen| seen.as_ref().is_ok_and(is_waited_for))
-        .unwrap();
-    assert!(
-        is_waited_for(&seen) && text(&seen).contains("none\">secret words"),
-        "{:?} {}",
-        seen.timing,
-        text(&seen)
-    );
+    let began = Instant::now();
+    let seen = lab.see_wanted(&hidden, Duration::from_secs(6), Result::is_ok).unwrap();
+    assert!(began.elapsed() > Duration::from_secs(5), "the text is waited for");
+    assert!(text(&seen).contains("none\">secret words"), "{}", text(&seen));
 }
 
 #[test]
 fn a_barrier_page_is_returned_to_the_rules() {
     let (lab, site) = (lab::shared(), site());
+    let began = Instant::now();
     let seen = lab.see(&page(&site.url("/wall"), &[css("#profile")])).unwrap();
     assert_eq!(seen.status, 403);
-    // The mark is not waited for. A browser may be had late, which does not count.
-    assert!(text(&seen).contains("Just a moment") && seen.timing.body < LONG / 2, "{:?}", seen.timing);
+    assert!(text(&seen).contains("Just a moment"), "{}", text(&seen));
+    // Until the end of LONG, if it were.
+    assert!(began.elapsed() < LONG / 4 * 3, "the mark is not waited for");
 }
 
 #[test]

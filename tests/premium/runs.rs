@@ -19,9 +19,7 @@ use sightline::modules::checker::Checker;
 use sightline::modules::definition::Via;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::outcome::Outcome;
-use sightline::modules::probe::{
-    Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response, Timing,
-};
+use sightline::modules::probe::{Browsers, CookieJar, NoBrowser, ProbeError, Prober, Request, Response};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::runs::context::Limits;
@@ -122,7 +120,6 @@ fn answer(request: &Request, body: &str) -> Result<Response, ProbeError> {
         headers: vec![("content-type".into(), "text/html".into())],
         body: body.into(),
         truncated: false,
-        timing: Timing::default(),
     })
 }
 

@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
-use sightline::modules::probe::{
-    CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Timing,
-};
+use sightline::modules::probe::{CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response};
 
 /// The latency of a slow site.
 const SLOWNESS: Duration = Duration::from_millis(100);
@@ -110,7 +108,6 @@ impl PlayedWeb {
                 None => format!("profile of {}", request.trace.query).into_bytes(),
             },
             truncated: false,
-            timing: Timing::default(),
         })
     }
 }
@@ -122,7 +119,6 @@ fn profile(request: &Request, profile: Option<&Value>) -> Response {
         headers: vec![],
         body: profile.unwrap_or(&Value::Null).to_string().into_bytes(),
         truncated: false,
-        timing: Timing::default(),
     }
 }
 

@@ -43,7 +43,6 @@ fn is_list(module: &Module, content_type: &str, body: &str, truncated: bool) -> 
         headers: vec![("content-type".into(), content_type.into())],
         body: body.into(),
         truncated,
-        timing: Timing::default(),
     };
     check.is_list(0, &Feed { response, parsed: Parsed::default() })
 }

@@ -193,7 +193,7 @@ fn bare_name(title: &str, is_profile: bool, sites: &[&str], name: &str) -> Optio
 mod tests {
     use super::*;
     use crate::modules::html::Selectors;
-    use crate::modules::probe::{Response, Timing};
+    use crate::modules::probe::Response;
     use serde_json::json;
 
     fn page_profile(name: &str, html: &str) -> Option<PageProfile> {
@@ -203,7 +203,6 @@ mod tests {
             headers: vec![("content-type".to_owned(), "text/html".to_owned())],
             body: html.into(),
             truncated: false,
-            timing: Timing::default(),
         };
         let selectors = Selectors::default();
         PageProfile::read(&Answer::new(&response, &selectors), name, "Site")

@@ -5,7 +5,7 @@ use url::Url;
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
-use crate::modules::probe::{Response, Timing};
+use crate::modules::probe::Response;
 use crate::modules::query::Query;
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -41,7 +41,6 @@ pub(super) fn is_misled(module: &Module, before: Option<&Module>, query: &Query,
             headers: vec![("content-type".to_owned(), (*content_type).to_owned())],
             body: body.as_bytes().to_vec(),
             truncated: false,
-            timing: Timing::default(),
         };
         let responses = [Some(response)];
         let outcome = |module: &Module| judge(module, query, &responses).outcome;

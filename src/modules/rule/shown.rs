@@ -87,7 +87,7 @@ mod tests {
     use crate::modules::definition::MatcherEntry;
     use crate::modules::judge::judge;
     use crate::modules::module::Module;
-    use crate::modules::probe::{Response, Timing};
+    use crate::modules::probe::Response;
     use crate::modules::query::{Query, SearchType};
 
     const PAGE: &str = "<html><head><title> Bob\n on\tSite </title><style>secret</style></head><body>\
@@ -107,7 +107,6 @@ mod tests {
             headers: vec![("content-type".into(), "text/html; charset=utf-8".into())],
             body: PAGE.into(),
             truncated: false,
-            timing: Timing::default(),
         };
         judge(&module, &query, &[Some(response)]).outcome == crate::modules::outcome::Outcome::Hit
     }

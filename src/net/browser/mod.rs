@@ -163,7 +163,6 @@ impl Prober for Shared {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         let url = self.address(&request.url)?;
         let mut lease = self.pool.take(deadline).ok_or(ProbeError::Timeout(Phase::Connect))?;
-        let began = Instant::now();
         let page_load = || Arc::new(PageLoad::new(request.trace.clone(), deadline));
         let (page, page_load) = self.open(&mut lease, &url, page_load, deadline)?;
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
@@ -174,9 +173,7 @@ impl Prober for Shared {
         let seen = page::wait_for_page(session, &task);
         let is_session_broken = matches!(&seen, Err(failure) if failure.is_session_broken);
         self.close(&mut lease, page, deadline, is_session_broken);
-        let mut response = seen.map_err(|failure| failure.error)?;
-        response.timing.connect = task.began.saturating_duration_since(began);
-        Ok(response)
+        seen.map_err(|failure| failure.error)
     }
 
     fn evict_expired(&self, now: Instant) {

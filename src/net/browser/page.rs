@@ -9,7 +9,7 @@ use url::Url;
 use super::client::Fault;
 use super::egress::{PageLoad, real_url};
 use super::session::Session;
-use crate::modules::probe::{Mark, Phase, ProbeError, Request, Response, Timing};
+use crate::modules::probe::{Mark, Phase, ProbeError, Request, Response};
 
 const PAGE_STATE: &str = include_str!("page_state.js");
 /// The first pause between two checks. The pauses grow, because most pages are ready either soon or late.
@@ -181,18 +181,12 @@ impl<'a> Waiting<'a> {
         let final_url = if self.task.is_simulated { real_url(&shown) } else { shown };
         let limit = self.task.request.body_limit;
         let (body, truncated) = truncate(html, limit);
-        let first = self.first_seen.unwrap_or(self.task.began);
         Ok(Response {
             status,
             final_url,
             headers: vec![("content-type".into(), "text/html; charset=utf-8".into())],
             body,
             truncated: truncated || is_cut,
-            timing: Timing {
-                first_byte: first.saturating_duration_since(self.task.began),
-                body: first.elapsed(),
-                ..Timing::default()
-            },
         })
     }
 

@@ -8,7 +8,7 @@ use super::matcher;
 use super::next_page;
 use super::values;
 use crate::modules::definition::{Extractor, MatcherEntry, ProbeEntry};
-use crate::modules::probe::{Response, Timing};
+use crate::modules::probe::Response;
 use crate::sandbox::wire::Answer;
 
 /// The maximum number of plans that are tried for one module and one aim.
@@ -55,7 +55,7 @@ impl Page {
         let truncated = body.len() > body_limit;
         body.truncate(body_limit);
         let final_url = self.moved_to.unwrap_or_else(|| asked.clone());
-        Response { status, final_url, headers, body, truncated, timing: Timing::default() }
+        Response { status, final_url, headers, body, truncated }
     }
 }
 

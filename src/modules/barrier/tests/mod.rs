@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::*;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
-use crate::modules::probe::Timing;
 use ordinary::ORDINARY;
 use pages::{BARRIERS as BARRIER_PAGES, HTML};
 
@@ -26,7 +25,6 @@ fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Response {
         headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
         body: body.into(),
         truncated: false,
-        timing: Timing::default(),
     }
 }
 
